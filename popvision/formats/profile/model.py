@@ -1,0 +1,344 @@
+"""What profile.pop says, as columns: the vocabulary shared by the writer, the reader and whoever produces a report.
+
+Nothing here opens a file. A producer fills a `Compilation` and one `RunRecord` per recorded run and hands
+them to `ProfileWriter`; `ProfileReader` gives the same columns back. What grows with tiles, vertices, steps or
+variables is one NumPy array per column; `ipu` and `tile` always count over all replicas, tiles IPU-major.
+
+Units: bytes, tile clock cycles, microseconds since the epoch (host clock, never mixed with cycles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+#: Version of the layout of profile.pop. Readers refuse a newer major version.
+FORMAT_VERSION = (1, 0, 0)
+
+#: Program types, spelled as libpva's Program.Type members.
+PROGRAM_TYPES = (
+    "Sequence", "Repeat", "RepeatWhile", "If", "Switch", "OnEveryTileSwitch", "Call", "OnTileExecute",
+    "DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd", "Sync", "SyncAns",
+    "Sans", "WriteUndef", "Block", "AbortOnCondition", "CrossReplicaCopy", "Unknown",
+)  # fmt: skip
+
+#: The phase of an interval follows from the program type alone (DESIGN section 4). Types not named here take no time.
+PHASE_OF_TYPE = {
+    "OnTileExecute": "compute",
+    "DoExchange": "exchange",
+    "GlobalExchange": "global exchange",
+    "StreamCopyBegin": "host",
+    "StreamCopyMid": "host",
+    "StreamCopyEnd": "host",
+    "Sync": "sync",
+    "SyncAns": "sync",
+    "Sans": "sync",
+}
+
+#: Memory categories in the order reports print them.
+CATEGORIES = (
+    "variable", "constant", "hostExchangePacketHeader", "globalExchangePacketHeader", "stack",
+    "vertexInstanceState", "copyDescriptor", "vectorListDescriptor", "vertexFieldData", "controlTable",
+    "controlId", "controlCode", "vertexCode", "internalExchangeCode", "hostExchangeCode", "globalExchangeCode",
+    "instrumentationResults", "message", "hostMessage", "globalMessage", "rearrangement", "outputEdge",
+    "sharedCodeStorage", "sharedDataStorage", "multiple",
+)  # fmt: skip
+
+REGIONS = ("nonInterleaved", "interleaved", "overflowed")
+
+#: Where a figure comes from: a public formula, a constant fitted to published figures, or a default.
+PROVENANCE = ("exact", "fitted", "guess", "unknown")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine a program was compiled for."""
+
+    type: str  #: "Ipu", "IpuModel" or "Cpu" (libpva's Target.Type)
+    architecture: str  #: "Ipu1", "Ipu2" or "Ipu21"
+    num_ipus: int  #: all replicas
+    tiles_per_ipu: int
+    bytes_per_tile: int
+    clock_hz: float
+    num_replicas: int = 1
+    worker_contexts: int = 6
+    exchange_bytes_per_cycle: float = 4.0
+    region_split: int = 0  #: byte offset within a tile at which interleaved memory begins
+    min_sync_delay: int = 0  #: cycles
+    relative_sync_delay: IntArray | None = None  #: cycles, one per tile of an IPU
+    physical_tile: IntArray | None = None  #: physical id of each tile of an IPU, for the floor plan and hardware order
+
+    @property
+    def num_tiles(self) -> int:
+        return self.num_ipus * self.tiles_per_ipu
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Every lowered program once; the row number is the Id that users see. Row r's children are
+    `children[child_offsets[r]:child_offsets[r + 1]]`. Roots are rows that are nobody's child, in order."""
+
+    type: list[str]
+    name: list[str]
+    owner: list[str]  #: "control" or "function": the list the program belongs to
+    compute_set: IntArray  #: -1 where none
+    repeat_count: IntArray  #: trips of a Repeat, 0 elsewhere
+    debug_id: IntArray  #: -1 where none
+    sync_type: list[str]  #: "" | "internal" | "external"
+    child_offsets: IntArray
+    children: IntArray
+
+
+@dataclass(frozen=True)
+class ProgramOnIpu:
+    """Per-tile figures of one program on one IPU; an array is None where it is zero or not known on every tile."""
+
+    program: int
+    ipu: int
+    cycles: IntArray | None = None  #: estimated cycles per tile
+    rx: IntArray | None = None  #: bytes received per tile
+    tx: IntArray | None = None  #: bytes sent per tile, a multicast once
+    exchange_code: IntArray | None = None  #: bytes per tile
+    control_code: IntArray | None = None  #: bytes per tile, children not included
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Tile-to-tile traffic of one exchange program: row i sends `bytes[i]` from `src[i]` to `dst[i]` (global tile ids)."""
+
+    program: int
+    ipu: int
+    src: IntArray
+    dst: IntArray
+    bytes: IntArray
+
+
+@dataclass(frozen=True)
+class ComputeSets:
+    name: list[str]
+    debug_id: IntArray
+    flops: IntArray  #: floating point operations of one execution over all tiles, -1 where not known
+
+
+@dataclass(frozen=True)
+class VertexTypes:
+    name: list[str]
+    kind: list[str]  #: "worker", "supervisor" or "multi"
+    state_bytes: IntArray  #: bytes of one instance's state
+    code_bytes: IntArray  #: bytes of code on a tile that holds the type; -1 = not known
+
+
+@dataclass(frozen=True)
+class ComputeSetVertices:
+    """Vertices of one type in one compute set on one IPU."""
+
+    compute_set: int
+    vertex_type: int
+    ipu: int
+    count: IntArray  #: instances per tile
+    cycles: IntArray  #: summed cycles per tile: thread cycles for workers, tile cycles for supervisor and multi vertices
+    provenance: str  #: one of PROVENANCE
+    flops: int = -1
+
+
+@dataclass(frozen=True)
+class VertexLanes:
+    """Who ran on which worker: the vertices of one compute set on one IPU, grouped by tile.
+    Tile t's vertices are rows `tile_offsets[t]:tile_offsets[t + 1]`."""
+
+    compute_set: int
+    ipu: int
+    tile_offsets: IntArray
+    vertex_type: IntArray
+    thread_cycles: IntArray
+    worker: IntArray  #: 0..5, or 255 for supervisor and multi vertices
+
+
+@dataclass(frozen=True)
+class CostTerm:
+    """One term of a cycle or byte figure, for `popvision explain`."""
+
+    object: str  #: for example "program:12" or "computeSet:3"
+    term: str
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class TileMemory:
+    """Totals per tile, all IPUs. `including_gaps` = highest used byte, `excluding_gaps` = bytes used,
+    a shared address counted once."""
+
+    including_gaps: IntArray
+    excluding_gaps: IntArray
+    always_live: IntArray
+    not_always_live: IntArray  #: maximum over liveness indices of this tile's not-always-live bytes
+    overflowed: IntArray
+
+
+@dataclass(frozen=True)
+class CategoryMemory:
+    """Bytes per tile of one category in one region; `overlapped` = bytes whose address another allocation also uses.
+    Overlapped bytes are counted once, in the category of the first allocation by address and id, so that all
+    CategoryMemory of a tile add up to TileMemory.excluding_gaps."""
+
+    category: str
+    region: str
+    overlapped: bool
+    ipu: int
+    bytes: IntArray
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Variables before lowering, and pseudo-variables named like categories (vertexCode, controlCode ...)."""
+
+    name: list[str]
+    debug_id: IntArray
+    bytes: IntArray  #: over all tiles
+    always_live: npt.NDArray[np.bool_]
+    eq_class: IntArray  #: -1 for always-live ones
+
+
+@dataclass(frozen=True)
+class EquivalenceClasses:
+    """Half-open ranges of liveness indices; class c has rows `offsets[c]:offsets[c + 1]` of starts and ends."""
+
+    offsets: IntArray
+    starts: IntArray
+    ends: IntArray
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """Row i = liveness index i: the program there, and the not-always-live bytes of one replica and of each IPU."""
+
+    program: IntArray
+    bytes: IntArray
+    bytes_by_ipu: list[IntArray]
+
+
+@dataclass(frozen=True)
+class LoweredTile:
+    """Allocations of one tile, sorted by address. Ids are `first_id + row`."""
+
+    tile: int
+    first_id: int
+    bytes: IntArray
+    address: IntArray  #: byte offset from the beginning of the tile's memory
+    category: IntArray  #: index into CATEGORIES
+    region: IntArray  #: index into REGIONS
+    variable: IntArray  #: row of Variables, -1 where none
+    eq_class: IntArray  #: row of EquivalenceClasses, -1 = always live
+    name: IntArray  #: row of Compilation.lowered_names
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """Everything known when compilation ends."""
+
+    target: Target
+    programs: Programs
+    compute_sets: ComputeSets
+    vertex_types: VertexTypes
+    tile_memory: TileMemory | None  #: None when no graph profile was asked for; likewise the lists below are empty
+    num_vertices: int = 0
+    num_edges: int = 0
+    num_variables: int = 0
+    program_on_ipu: Sequence[ProgramOnIpu] = ()
+    messages: Sequence[Messages] = ()
+    compute_set_vertices: Sequence[ComputeSetVertices] = ()
+    vertex_lanes: Sequence[VertexLanes] = ()
+    cost_terms: Sequence[CostTerm] = ()
+    category_memory: Sequence[CategoryMemory] = ()
+    variables: Variables | None = None
+    eq_classes: EquivalenceClasses | None = None
+    liveness: Liveness | None = None
+    #: (tile, category index, name index into lowered_names, bytes): rows of the published table vars_info
+    vars_info: tuple[IntArray, IntArray, IntArray, IntArray] | None = None
+    lowered: Sequence[LoweredTile] = ()
+    lowered_names: list[str] = field(default_factory=list)
+    #: JSON-able facts: poplarVersion, modelVersion, simulated, engineOptions, targetOptions, engineName, timestamp,
+    #: reportId, runId, computeInstrumentation ("Off"|"Vertex"|"Tile"|"Ipu"|"Device"), externalExchangeInstrumentation
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepOnIpu:
+    """One distinct (start, cycles) pair of arrays: what the tiles of one IPU did in one step.
+    Tile t is busy in [base + start[t], base + start[t] + cycles[t]); cycles 0 = the tile takes no part."""
+
+    start: IntArray
+    cycles: IntArray
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One recorded Engine.run. Steps are rows; `pattern[step, ipu]` is an index into `patterns`, so a loop in steady
+    state stores its arrays once. `base[step, ipu]` is absolute cycles since the first recorded run began."""
+
+    program_index: int
+    name: str
+    host_start_us: int
+    host_end_us: int
+    cycles: int  #: length of the run in device cycles
+    program: IntArray  #: lowered program of each step
+    base: IntArray  #: (steps, ipus) i8
+    pattern: IntArray  #: (steps, ipus) i4
+    patterns: Sequence[StepOnIpu]
+    tail: list[IntArray]  #: per IPU: cycles per tile between its last step and the end of the run
+    data_in: IntArray | None = None  #: (steps, ipus) bytes received
+    data_out: IntArray | None = None  #: (steps, ipus) bytes sent
+    truncated: bool = False  #: the cap on recorded steps was reached
+
+
+@dataclass(frozen=True)
+class Runs:
+    program_index: IntArray
+    name: list[str]
+    host_start_us: IntArray
+    host_end_us: IntArray
+    first_step: IntArray
+    n_steps: IntArray
+    cycles: IntArray
+    truncated: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Columns of the published table `steps`, all runs; row number = execution step."""
+
+    type: npt.NDArray[np.uint8]  #: index into PROGRAM_TYPES
+    program: IntArray
+    compute_set: IntArray  #: -1 where none
+    run: IntArray
+
+
+@dataclass(frozen=True)
+class StepsOnIpu:
+    """Columns of `steps_by_ipu` for one IPU, row number = execution step. `cycles` = the step's length:
+    cyclesTo.max - cyclesFrom.max over all tiles of the IPU; lengths add up to the total. From and to are absolute."""
+
+    cycles: IntArray
+    base: IntArray
+    active_tiles: IntArray
+    active_from_min: IntArray
+    active_from_max: IntArray
+    active_to_min: IntArray
+    active_to_max: IntArray
+    all_from_min: IntArray
+    all_from_max: IntArray
+    all_to_min: IntArray
+    all_to_max: IntArray
+    data_in: IntArray
+    data_out: IntArray
+    tile_balance: npt.NDArray[np.float64]  #: mean / max of cycles over all tiles, 0..1
+    active_tile_balance: npt.NDArray[np.float64]  #: the same over tiles that take part
+    start_array: IntArray  #: array id, for ProfileReader.array
+    cycles_array: IntArray

@@ -1,0 +1,144 @@
+"""The columns of a graph: the one thing that `Graph` fills and the compiler reads.
+
+All variables lie end to end in one *element space*: variable v owns elements `base[v] .. base[v] + numel[v]`.
+A region of any tensor is therefore a half-open interval of that space, tile mapping is one sorted interval table
+over it, and the compiler's questions ("which of these edges are remote?") are `searchsorted` calls, not loops over
+variables. Vertices come in blocks: everything a bulk `addVertices` (or a run of `addVertex` calls of one type)
+added to one compute set, one array per field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from simulator.codelets.vertex_type import VertexType
+
+I8 = npt.NDArray[np.int64]
+U4 = npt.NDArray[np.uint32]
+
+
+@dataclass
+class FieldEdges:
+    """Regions connected to one field of the vertices of a block, in element space.
+
+    Vertex i's regions are rows `offsets[i]:offsets[i + 1]`; `offsets` None = exactly one region per vertex.
+    For a field that is a vector of vectors, every region is one inner vector unless `row_offsets` is given:
+    then inner vector j (counted over the block) is regions `row_offsets[j]:row_offsets[j + 1]` and `offsets`
+    counts inner vectors."""
+
+    starts: I8
+    lengths: I8
+    offsets: I8 | None = None
+    row_offsets: I8 | None = None
+
+    def elements_per_vertex(self, n: int) -> I8:
+        """Number of elements connected to each of the block's n vertices."""
+        if self.offsets is None:
+            return self.lengths
+        rows = self.lengths
+        if self.row_offsets is not None:
+            rows = _segment_sums(self.lengths, self.row_offsets)
+        return _segment_sums(rows, self.offsets)
+
+    def vertex_of_region(self, n: int) -> I8:
+        """The vertex (row within the block) that each region belongs to."""
+        if self.offsets is None:
+            return np.arange(n, dtype=np.int64)
+        owner = np.repeat(np.arange(n, dtype=np.int64), np.diff(self.offsets))
+        if self.row_offsets is not None:
+            owner = np.repeat(owner, np.diff(self.row_offsets))
+        return owner
+
+
+def _segment_sums(values: I8, offsets: I8) -> I8:
+    sums = np.concatenate([[0], np.cumsum(values)])
+    return np.asarray(sums[offsets[1:]] - sums[offsets[:-1]], dtype=np.int64)
+
+
+@dataclass
+class VertexBlock:
+    """Vertices of one type in one compute set. `values` hold simple state fields: a scalar for all or one per vertex."""
+
+    compute_set: int
+    type: VertexType
+    first_id: int
+    tiles: U4
+    edges: dict[str, FieldEdges] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    #: explicit setPerfEstimate figures per vertex, -1 where none was given; None = none at all
+    cycles: I8 | None = None
+    flops: I8 | None = None
+    debug_id: int = -1
+
+    def __len__(self) -> int:
+        return len(self.tiles)
+
+
+@dataclass
+class VariableColumns:
+    """One row per variable (constants included), in order of creation."""
+
+    base: list[int] = field(default_factory=list)
+    numel: list[int] = field(default_factory=list)
+    type: list[Any] = field(default_factory=list)  #: simulator.poplar.types.Type
+    name: list[str] = field(default_factory=list)
+    debug_id: list[int] = field(default_factory=list)
+    constant: list[Any] = field(default_factory=list)  #: ndarray of values for constants, else None
+    initial: list[Any] = field(default_factory=list)  #: list of (offset, ndarray) of setInitialValue
+    #: always live by use: connected to host read/write, initial value, or constant
+    host_visible: list[bool] = field(default_factory=list)
+    mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
+    #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None
+
+
+@dataclass
+class StreamColumns:
+    handle: list[str] = field(default_factory=list)
+    type: list[Any] = field(default_factory=list)
+    numel: list[int] = field(default_factory=list)
+    to_device: list[bool] = field(default_factory=list)
+    options: list[dict[str, str]] = field(default_factory=list)
+    #: "fifo" for user streams, "read"/"write" for createHostRead/Write
+    kind: list[str] = field(default_factory=list)
+
+
+@dataclass
+class GraphStore:
+    """All state of a graph and its virtual graphs."""
+
+    variables: VariableColumns = field(default_factory=VariableColumns)
+    streams: StreamColumns = field(default_factory=StreamColumns)
+    compute_set_names: list[str] = field(default_factory=list)
+    compute_set_debug_ids: list[int] = field(default_factory=list)
+    blocks: list[VertexBlock] = field(default_factory=list)
+    functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
+    #: (kind "read"|"write", handle, tensor) of createHostRead / createHostWrite, in order
+    host_copies: list[tuple[str, str, Any]] = field(default_factory=list)
+    num_elements: int = 0
+    num_vertices: int = 0
+    #: DebugInfo records in order; a debug id is an index here
+    debug_infos: list[dict[str, Any]] = field(default_factory=list)
+
+    def mapping_table(self) -> tuple[I8, I8]:
+        """(ends, tiles): the tile mapping of the whole element space as sorted half-open intervals that begin where
+        the previous one ends; tile -1 = unmapped."""
+        ends: list[I8] = []
+        tiles: list[I8] = []
+        v = self.variables
+        for base, numel, mapping in zip(v.base, v.numel, v.mapping, strict=True):
+            if numel == 0:
+                continue
+            if mapping is None:
+                ends.append(np.array([base + numel], np.int64))
+                tiles.append(np.array([-1], np.int64))
+            else:
+                ends.append(mapping[0] + base)
+                tiles.append(mapping[1])
+        if not ends:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(ends), np.concatenate(tiles)
