@@ -142,7 +142,9 @@ class ComputeSetVertices:
     vertex_type: int
     ipu: int
     count: IntArray  #: instances per tile
-    cycles: IntArray  #: summed cycles per tile: thread cycles for workers, tile cycles for supervisor and multi vertices
+    cycles: (
+        IntArray  #: summed cycles per tile: thread cycles for workers, tile cycles for supervisor and multi vertices
+    )
     provenance: str  #: one of PROVENANCE
     flops: int = -1
 
