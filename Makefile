@@ -1,0 +1,76 @@
+# Two promises: `make demo` and `make test` work on a fresh Debian 12 with Python 3.11.
+APT := apt-get install -y python3-venv make git g++ graphviz chromium capnproto binutils
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo_reports
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test check full bench validate samples clean system-demo system-test
+
+help:
+	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
+	@echo "make test      every test of a commit (needs chromium)"
+	@echo "make check     format, lint, types, import rules"
+	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
+	@echo "make bench     the tables of docs/benchmarks.md"
+	@echo "make validate  published figures beside ours, docs/validation.md"
+	@echo "make samples   make sample_reports/ again"
+
+# Missing Debian packages: print the one line of the README, and run it when root.
+define need
+	@missing=""; for tool in $(1); do command -v $$tool >/dev/null 2>&1 || missing="$$missing $$tool"; done; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
+	if [ -n "$$missing" ]; then \
+	  echo "Missing:$$missing. Debian packages:"; echo "  $(APT)"; \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(APT) >/dev/null; \
+	  else echo "Run that line as root, then make again."; exit 1; fi; fi
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older."; exit 1; }
+endef
+
+system-demo:
+	$(call need,)
+
+system-test:
+	$(call need,git g++ dot chromium capnp readelf)
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | system-demo $(VENV)/bin/pip
+	@echo "Installing what the viewer and the simulator need (about 120 MB to download, a minute or two) ..."
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | system-test $(VENV)/bin/pip
+	@echo "Installing what tests and checks need (about 200 MB to download, two minutes or so) ..."
+	$(PIP) -e '.[test,check]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m examples.demo $(DEMO)
+	@if [ -z "$(DEMO_ONLY)" ]; then exec $(BIN)/popvision view $(DEMO); fi
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not full"
+
+full: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+validate: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.validate
+
+samples: $(VENV)/.demo
+	$(BIN)/python sample_reports/make_samples.py
+
+clean:
+	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,25 @@
+"""Runs every benchmark, each in its own process so that peak memory is its own; `make bench`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("trace_open", "host_trace", "liveness", "engine_run", "compile_scale")
+
+
+def main() -> int:
+    """Run the benchmarks named on the command line, all of them by default; the exit code of the first that fails."""
+    for name in sys.argv[1:] or NAMES:
+        if not (Path(__file__).parent / f"{name}.py").is_file():
+            print(f"There is no benchmark {name!r}; choose from {', '.join(NAMES)}.", file=sys.stderr)
+            return 2
+        done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False)
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
