@@ -1,0 +1,8 @@
+"""The name `pva` for existing scripts: popvision.pva."""
+
+import sys
+
+from popvision.pva import *  # noqa: F403
+from popvision.pva import pva_core
+
+sys.modules[__name__ + ".pva_core"] = pva_core

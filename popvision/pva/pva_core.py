@@ -1,0 +1,41 @@
+"""The name under which libpva's compiled module holds its classes; scripts annotate with `pva.pva_core.Report`."""
+
+from popvision.pva.compilation import CompilationReport
+from popvision.pva.debug_context import DebugContext
+from popvision.pva.execution import ExecutionReport, ExecutionStep, Run
+from popvision.pva.lowered import LoweredVar
+from popvision.pva.operations import Operation, OperationAnalysis
+from popvision.pva.program import DoExchangeProgram, OnTileExecuteProgram, Program, ProgramVisitor
+from popvision.pva.report import Report, openReport
+from popvision.pva.target import IPU, Target
+from popvision.pva.tile import Tile
+from popvision.pva.trace import Event, Trace, openTrace
+from popvision.pva.versions import InstrumentationSettings, PoplarVersion, ProfileReportVersion
+from popvision.pva.vertices import ComputeSet
+
+__all__ = [
+    "IPU",
+    "CompilationReport",
+    "ComputeSet",
+    "DebugContext",
+    "DoExchangeProgram",
+    "Event",
+    "ExecutionReport",
+    "ExecutionStep",
+    "InstrumentationSettings",
+    "LoweredVar",
+    "OnTileExecuteProgram",
+    "Operation",
+    "OperationAnalysis",
+    "PoplarVersion",
+    "ProfileReportVersion",
+    "Program",
+    "ProgramVisitor",
+    "Report",
+    "Run",
+    "Target",
+    "Tile",
+    "Trace",
+    "openReport",
+    "openTrace",
+]

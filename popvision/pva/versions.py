@@ -1,0 +1,82 @@
+"""Which software wrote a report, which layout it has, and how the program was instrumented."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PoplarVersion:
+    """The API level that wrote the report; `string` is `major.minor.point (who)`. A simulated report names us there."""
+
+    major: int
+    minor: int
+    point: int
+    packageHash: str
+    string: str
+
+
+def poplar_version(text: str) -> PoplarVersion:
+    """Take `3.4.0 (popvision 0.1.0)` apart; parts that are not there are 0 and empty."""
+    match = re.match(r"(\d+)\.(\d+)\.(\d+)(?:\s*\((.*)\))?", text)
+    if not match:
+        return PoplarVersion(0, 0, 0, "", text)
+    major, minor, point = (int(part) for part in match.groups()[:3])
+    return PoplarVersion(major, minor, point, match.group(4) or "", text)
+
+
+@dataclass(frozen=True)
+class ProfileReportVersion:
+    """Version of the layout of profile.pop."""
+
+    major: int
+    minor: int
+    point: int
+    isUnstableFormat: bool = False
+
+
+class ComputeInstrumentationLevel(Enum):
+    """How finely compute sets were timed."""
+
+    Off = 0
+    Vertex = 1
+    Tile = 2
+    Ipu = 3
+    Device = 4
+    Unknown = 5
+
+
+class ExternalExchangeInstrumentationLevel(Enum):
+    """Whether host and inter-IPU exchanges were timed."""
+
+    Off = 0
+    Tile = 1
+    Unknown = 2
+
+
+class InstrumentationSettings:
+    """How the program was instrumented. Enum members are also names of this class, as in libpva, where the second
+    enum wins: `.Off`, `.Tile` and `.Unknown` are the external exchange's."""
+
+    ComputeInstrumentationLevel = ComputeInstrumentationLevel
+    ExternalExchangeInstrumentationLevel = ExternalExchangeInstrumentationLevel
+    Vertex = ComputeInstrumentationLevel.Vertex
+    Ipu = ComputeInstrumentationLevel.Ipu
+    Device = ComputeInstrumentationLevel.Device
+    Off = ExternalExchangeInstrumentationLevel.Off
+    Tile = ExternalExchangeInstrumentationLevel.Tile
+    Unknown = ExternalExchangeInstrumentationLevel.Unknown
+
+    def __init__(self, meta: dict[str, Any]) -> None:
+        self.compute = _member(ComputeInstrumentationLevel, meta.get("computeInstrumentation"))
+        self.externalExchange = _member(ExternalExchangeInstrumentationLevel, meta.get("externalExchangeInstrumentation"))
+
+    def __repr__(self) -> str:
+        return f"InstrumentationSettings(compute={self.compute.name}, externalExchange={self.externalExchange.name})"
+
+
+def _member(enum: Any, name: object) -> Any:
+    return enum.__members__.get(str(name), enum.Unknown)
