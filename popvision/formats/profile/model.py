@@ -344,3 +344,5 @@ class StepsOnIpu:
     active_tile_balance: npt.NDArray[np.float64]  #: the same over tiles that take part
     start_array: IntArray  #: array id, for ProfileReader.array
     cycles_array: IntArray
+    tile_cycles: IntArray  #: sum of cycles over all tiles; statistics of a window add these, without reading arrays
+    max_cycles: IntArray  #: maximum of cycles over all tiles, so tile_balance = tile_cycles / (tiles * max_cycles)
