@@ -1,1 +1,55 @@
+"""The `popvision` command: one module per sub-command, imported when it is used.
 
+Exit codes: 0 fine, 1 bad input (one sentence on stderr), 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+import click
+
+#: Sub-command -> what it does, in the order of the help text. The module of the same name holds `command`.
+COMMANDS = {
+    "info": "What a report or trace holds: counts, sizes, versions.",
+    "summary": "The profile summary as text.",
+    "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
+    "run": "Run a program with profiling on.",
+    "view": "Open reports and traces in the browser.",
+}
+
+
+class _Lazy(click.Group):
+    """Imports only the module of the sub-command that is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return cast(click.Command, importlib.import_module(f"popvision.cli.{cmd_name}").command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="popvision", prog_name="popvision")
+def group() -> None:
+    """Profiles of programs for tile processors: look into them, export them, view them."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point: bad input becomes one sentence and exit code 1."""
+    try:
+        group.main(args=args, prog_name="popvision", standalone_mode=True)
+    except BrokenPipeError:
+        raise SystemExit(0) from None
+    except (RuntimeError, OSError) as error:
+        if type(error).__name__ not in ("FormatError",) and not isinstance(error, OSError):
+            raise
+        click.echo(f"popvision: {error}", err=True)
+        raise SystemExit(1) from None

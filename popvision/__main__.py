@@ -1,0 +1,5 @@
+"""`python -m popvision`."""
+
+from popvision.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m popvision.cli`."""
+
+from popvision.cli import main
+
+main()

@@ -1,0 +1,67 @@
+"""`popvision run prog.py ...`: the program in a child process, with every report and the host trace on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from popvision.package_data import package_folder
+
+
+@click.command(
+    name="run",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.option("-d", "--directory", default="./popvision_report", show_default=True, help="Where the reports go.")
+@click.option("--target", help="Compile for this target instead: ipu1, ipu2 or ipu21 (what-if).")
+@click.option("--tiles", type=click.IntRange(min=1), help="Use this many tiles per IPU instead (what-if).")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs of each program to record (default 2).")
+@click.option("--no-trace", is_flag=True, help="Do not write the host trace (.pvti).")
+@click.argument("program", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(
+    directory: str,
+    target: str | None,
+    tiles: int | None,
+    runs: int | None,
+    no_trace: bool,
+    program: str,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run PROGRAM with profiling on; options already in POPLAR_ENGINE_OPTIONS win. Ends with the program's exit code."""
+    environment = dict(os.environ)
+    engine = {"autoReport.all": "true", "autoReport.directory": directory}
+    if runs is not None:
+        engine["autoReport.executionProfileProgramRunCount"] = str(runs)
+    environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(engine | _object("POPLAR_ENGINE_OPTIONS"))
+    if not no_trace:
+        host = {"enable": "true", "directory": directory}
+        environment["PVTI_OPTIONS"] = json.dumps(host | _object("PVTI_OPTIONS"))
+    if target is not None:
+        environment["POPVISION_TARGET"] = target
+    if tiles is not None:
+        environment["POPVISION_TILES"] = str(tiles)
+    paths = [str(package_folder("compat")), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    done = subprocess.run([sys.executable, program, *arguments], env=environment, check=False)
+    click.echo(f"Reports are in {Path(directory).resolve()}; open them with: popvision view {directory}", err=True)
+    raise SystemExit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
+
+
+def _object(variable: str) -> dict[str, object]:
+    """The JSON object already in an environment variable; raises click.UsageError with one sentence if it is not one."""
+    text = os.environ.get(variable, "")
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"{variable} is not JSON ({error}); it must be an object of strings.") from None
+    if not isinstance(value, dict):
+        raise click.UsageError(f"{variable} must be a JSON object of strings, not {text!r}.")
+    return value

@@ -1,0 +1,22 @@
+"""`popvision view FOLDER ...`: the viewer on the reports and traces in these folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="view")
+@click.argument("folders", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port; without it the next free one from 8050.")
+@click.option("--allow-host", multiple=True, help="A further name that a browser may call this server by.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def command(
+    folders: tuple[Path, ...], host: str, port: int | None, allow_host: tuple[str, ...], no_browser: bool
+) -> None:
+    """Serve the reports and traces in FOLDERS and below; without folders, the samples that come with popvision."""
+    from webapp.serve import serve
+
+    serve(list(folders), host=host, port=port, allowed_hosts=list(allow_host), open_browser=not no_browser)
