@@ -5,7 +5,7 @@ The fast way counts only where something begins or ends: each interval adds one 
 its end, and a running sum over the sorted distinct moments gives the counts. Steps of a pattern have few distinct
 begins and ends, so each is reduced by `np.unique` before it is kept.
 
-Phases (DESIGN section 4): compute; exchange = internal, global and host exchange with the waits of StreamCopyBegin;
+Phases: compute; exchange = internal, global and host exchange with the waits of StreamCopyBegin;
 sync = barriers with their waits, and each tile's tail at the end of a run. The three add up to all tiles.
 """
 

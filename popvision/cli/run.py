@@ -33,7 +33,7 @@ def command(
     program: str,
     arguments: tuple[str, ...],
 ) -> None:
-    """Run PROGRAM with profiling on; options already in POPLAR_ENGINE_OPTIONS win. Ends with the program's exit code."""
+    """Run PROGRAM with profiling on; options already in POPLAR_ENGINE_OPTIONS win. Ends with PROGRAM's exit code."""
     environment = dict(os.environ)
     engine = {"autoReport.all": "true", "autoReport.directory": directory}
     if runs is not None:
@@ -54,7 +54,7 @@ def command(
 
 
 def _object(variable: str) -> dict[str, object]:
-    """The JSON object already in an environment variable; raises click.UsageError with one sentence if it is not one."""
+    """The JSON object already in an environment variable; raises click.UsageError if it is something else."""
     text = os.environ.get(variable, "")
     if not text.strip():
         return {}

@@ -1,8 +1,8 @@
 """libpva's names: open a graph profile or a host trace and ask it questions.
 
-    import popvision.pva as pva
-    report = pva.openReport("profile.pop")
-    report.execution.totalCycles.total
+import popvision.pva as pva
+report = pva.openReport("profile.pop")
+report.execution.totalCycles.total
 """
 
 from popvision.pva.compilation import CompilationReport

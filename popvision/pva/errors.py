@@ -1,4 +1,4 @@
-"""What `openReport` and `openTrace` raise: the formats' own error, so `except RuntimeError` in old scripts catches it."""
+"""What `openReport` and `openTrace` raise: a RuntimeError, as scripts written for libpva expect."""
 
 from popvision.formats.errors import FormatError
 

@@ -72,7 +72,9 @@ class InstrumentationSettings:
 
     def __init__(self, meta: dict[str, Any]) -> None:
         self.compute = _member(ComputeInstrumentationLevel, meta.get("computeInstrumentation"))
-        self.externalExchange = _member(ExternalExchangeInstrumentationLevel, meta.get("externalExchangeInstrumentation"))
+        self.externalExchange = _member(
+            ExternalExchangeInstrumentationLevel, meta.get("externalExchangeInstrumentation")
+        )
 
     def __repr__(self) -> str:
         return f"InstrumentationSettings(compute={self.compute.name}, externalExchange={self.externalExchange.name})"
