@@ -1,1 +1,1 @@
-
+"""Tables of a report as CSV and JSON."""

@@ -1,0 +1,28 @@
+"""`popvision summary`: the profile summary as text, or its figures as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command(name="summary")
+@click.argument("report", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Headline figures as JSON.")
+@click.option("--steps", is_flag=True, help="Also every execution step.")
+@click.option("--variables", is_flag=True, help="Also what is live at each liveness index.")
+@click.option("--per-ipu", is_flag=True, help="Also memory of each IPU.")
+def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: bool) -> None:
+    """Summarise REPORT (a profile.pop or its folder)."""
+    from popvision.analysis.headline import headline
+    from popvision.analysis.profile_summary import SummaryOptions, profile_summary
+    from popvision.analysis.source import ReportSource
+
+    source = ReportSource(report)
+    if as_json:
+        click.echo(json.dumps(headline(source), indent=2))
+        return
+    options = SummaryOptions(show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu)
+    click.echo(profile_summary(source, options), nl=False)

@@ -1,0 +1,60 @@
+"""Columns to CSV or JSON text, in chunks; a file appears under its name only when it is whole."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from popvision.export.tables import Table
+
+_CHUNK = 65536
+
+
+def _rows(table: Table) -> Iterator[list[tuple[Any, ...]]]:
+    columns = [np.asarray(column) if not isinstance(column, list) else column for column in table.values()]
+    size = len(columns[0]) if columns else 0
+    for first in range(0, size, _CHUNK):
+        parts = [column[first : first + _CHUNK] for column in columns]
+        yield list(zip(*(p.tolist() if isinstance(p, np.ndarray) else p for p in parts), strict=True))
+
+
+def write_csv(table: Table, provenance: str, stream: IO[str]) -> None:
+    """A comment line that says where the figures come from, a header, and the rows."""
+    stream.write(f"# {provenance}\n")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(table)
+    for rows in _rows(table):
+        writer.writerows(rows)
+
+
+def write_json(table: Table, provenance: str, stream: IO[str]) -> None:
+    """An object with `provenance`, `columns` and `rows` (a list of lists)."""
+    stream.write(f'{{"provenance": {json.dumps(provenance)}, "columns": {json.dumps(list(table))}, "rows": [')
+    separator = "\n"
+    for rows in _rows(table):
+        for row in rows:
+            stream.write(separator + json.dumps(row))
+            separator = ",\n"
+    stream.write("\n]}\n")
+
+
+WRITERS: dict[str, Callable[[Table, str, IO[str]], None]] = {"csv": write_csv, "json": write_json}
+
+
+def write_file(path: Path, write: Callable[[IO[str]], None]) -> None:
+    """Write through a temporary file beside `path`, so that a failed export leaves nothing that looks whole."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or Path())
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            write(stream)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
