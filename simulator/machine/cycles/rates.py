@@ -1,0 +1,139 @@
+"""Inner loop rates of element-wise operators, as PopLibs' estimators tabulate them.
+
+A rate is (cycles, elements, form): form "loop" = `cycles` for each loop of `elements` elements; form "plus" = cycles
+for each `elements` elements *plus* the overhead that the calling wrapper adds per trip.
+Type names: float, half, int, uint, bool, short, longlong.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+
+class Rate(NamedTuple):
+    cycles: int
+    elements: int
+    form: Literal["loop", "plus"] = "loop"
+
+
+Rates = dict[str, Rate]
+
+
+def _vector(cycles: int) -> Rates:
+    """One pass per natural vector, with the wrapper's overhead."""
+    return {"float": Rate(cycles, 2, "plus"), "half": Rate(cycles, 4, "plus")}
+
+
+def _each(cycles: int, *types: str) -> Rates:
+    """One element per pass, with the wrapper's overhead."""
+    return {name: Rate(cycles, 1, "plus") for name in types}
+
+
+def _pair(float_rate: tuple[int, int], half_rate: tuple[int, int]) -> Rates:
+    return {"float": Rate(*float_rate), "half": Rate(*half_rate)}
+
+
+def _ints(cycles: int, elements: int) -> Rates:
+    return {"int": Rate(cycles, elements), "uint": Rate(cycles, elements)}
+
+
+_ARITHMETIC = _vector(1) | _ints(7, 1) | {"longlong": Rate(11, 1)}
+_EXTREME = _pair((3, 2), (4, 4)) | _ints(7, 1)
+_BITS = _ints(7, 1) | {"short": Rate(3, 4)}
+_ORDER = _pair((14, 4), (9, 4)) | _ints(22, 4)
+_LOGICAL = {"bool": Rate(5, 4)}
+
+#: non-in-place binary operators
+BINARY: dict[str, Rates] = {
+    "ADD": _ARITHMETIC,
+    "SUBTRACT": _ARITHMETIC,
+    "MULTIPLY": _ARITHMETIC | {"longlong": Rate(30, 1)},
+    "DIVIDE": _pair((10, 2), (21, 4)) | {"int": Rate(277, 1), "uint": Rate(265, 1)},
+    "MAXIMUM": _EXTREME,
+    "MINIMUM": _EXTREME,
+    "POWER": _pair((312, 1), (325, 1)) | {"int": Rate(32, 1)},
+    "REMAINDER": _pair((133, 2), (300, 4)) | _ints(292, 1),
+    "ATAN2": _pair((272, 2), (578, 4)),
+    "BITWISE_AND": _BITS,
+    "BITWISE_OR": _BITS,
+    "BITWISE_XOR": _BITS | {"short": Rate(5, 2)},
+    "SHIFT_LEFT": _ints(7, 1),
+    "SHIFT_RIGHT": _ints(7, 1),
+    "EQUAL": _pair((14, 4), (9, 4)) | _ints(22, 4) | {"bool": Rate(6, 4)},
+    "NOT_EQUAL": _pair((20, 4), (11, 4)) | _ints(22, 4) | {"bool": Rate(6, 4)},
+    "GREATER_THAN": _ORDER,
+    "LESS_THAN": _ORDER,
+    "GREATER_THAN_EQUAL": _pair((14, 4), (9, 4)) | _ints(26, 4),
+    "LESS_THAN_EQUAL": _pair((14, 4), (9, 4)) | _ints(26, 4),
+    "LOGICAL_AND": _LOGICAL,
+    "LOGICAL_OR": _LOGICAL,
+}
+
+_ROUNDING = _vector(2)
+
+#: non-in-place unary operators
+UNARY: dict[str, Rates] = {
+    "ABSOLUTE": _each(1, "float", "half", "int"),
+    "NEGATE": _pair((2, 2), (2, 4)) | _each(2, "int"),
+    "SQUARE": _pair((2, 2), (2, 4)),
+    "SQRT": _pair((10, 2), (23, 4)) | _each(110, "int"),
+    "RSQRT": _pair((8, 2), (19, 4)),
+    "EXPONENT": _pair((6, 2), (4, 4)),
+    "EXPONENT_MINUS_ONE": _each(4, "float") | {"half": Rate(5, 4, "plus")},
+    "LOGARITHM": _pair((12, 2), (4, 4)),
+    "LOGARITHM_ONE_PLUS": _vector(18),
+    "TANH": _pair((12, 2), (4, 4)),
+    "SIGMOID": _pair((12, 2), (6, 4)),
+    "RELU": _pair((3, 2), (3, 4)),
+    "INVERSE": _pair((6, 2), (15, 4)),
+    "SIN": _each(2300, "float") | {"half": Rate(25, 1)},
+    "COS": _each(2300, "float") | {"half": Rate(25, 1)},
+    "TAN": _pair((5100, 1), (5700, 1)),
+    "ASIN": _each(102, "float", "half"),
+    "ERF": _pair((41, 1), (13, 1)),
+    "GELU_ERF": _pair((22, 1), (16, 1)),
+    "CBRT": {"float": Rate(27, 2, "plus"), "half": Rate(17, 4, "plus")},
+    "CEIL": _ROUNDING,
+    "FLOOR": _ROUNDING,
+    "ROUND": _ROUNDING,
+    "TRUNC": _pair((3, 2), (11, 4)),
+    "SIGNUM": _vector(5),
+    "IS_FINITE": _vector(5),
+    "IS_NAN": _vector(3),
+    "IS_INF": {"float": Rate(3, 2, "plus"), "half": Rate(5, 4, "plus")},
+    "BITWISE_NOT": {"int": Rate(1, 2, "plus"), "uint": Rate(1, 2, "plus")},
+    "POPCOUNT": _each(1, "int", "uint"),
+    "COUNT_LEADING_ZEROS": _each(1, "int", "uint"),
+    "LOGICAL_NOT": _each(17, "bool"),
+}
+
+#: unary operators whose in-place loop is shorter or longer than the other
+UNARY_IN_PLACE: dict[str, Rates] = {
+    "LOGARITHM": _pair((14, 2), (6, 4)),
+    "TANH": _pair((10, 2), (2, 4)),
+    "SIGMOID": _pair((10, 2), (4, 4)),
+    "RELU": _pair((2, 2), (2, 4)),
+}
+
+#: operators of a tensor with one scalar; anything else takes the binary rate
+BROADCAST_SCALAR: dict[str, Rates] = {
+    "ADD": _vector(1),
+    "SUBTRACT": _vector(1),
+    "MULTIPLY": _vector(1),
+    "DIVIDE": _pair((6, 2), (8, 2)),
+    "MAXIMUM": _pair((3, 2), (3, 4)),
+    "MINIMUM": _pair((3, 2), (3, 4)),
+    "VARIANCE_TO_INV_STD_DEV": _pair((12, 2), (24, 4)),
+    "INV_STD_DEV_TO_VARIANCE": _pair((11, 2), (10, 2)),
+}
+BROADCAST_SCALAR_INT = Rate(6, 1)
+
+
+def rate_of(table: dict[str, Rates], op: str, dtype: str) -> Rate:
+    """The rate of `op` on `dtype`.
+
+    Raises KeyError naming both when PopLibs' estimators have no such pair, which is how PopLibs itself refuses it."""
+    rates = table.get(op, {})
+    if dtype not in rates:
+        raise KeyError(f"no cycle rate for {op} on {dtype}: PopLibs has no such vertex; cast the operands first")
+    return rates[dtype]

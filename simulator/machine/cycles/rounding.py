@@ -1,0 +1,32 @@
+"""Whole loops, vectors and shares: what every formula rounds up to."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+I8 = npt.NDArray[np.int64]
+WORKERS = 6  #: worker contexts of a tile, on every generation
+
+VECTOR_WIDTH = {"float": 2, "half": 4, "quarter": 8}  #: elements of one 64-bit data path access
+_ELEMENT_BYTES = {"int": 4, "uint": 4, "short": 2, "ushort": 2, "char": 1, "schar": 1, "uchar": 1, "bool": 1}
+
+
+def whole(values: npt.ArrayLike) -> I8:
+    """Cycles or counts as int64, whatever they were computed as."""
+    return np.asarray(values, dtype=np.int64)
+
+
+def ceil_div(n: npt.ArrayLike, by: npt.ArrayLike) -> I8:
+    """n / by rounded up, element by element."""
+    return whole(-(-whole(n) // whole(by)))
+
+
+def per_worker(n: npt.ArrayLike) -> I8:
+    """The largest share when n items are dealt to the six workers of a tile."""
+    return ceil_div(n, WORKERS)
+
+
+def vector_width(dtype: str) -> int:
+    """Elements that one 64-bit access moves: 2 float, 4 half, 8 quarter or bool, 2 int, 1 longlong."""
+    return VECTOR_WIDTH.get(dtype) or 8 // _ELEMENT_BYTES.get(dtype, 8)
