@@ -1,0 +1,48 @@
+"""How many bytes of chosen variables lie on each tile, gathered from the allocations of one tile after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.kept import kept
+from popvision.analysis.lowered import lowered_tile, variables
+from popvision.analysis.tiles import tiles_of_replica
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica: int | None = 0) -> Int64Array:
+    """(variables, tiles of the replica): bytes of each chosen variable on each tile.
+
+    The first question about a variable reads every tile of the replica once; its column is kept for the next.
+    Raises ValueError for a variable that does not exist, NotRecordedError when the report holds no lowered variables.
+    """
+    count = len(variables(source).eq_class)
+    for variable in chosen:
+        if not 0 <= variable < count:
+            raise ValueError(f"variable {variable} does not exist: this report has variables 0 to {count - 1}")
+    tiles = tiles_of_replica(source.reader.target(), replica)
+    known: dict[int, Int64Array] = kept(source, f"variable_tiles_{replica}", dict)
+    missing = np.asarray([variable for variable in chosen if variable not in known], dtype=np.int64)
+    if len(missing):
+        known.update(zip(missing.tolist(), _gather(source, missing, tiles), strict=True))
+    if not chosen:
+        return np.zeros((0, len(tiles)), dtype=np.int64)
+    return np.stack([known[variable] for variable in chosen])
+
+
+def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Array:
+    sums = np.zeros((len(chosen), len(tiles)), dtype=np.int64)
+    for position, tile in enumerate(tiles):
+        low = lowered_tile(source, tile)
+        owner, size = np.asarray(low.variable), np.asarray(low.bytes)
+        for row, variable in enumerate(chosen):
+            sums[row, position] = size[owner == variable].sum(dtype=np.int64)
+    return sums
