@@ -1,0 +1,158 @@
+"""A report small enough to check by hand: four tiles, three programs, one run.
+
+Clocks of the four tiles (begin of run 0):
+
+    step 0  OnTileExecute  cycles 10 20 0 5      clocks 10 20  0  5
+    step 1  Sync           until 23              clocks 23 23 23 23
+    step 2  DoExchange     cycles 4 0 4 0        clocks 27 23 27 23
+    step 3  OnTileExecute  cycles 10 20 0 5      clocks 37 43 27 28
+    end of the run at 43: tail 6 0 16 15
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from popvision.formats.profile import model
+from popvision.formats.profile.writer import ProfileWriter
+
+TILES = 4
+
+
+def u4(*values: int) -> model.IntArray:
+    return np.array(values, np.uint32)
+
+
+def i8(*values: int) -> model.IntArray:
+    return np.array(values, np.int64)
+
+
+def tiny_compilation() -> model.Compilation:
+    """Three leaf programs under a Sequence; a weight always live, a temporary live at indices 0 and 1."""
+    programs = model.Programs(
+        type=["Sequence", "OnTileExecute", "Sync", "DoExchange"],
+        name=["", "layer/matmul", "Internal", "cs0_layer/ExchangePre"],
+        owner=["control"] * 4,
+        compute_set=i8(-1, 0, -1, -1),
+        repeat_count=i8(0, 0, 0, 0),
+        debug_id=i8(-1, 2, -1, 1),
+        sync_type=["", "", "internal", ""],
+        child_offsets=i8(0, 3, 3, 3, 3),
+        children=i8(1, 2, 3),
+    )
+    variable, constant = model.CATEGORIES.index("variable"), model.CATEGORIES.index("constant")
+    return model.Compilation(
+        target=model.Target(
+            type="IpuModel",
+            architecture="Ipu2",
+            num_ipus=1,
+            tiles_per_ipu=TILES,
+            bytes_per_tile=1000,
+            clock_hz=1e6,
+            physical_tile=u4(0, 1, 3, 2),
+        ),
+        programs=programs,
+        compute_sets=model.ComputeSets(["layer/matmul"], i8(2), i8(64)),
+        vertex_types=model.VertexTypes(["MatMul<float>"], ["worker"], i8(12), i8(-1)),
+        tile_memory=model.TileMemory(
+            including_gaps=u4(120, 116, 100, 100),
+            excluding_gaps=u4(116, 116, 100, 100),
+            always_live=u4(100, 100, 100, 100),
+            not_always_live=u4(16, 16, 0, 0),
+            overflowed=u4(0, 0, 0, 0),
+        ),
+        num_vertices=3,
+        num_edges=9,
+        num_variables=2,
+        program_on_ipu=[
+            model.ProgramOnIpu(1, 0, cycles=u4(10, 20, 0, 5)),
+            model.ProgramOnIpu(3, 0, cycles=u4(4, 0, 4, 0), rx=u4(8, 0, 8, 0), tx=u4(0, 8, 0, 0)),
+        ],
+        messages=[model.Messages(3, 0, u4(1, 1), u4(0, 2), u4(8, 8))],
+        compute_set_vertices=[
+            model.ComputeSetVertices(0, 0, 0, u4(1, 1, 0, 1), u4(10, 20, 0, 5), "exact", flops=64),
+        ],
+        category_memory=[
+            model.CategoryMemory("variable", "nonInterleaved", False, 0, u4(80, 80, 64, 64)),
+            model.CategoryMemory("variable", "interleaved", False, 0, u4(16, 16, 0, 0)),
+            model.CategoryMemory("constant", "nonInterleaved", False, 0, u4(20, 20, 36, 36)),
+        ],
+        variables=model.Variables(
+            ["weights", "temporary", "constant"],
+            i8(-1, -1, -1),
+            i8(288, 32, 112),
+            np.array([True, False, True]),
+            i8(-1, 0, -1),
+        ),
+        eq_classes=model.EquivalenceClasses(i8(0, 1), i8(0), i8(2)),
+        liveness=model.Liveness(i8(1, 2, 3), i8(32, 32, 0), [i8(32, 32, 0)]),
+        vars_info=(
+            u4(0, 1, 2, 3, 0, 1, 0, 1, 2, 3),
+            u4(*[variable] * 6, *[constant] * 4),
+            u4(0, 0, 0, 0, 1, 1, 2, 2, 2, 2),
+            u4(80, 80, 64, 64, 16, 16, 20, 20, 36, 36),
+        ),
+        lowered=[
+            model.LoweredTile(
+                tile=0,
+                first_id=0,
+                bytes=u4(80, 20, 16),
+                address=u4(0, 80, 104),
+                category=u4(variable, constant, variable),
+                region=u4(0, 0, 1),
+                variable=i8(0, 2, 1),
+                eq_class=i8(-1, -1, 0),
+                name=u4(0, 2, 1),
+            )
+        ],
+        lowered_names=["weights", "temporary", "constant"],
+        meta={
+            "poplarVersion": "3.4.0 (popvision 0.1.0)",
+            "modelVersion": "popvision 0.1.0",
+            "simulated": True,
+            "engineOptions": {"autoReport.all": "true"},
+            "engineName": "",
+            "timestamp": "2026-11-21T00:00:00Z",
+            "reportId": "tiny",
+            "runId": "tiny-run",
+            "computeInstrumentation": "Tile",
+            "externalExchangeInstrumentation": "Off",
+        },
+    )
+
+
+def tiny_run() -> model.RunRecord:
+    """The run drawn at the head of this module."""
+    zero = u4(0, 0, 0, 0)
+    patterns = [
+        model.StepOnIpu(zero, u4(10, 20, 0, 5)),
+        model.StepOnIpu(u4(10, 20, 0, 5), u4(13, 3, 23, 18)),
+        model.StepOnIpu(zero, u4(4, 0, 4, 0)),
+        model.StepOnIpu(u4(4, 0, 4, 0), u4(10, 20, 0, 5)),
+    ]
+    return model.RunRecord(
+        program_index=0,
+        name="step",
+        host_start_us=1_000_000,
+        host_end_us=1_000_250,
+        cycles=43,
+        program=i8(1, 2, 3, 1),
+        base=i8(0, 0, 23, 23).reshape(4, 1),
+        pattern=i8(0, 1, 2, 3).reshape(4, 1),
+        patterns=patterns,
+        tail=[u4(6, 0, 16, 15)],
+        data_in=i8(0, 0, 16, 0).reshape(4, 1),
+        data_out=i8(0, 0, 8, 0).reshape(4, 1),
+    )
+
+
+def write_tiny(folder: Path) -> Path:
+    """Write the report into `folder`; the path of its profile.pop."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "profile.pop"
+    with ProfileWriter(path) as writer:
+        writer.write_compilation(tiny_compilation())
+        writer.append_run(tiny_run())
+    return path
