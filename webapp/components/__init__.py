@@ -1,1 +1,29 @@
+"""Parts that views share. Import them from here."""
 
+from webapp.components.figure import figure, plain, themed
+from webapp.components.icon import icon
+from webapp.components.long_table import long_table, register_rows
+from webapp.components.message import empty_hint, message_page
+from webapp.components.shortcuts import view_shortcuts
+from webapp.components.split import split
+from webapp.components.table import Column, data_table
+from webapp.components.tabs import Tab, tabs
+from webapp.components.toolbar import (
+    group,
+    help_text,
+    icon_button,
+    options_menu,
+    popover,
+    search_box,
+    segments,
+    select,
+    spacer,
+    toggle,
+    toolbar,
+)
+
+__all__ = [
+    "Column", "Tab", "data_table", "empty_hint", "figure", "group", "help_text", "icon", "icon_button", "long_table",
+    "message_page", "options_menu", "plain", "popover", "register_rows", "search_box", "segments", "select", "spacer",
+    "split", "tabs", "themed", "toggle", "toolbar", "view_shortcuts",
+]  # fmt: skip

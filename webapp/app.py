@@ -1,0 +1,136 @@
+"""The Dash application: stores and callbacks of the frame, the views, and the guards around every request."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_props
+from dash.development.base_component import Component
+from flask import Response
+
+from popvision.analysis.catalogue import FormatError
+from webapp import pages, picker
+from webapp.components.shortcuts import shortcuts_dialog
+from webapp.library import Library, UnknownKeyError
+from webapp.security import HostPolicy, protect
+from webapp.views import all_views
+
+_ASSETS = Path(__file__).with_name("assets")
+
+# boot.js runs before the first paint and sets the theme, so that a dark page never flashes white.
+_INDEX = """<!DOCTYPE html>
+<html lang="en" data-theme="light">
+<head>
+{%metas%}
+<title>{%title%}</title>
+<link rel="icon" type="image/svg+xml" href="/assets/icons/logo.svg">
+<script src="/assets/boot.js"></script>
+{%css%}
+</head>
+<body>
+{%app_entry%}
+{%config%}
+{%scripts%}
+{%renderer%}
+</body>
+</html>"""
+
+
+def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
+    """The viewer over a library. `policy` says which Host headers are answered (default: loopback names, any port)."""
+    app = Dash(
+        "popvision",
+        title="PopVision",
+        assets_folder=str(_ASSETS),
+        assets_ignore=r"boot\.js",
+        index_string=_INDEX,
+        suppress_callback_exceptions=True,
+        update_title=None,
+        add_log_handler=False,
+        on_error=_show_problem,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+    )
+    app.layout = _frame()
+    _register_frame(app, library)
+    picker.register(app, library)
+    for view in all_views():
+        view.register(app, library)
+    _register_errors(app)
+    protect(app.server, policy or HostPolicy(), app.csp_hashes())
+    return app
+
+
+def _frame() -> Component:
+    """What stays while pages change."""
+    return html.Div(
+        [
+            html.A("Skip to content", href="#page", className="skip-link"),
+            dcc.Location(id="url", refresh="callback-nav"),
+            dcc.Store(id="visit"),
+            dcc.Store(id="selection"),
+            dcc.Store(id="select"),
+            dcc.Store(id="theme"),
+            html.Aside(id="nav", className="nav"),
+            html.Div([html.Header(id="masthead"), html.Main(id="page", tabIndex="-1")], className="stage"),
+            html.Div(id="notice", className="notice", role="alert"),
+            html.Div(id="done", hidden=True),
+            shortcuts_dialog(),
+        ],
+        id="frame",
+        className="frame",
+    )
+
+
+def _register_frame(app: Dash, library: Library) -> None:
+    app.clientside_callback(
+        ClientsideFunction("popvision", "visit"),
+        Output("visit", "data"),
+        Output("selection", "data"),
+        Output("theme", "data"),
+        Input("url", "pathname"),
+        Input("url", "search"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("popvision", "mergeSelection"),
+        Output("done", "title"),
+        Input("select", "data"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output("nav", "children"),
+        Output("masthead", "children"),
+        Output("page", "children"),
+        Input("visit", "data"),
+        State("theme", "data"),
+        prevent_initial_call=True,
+    )
+    def show_page(visit: dict[str, Any] | None, theme: str | None) -> tuple[Any, Any, Any]:
+        return pages.show(library, visit or {}, theme or "light")
+
+
+def _register_errors(app: Dash) -> None:
+    server = app.server
+    server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("There is no such report here.", 404))
+    server.register_error_handler(FormatError, lambda problem: _sentence(str(problem), 422))
+
+    @server.route("/data/<path:_rest>")
+    def no_such_data(_rest: str) -> Response:
+        return _sentence("There is no such data here.", 404)
+
+
+def _sentence(text: str, status: int) -> Response:
+    return Response(text, status=status, mimetype="text/plain")
+
+
+def _show_problem(problem: Exception) -> None:
+    """A failing callback leaves the page as it was and says why in the notice bar."""
+    if isinstance(problem, FormatError):
+        set_props("notice", {"children": str(problem)})
+    elif isinstance(problem, UnknownKeyError):
+        set_props("notice", {"children": "This report is no longer in the folders given: go back to the list."})
+    else:
+        logging.getLogger("popvision.webapp").error("a callback failed", exc_info=problem)
+        set_props("notice", {"children": f"Something went wrong in the viewer: {type(problem).__name__}: {problem}"})

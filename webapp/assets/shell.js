@@ -1,0 +1,198 @@
+/* The frame of the viewer in the browser: the selection and its URL, moving between views, theme, menu, keys.
+
+   popvision.select(patch)      merge {key: string or null}; writes the URL, hands the selection to every callback
+   popvision.selection()        the current selection, a flat object of strings
+   popvision.go(href)           move to another page without loading the frame again
+   popvision.onSelect(fn)       call fn(selection, patch) on every change; returns a function that stops it
+   popvision.theme()            "light" or "dark"; document receives the event "popvision:theme" when it changes
+   popvision.token(name)        the value of a CSS variable of tokens.css
+*/
+(function () {
+  "use strict";
+  const SHARED = ["tiles", "ipu", "program", "step", "liveness", "variable", "from", "to"];
+  const root = document.documentElement;
+  const listeners = new Set();
+  let current = read(window.location.search);
+  let lastPath = null;
+  let reload = 0;
+
+  function read(search) {
+    return Object.fromEntries(new URLSearchParams(search));
+  }
+
+  function write(params) {
+    const text = new URLSearchParams(params).toString().replace(/%2C/g, ",");
+    return text ? "?" + text : "";
+  }
+
+  function setProps(id, props) {
+    window.dash_clientside.set_props(id, props);
+  }
+
+  function store(name, value) {
+    try { window.localStorage.setItem(name, value); } catch (_) { /* private mode: not remembered */ }
+  }
+
+  function select(patch) {
+    const next = Object.assign({}, current);
+    let changed = false;
+    for (const [key, value] of Object.entries(patch || {})) {
+      const text = value === null || value === undefined || value === "" ? undefined : String(value);
+      if (next[key] === text) continue;
+      changed = true;
+      if (text === undefined) delete next[key];
+      else next[key] = text;
+    }
+    if (!changed) return;
+    current = next;
+    window.history.replaceState(window.history.state, "", window.location.pathname + write(current));
+    setProps("selection", { data: current });
+    listeners.forEach((listener) => listener(current, patch));
+  }
+
+  /* ---- moving between pages ---- */
+
+  function viewOf(path) {
+    const parts = path.split("/");
+    return parts.length > 3 ? parts.slice(1, 4).join("/") : null;
+  }
+
+  /* Extras of a view (its tab, its filter) come back when the user returns to it; shared keys follow everywhere. */
+  function keepExtras() {
+    const view = viewOf(window.location.pathname);
+    if (!view) return;
+    const extras = Object.fromEntries(Object.entries(current).filter(([key]) => !SHARED.includes(key)));
+    try { window.sessionStorage.setItem("popvision:" + view, JSON.stringify(extras)); } catch (_) { /* not kept */ }
+  }
+
+  function hrefOf(link) {
+    const path = link.getAttribute("href").split("?")[0];
+    if (link.dataset.nav !== "view" || path === window.location.pathname) return link.getAttribute("href");
+    const shared = Object.fromEntries(Object.entries(current).filter(([key]) => SHARED.includes(key)));
+    let extras = {};
+    try { extras = JSON.parse(window.sessionStorage.getItem("popvision:" + viewOf(path)) || "{}"); } catch (_) { /* none */ }
+    return path + write(Object.assign(extras, shared));
+  }
+
+  function go(href) {
+    keepExtras();
+    window.history.pushState({}, "", href);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    window.scrollTo(0, 0);
+  }
+
+  function visit(pathname, search) {
+    const query = window.location.search;
+    const path = window.location.pathname;
+    const moved = path !== lastPath;
+    current = read(query);
+    if (moved) {
+      lastPath = path;
+      setNotice("");
+      return [{ pathname: path, search: query, reload: 0 }, current, root.dataset.theme];
+    }
+    listeners.forEach((listener) => listener(current, current));
+    return [window.dash_clientside.no_update, current, window.dash_clientside.no_update];
+  }
+
+  function reloadPage() {
+    reload += 1;
+    setProps("visit", { data: { pathname: window.location.pathname, search: window.location.search, reload: reload } });
+  }
+
+  function setNotice(text) {
+    setProps("notice", { children: text });
+  }
+
+  /* ---- theme and menu ---- */
+
+  function setTheme(theme) {
+    root.dataset.theme = theme;
+    store("popvision.theme", theme);
+    setProps("theme", { data: theme });
+    document.dispatchEvent(new CustomEvent("popvision:theme", { detail: theme }));
+  }
+
+  function foldMenu() {
+    root.dataset.nav = root.dataset.nav === "narrow" ? "wide" : "narrow";
+    store("popvision.nav", root.dataset.nav);
+    window.dispatchEvent(new Event("resize"));
+  }
+
+  function toggleShortcuts() {
+    const dialog = document.getElementById("shortcuts");
+    if (!dialog) return;
+    if (dialog.open) { dialog.close(); return; }
+    const own = document.querySelector("#page .view-shortcuts");
+    document.getElementById("view-shortcuts").innerHTML = own ? own.innerHTML : "";
+    dialog.showModal();
+  }
+
+  const ACTIONS = {
+    "nav-theme": () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
+    "nav-collapse": foldMenu,
+    "nav-reload": reloadPage,
+    "nav-shortcuts": toggleShortcuts,
+    "close-dialog": (element) => element.closest("dialog").close(),
+  };
+
+  const KEYS = {
+    "?": toggleShortcuts,
+    d: ACTIONS["nav-theme"],
+    "[": foldMenu,
+    r: () => document.querySelector('[data-action="nav-reload"]') && reloadPage(),
+    "/": () => {
+      const box = document.querySelector("#page [data-search], #page input[type=search], #page .search input");
+      if (box) { box.focus(); if (box.select) box.select(); }
+    },
+  };
+
+  function isTyping(target) {
+    return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (/^[1-9]$/.test(event.key)) {
+      const link = document.querySelector('.nav-views [data-index="' + event.key + '"]');
+      if (link) { event.preventDefault(); go(hrefOf(link)); }
+      return;
+    }
+    const action = KEYS[event.key];
+    if (action) { event.preventDefault(); action(); }
+  });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-action]");
+    if (button && ACTIONS[button.dataset.action]) { ACTIONS[button.dataset.action](button); return; }
+    const skip = event.target.closest(".skip-link");
+    if (skip) { event.preventDefault(); document.getElementById("page").focus(); return; }
+    const link = event.target.closest("a[data-nav]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(hrefOf(link));
+  });
+
+  /* A link opened in another tab must carry the selection too. */
+  for (const kind of ["pointerdown", "focusin"]) {
+    document.addEventListener(kind, (event) => {
+      const link = event.target.closest && event.target.closest('a[data-nav="view"]');
+      if (link) link.setAttribute("href", hrefOf(link));
+    });
+  }
+
+  window.popvision = Object.assign(window.popvision || {}, {
+    select,
+    go,
+    selection: () => current,
+    onSelect: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
+    theme: () => root.dataset.theme,
+    token: (name) => getComputedStyle(root).getPropertyValue("--" + name).trim(),
+  });
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
+    visit,
+    mergeSelection: (patch) => { select(patch); return window.dash_clientside.no_update; },
+  });
+})();

@@ -1,0 +1,129 @@
+/* Number formats, theme, filter box, row count and export for webapp/components/table.py. */
+(function () {
+  "use strict";
+  const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  const decimal = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+  const FORMATS = {
+    integer: (value) => grouped.format(value),
+    cycles: (value) => grouped.format(value),
+    bytes: (value) => grouped.format(value),
+    us: (value) => grouped.format(value),
+    decimal: (value) => decimal.format(value),
+    percent: (value) => decimal.format(100 * value) + " %",
+    signed: (value) => (value > 0 ? "+" : "") + grouped.format(value).replace("-", "\u2212"),
+  };
+
+  function format(value, kind) {
+    if (value === null || value === undefined || value === "" || Number.isNaN(value)) return "\u2013";
+    return (FORMATS[kind] || String)(value);
+  }
+
+  function gridTheme(base) {
+    return base.withParams({
+      fontFamily: "inherit",
+      fontSize: 12,
+      headerFontSize: 12,
+      headerFontWeight: 600,
+      backgroundColor: "var(--surface)",
+      foregroundColor: "var(--ink)",
+      headerBackgroundColor: "var(--surface)",
+      headerTextColor: "var(--muted)",
+      borderColor: "var(--line)",
+      rowHoverColor: "var(--hover)",
+      selectedRowBackgroundColor: "var(--chosen)",
+      accentColor: "var(--accent)",
+      oddRowBackgroundColor: "var(--surface)",
+      menuBackgroundColor: "var(--raised)",
+      wrapperBorder: false,
+      wrapperBorderRadius: 0,
+      cellHorizontalPadding: 10,
+      iconSize: 12,
+      browserColorScheme: "inherit",
+    });
+  }
+
+  window.dashAgGridFunctions = Object.assign(window.dashAgGridFunctions || {}, {
+    popvisionFormat: format,
+    popvisionGridTheme: gridTheme,
+  });
+  window.popvision = Object.assign(window.popvision || {}, { format });
+
+  /* ---- the bar above a table ---- */
+
+  function apiOf(box) {
+    const grid = box.querySelector(".table-grid > *");
+    if (!grid || !window.dash_ag_grid) return null;
+    let id = grid.id;
+    if (id.startsWith("{")) id = JSON.parse(id);
+    try { return window.dash_ag_grid.getApi(id); } catch (_) { return null; }
+  }
+
+  function count(box) {
+    const place = box.querySelector("[data-row-count]");
+    const api = apiOf(box);
+    if (!place || !api) return;
+    const shown = api.getDisplayedRowCount();
+    let all = 0;
+    if (api.getGridOption("rowModelType") === "infinite") all = shown;
+    else api.forEachNode(() => { all += 1; });
+    const text = shown === all ? grouped.format(all) + (all === 1 ? " row" : " rows") : grouped.format(shown) + " of " + grouped.format(all) + " rows";
+    if (place.textContent !== text) place.textContent = text;
+  }
+
+  function watch(box) {
+    const api = apiOf(box);
+    if (!api || box.dataset.watched === "yes") return;
+    box.dataset.watched = "yes";
+    api.addEventListener("modelUpdated", () => count(box));
+    count(box);
+  }
+
+  new MutationObserver(() => document.querySelectorAll(".table[data-table]").forEach(watch)).observe(document, { childList: true, subtree: true });
+
+  document.addEventListener("input", (event) => {
+    const filter = event.target.closest("[data-quick-filter]");
+    if (!filter) return;
+    const api = apiOf(filter.closest(".table"));
+    if (api) api.setGridOption("quickFilterText", event.target.value);
+  });
+
+  function rowsOf(api) {
+    const fields = api.getAllDisplayedColumns().map((column) => column.getColDef().field);
+    const rows = [];
+    api.forEachNodeAfterFilterAndSort((node) => {
+      if (node.data) rows.push(Object.fromEntries(fields.map((field) => [field, node.data[field] === undefined ? null : node.data[field]])));
+    });
+    return rows;
+  }
+
+  /* A cell that begins like a formula is text in a spreadsheet only behind an apostrophe. */
+  function csvCell(value) {
+    if (value === null) return "";
+    if (typeof value === "number" || typeof value === "boolean") return String(value);
+    const text = /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
+    return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+  }
+
+  function toCsv(rows) {
+    if (!rows.length) return "";
+    const fields = Object.keys(rows[0]);
+    return [fields.map(csvCell).join(","), ...rows.map((row) => fields.map((field) => csvCell(row[field])).join(","))].join("\r\n") + "\r\n";
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-export]");
+    if (!button) return;
+    const box = button.closest(".table");
+    const api = apiOf(box);
+    if (!api) return;
+    const rows = rowsOf(api);
+    const kind = button.dataset.export;
+    const text = kind === "csv" ? toCsv(rows) : JSON.stringify(rows, null, 1);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
+    link.download = box.dataset.table + "." + kind;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+})();

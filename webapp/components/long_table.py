@@ -1,0 +1,172 @@
+"""Tables of any length: the browser asks for the blocks it shows, the server sorts and filters the whole frame.
+
+`register_rows(app, library, "variables", frame)` once, then `long_table("variables", key, {"tile": "5"}, columns)` in
+a page: `frame(source, query)` gives the DataFrame for that query. The server keeps no state of the page; a few recent
+frames are kept for speed alone. CSV and JSON of all rows come from `/data/<key>/table/<name>.csv?...`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
+
+import dash_ag_grid as dag
+from dash import MATCH, Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+from flask import Response, request
+
+from webapp.components.icon import icon
+from webapp.components.table import _DEFAULTS, Column, _definition, _framed, _grid_options
+from webapp.view import page_key
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from webapp.library import Library
+
+FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame"]
+
+_FRAMES_KEPT = 6
+
+
+def long_table(
+    name: str,
+    key: str,
+    query: Mapping[str, str],
+    columns: Sequence[Column],
+    *,
+    height: int | str = "100%",
+    selectable: bool = False,
+) -> Component:
+    """The table of the rows registered under `name`, for report `key` and one query."""
+    text = urlencode(sorted(query.items()))
+    grid = dag.AgGrid(
+        id={"rows": name, "query": text},
+        rowModelType="infinite",
+        columnDefs=[_definition(each) for each in columns],
+        defaultColDef={**_DEFAULTS, "floatingFilter": True},
+        dashGridOptions=_grid_options(selectable)
+        | {"cacheBlockSize": 200, "maxBlocksInCache": 20, "maxConcurrentDatasourceRequests": 2},
+        className="grid",
+        style={"height": "100%", "width": "100%"},
+    )
+    return _framed(grid, name, height, False, [_export_link(name, key, text, kind) for kind in ("csv", "json")])
+
+
+def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:
+    """Serve the rows of `frame` under `name`: a callback for blocks and a route for exports."""
+    frames = _Frames(library, frame)
+
+    @app.callback(
+        Output({"rows": name, "query": MATCH}, "getRowsResponse"),
+        Input({"rows": name, "query": MATCH}, "getRowsRequest"),
+        State({"rows": name, "query": MATCH}, "id"),
+        State("url", "pathname"),
+    )
+    def block(wanted: dict[str, Any] | None, id: dict[str, str], pathname: str) -> Any:
+        if not wanted:
+            return no_update
+        rows = ordered(frames.get(page_key(pathname), id["query"]), wanted)
+        return {
+            "rowData": rows.iloc[wanted["startRow"] : wanted["endRow"]].to_dict("records"),
+            "rowCount": len(rows),
+        }
+
+    def export(key: str, kind: str) -> Response:
+        rows = frames.get(key, urlencode(sorted(request.args.items())))
+        text = rows.to_csv(index=False) if kind == "csv" else rows.to_json(orient="records")
+        answer = Response(text, mimetype="text/csv" if kind == "csv" else "application/json")
+        answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+        return answer
+
+    app.server.add_url_rule(f"/data/<key>/table/{name}.<any(csv,json):kind>", f"table-{name}", export)
+
+
+class _Frames:
+    """The last few frames asked for, by report file state and query."""
+
+    def __init__(self, library: Library, frame: FrameOf) -> None:
+        self._library, self._frame = library, frame
+        self._kept: OrderedDict[tuple[int, str], tuple[Any, DataFrame]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str, query: str) -> DataFrame:
+        entry = self._library.entry(key)
+        source = self._library.report(key) if entry.kind == "report" else self._library.trace(key)
+        with self._lock:
+            held = self._kept.get((id(source), query))
+            if held is not None and held[0] is source:
+                return held[1]
+        made = self._frame(source, dict(parse_qsl(query)))
+        with self._lock:
+            self._kept[id(source), query] = (source, made)
+            while len(self._kept) > _FRAMES_KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+
+def ordered(frame: DataFrame, wanted: Mapping[str, Any]) -> DataFrame:
+    """The frame filtered by ag-grid's filterModel and sorted by its sortModel. Unknown columns are ignored."""
+    for field, model in (wanted.get("filterModel") or {}).items():
+        if field in frame.columns:
+            frame = frame[_passes(frame[field], model)]
+    sorts = [each for each in wanted.get("sortModel") or [] if each["colId"] in frame.columns]
+    if sorts:
+        frame = frame.sort_values(
+            [each["colId"] for each in sorts], ascending=[each["sort"] == "asc" for each in sorts], kind="stable"
+        )
+    return frame
+
+
+_NUMBER_TESTS: dict[str, Callable[[Any, float], Any]] = {
+    "equals": lambda values, number: values == number,
+    "notEqual": lambda values, number: values != number,
+    "lessThan": lambda values, number: values < number,
+    "lessThanOrEqual": lambda values, number: values <= number,
+    "greaterThan": lambda values, number: values > number,
+    "greaterThanOrEqual": lambda values, number: values >= number,
+}
+
+_TEXT_TESTS: dict[str, Callable[[Any, str], Any]] = {
+    "contains": lambda values, text: values.str.contains(text, regex=False),
+    "notContains": lambda values, text: ~values.str.contains(text, regex=False),
+    "equals": lambda values, text: values == text,
+    "notEqual": lambda values, text: values != text,
+    "startsWith": lambda values, text: values.str.startswith(text),
+    "endsWith": lambda values, text: values.str.endswith(text),
+}
+
+
+def _passes(values: Any, model: Mapping[str, Any]) -> Any:
+    """One column's filter as a mask: ag-grid's text and number models, two conditions joined by AND or OR."""
+    if "conditions" in model:
+        masks = [_passes(values, each) for each in model["conditions"]]
+        joined = masks[0]
+        for mask in masks[1:]:
+            joined = joined & mask if model.get("operator") == "AND" else joined | mask
+        return joined
+    kind = str(model.get("type", ""))
+    if kind == "blank":
+        return values.isna() | (values.astype(str) == "")
+    if kind == "notBlank":
+        return ~(values.isna() | (values.astype(str) == ""))
+    if model.get("filterType") == "number":
+        return _passes_number(values, kind, model)
+    return _TEXT_TESTS[kind](values.astype(str).str.lower(), str(model.get("filter", "")).lower())
+
+
+def _passes_number(values: Any, kind: str, model: Mapping[str, Any]) -> Any:
+    if kind == "inRange":
+        return (values > float(model["filter"])) & (values < float(model["filterTo"]))
+    return _NUMBER_TESTS[kind](values, float(model["filter"]))
+
+
+def _export_link(name: str, key: str, query: str, kind: str) -> Component:
+    title = f"Save all rows as {kind.upper()} (filters of the columns do not apply)"
+    href = f"/data/{key}/table/{name}.{kind}" + (f"?{query}" if query else "")
+    return html.A(
+        [icon("download"), kind.upper()], href=href, download=f"{name}.{kind}", className="button small", title=title
+    )

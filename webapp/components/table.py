@@ -1,0 +1,166 @@
+"""Tables on dash-ag-grid: sorted, filtered, exported; numbers aligned.
+
+    data_table("vertices", frame, [Column("name", "Vertex type"), Column("bytes", "Bytes", "bytes")])
+
+A frame is a pandas DataFrame or a list of dicts. Above MOST_ROWS rows use `long_table` (long_table.py), which sends
+blocks as they are scrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dash_ag_grid as dag
+from dash import html
+from dash.development.base_component import Component
+
+from webapp.components.attributes import attributes
+from webapp.components.icon import icon
+
+#: Rows that may be sent to the browser at once.
+MOST_ROWS = 5_000
+
+_NUMERIC = {"integer", "bytes", "cycles", "percent", "decimal", "us", "signed"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """`kind`: "text", "integer", "cycles", "bytes", "percent" (of a share 0..1), "decimal", "us" (host microseconds) or
+    "signed" (a difference). `help` is the header's tooltip: say the unit and the formula there."""
+
+    field: str
+    title: str
+    kind: str = "text"
+    help: str = ""
+    width: int | None = None
+    flex: int | None = None
+    sort: str | None = None
+    hide: bool = False
+
+
+def data_table(
+    id: Any,
+    frame: Any,
+    columns: Sequence[Column],
+    *,
+    name: str = "table",
+    height: int | str | None = None,
+    filter_box: bool = True,
+    selectable: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Component:
+    """A whole table in the browser. `height` None grows with the rows, "100%" fills the box. `name` is the exported
+    file's name. Raises ValueError above MOST_ROWS rows: those belong in `long_table`."""
+    rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
+    grid_options = _grid_options(selectable) | dict(options or {})
+    if height is None:
+        grid_options["domLayout"] = "autoHeight"
+    grid = dag.AgGrid(
+        id=id,
+        rowData=rows,
+        columnDefs=[_definition(each) for each in columns],
+        defaultColDef=_DEFAULTS,
+        dashGridOptions=grid_options,
+        className="grid",
+        style={"height": None if height is None else "100%", "width": "100%"},
+    )
+    return _framed(grid, name, height, filter_box, _client_export())
+
+
+_DEFAULTS = {"sortable": True, "resizable": True, "filter": True, "minWidth": 70}
+
+
+def _grid_options(selectable: bool) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        "theme": {"function": "popvisionGridTheme(themeQuartz)"},
+        "animateRows": False,
+        "rowHeight": 26,
+        "headerHeight": 30,
+        "suppressCellFocus": False,
+        "enableCellTextSelection": True,
+        "ensureDomOrder": True,
+        "tooltipShowDelay": 400,
+        "suppressColumnVirtualisation": False,
+        "overlayNoRowsTemplate": "<span>No rows</span>",
+    }
+    if selectable:
+        chosen["rowSelection"] = {
+            "mode": "multiRow",
+            "checkboxes": False,
+            "enableClickSelection": True,
+            "headerCheckbox": False,
+        }
+    return chosen
+
+
+def _definition(column: Column) -> dict[str, Any]:
+    definition: dict[str, Any] = {"field": column.field, "headerName": column.title}
+    if column.kind in _NUMERIC:
+        definition |= {
+            "type": "rightAligned",
+            "filter": "agNumberColumnFilter",
+            "cellClass": "number",
+            "valueFormatter": {"function": f'popvisionFormat(params.value, "{column.kind}")'},
+            "width": column.width or 120,
+        }
+    else:
+        definition |= {"filter": "agTextColumnFilter", "tooltipField": column.field}
+        definition |= {"width": column.width} if column.width else {"flex": column.flex or 1, "minWidth": 140}
+    if column.flex:
+        definition["flex"] = column.flex
+    if column.help:
+        definition["headerTooltip"] = column.help
+    if column.sort:
+        definition["sort"] = column.sort
+    if column.hide:
+        definition["hide"] = True
+    return definition
+
+
+def _framed(
+    grid: Component, name: str, height: int | str | None, filter_box: bool, buttons: list[Component]
+) -> Component:
+    bar: list[Any] = []
+    if filter_box:
+        bar.append(_filter_box(name))
+    bar += [html.Div(className="spacer"), html.Span(className="row-count", **attributes(data_row_count="")), *buttons]
+    style = {"height": height} if height is not None else {}
+    return html.Div(
+        [html.Div(bar, className="table-bar"), html.Div(grid, className="table-grid")],
+        className="table" + ("" if height is None else " table-fills"),
+        style=style,
+        **attributes(data_table=name),
+    )
+
+
+def _filter_box(name: str) -> Component:
+    from dash import dcc
+
+    box = dcc.Input(
+        id={"filter": name},
+        type="text",
+        placeholder="Filter rows",
+        className="box",
+        autoComplete="off",
+        spellCheck="false",
+    )
+    return html.Div([icon("search"), box], className="search", **attributes(data_quick_filter="", data_search=""))
+
+
+def _client_export() -> list[Component]:
+    return [_export_button("csv"), _export_button("json")]
+
+
+def _export_button(kind: str) -> Component:
+    title = f"Save the rows shown as {kind.upper()}"
+    return html.Button(
+        [icon("download"), kind.upper()],
+        type="button",
+        className="button small",
+        title=title,
+        **attributes(data_export=kind, aria_label=title),
+    )

@@ -1,0 +1,154 @@
+"""The reports and traces that the viewer may show: the folders given and everything below them, nothing else.
+
+A key in a URL is looked up in this list and never becomes part of a path. Sources are opened on first use, a few are
+kept (least recently used goes first), and one is opened again when its file on disk has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from popvision.analysis import catalogue
+from popvision.analysis.catalogue import Card, Found
+
+_Stamp = tuple[tuple[int, int], ...]
+
+
+class UnknownKeyError(KeyError):
+    """A key that is not in the list: the report was removed, or the address was made up."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One listed report or trace. `group` is the folder given under which it was found."""
+
+    key: str
+    kind: str  #: "report" or "trace"
+    path: Path
+    group: str
+    is_sample: bool = False
+
+
+@dataclass
+class _Opened:
+    stamp: _Stamp
+    source: Any
+
+
+class Library:
+    """`folders` empty = the packaged samples. `capacity` sources stay open. Safe to use from several threads."""
+
+    def __init__(self, folders: Sequence[str | Path] = (), *, capacity: int = 6) -> None:
+        self.folders = [Path(each).expanduser().resolve() for each in folders]
+        self.samples = catalogue.samples_folder()
+        self._capacity = capacity
+        self._lock = threading.RLock()
+        self._entries: dict[str, Entry] = {}
+        self._open: OrderedDict[str, _Opened] = OrderedDict()
+        self._cards: dict[str, tuple[_Stamp, Card]] = {}
+        self.notes: list[str] = []
+        self.scan()
+
+    def scan(self) -> list[Entry]:
+        """Look through the folders again; entries in the order found, reports and traces mixed, samples last."""
+        entries: dict[str, Entry] = {}
+        notes: list[str] = []
+        for root in self.folders:
+            self._scan_root(root, False, entries, notes)
+        if self.samples is not None:
+            self._scan_root(self.samples, True, entries, notes)
+        with self._lock:
+            self._entries, self.notes = entries, notes
+            for key in [key for key in self._open if key not in entries]:
+                del self._open[key]
+        return list(entries.values())
+
+    def _scan_root(self, root: Path, is_sample: bool, entries: dict[str, Entry], notes: list[str]) -> None:
+        found, note = catalogue.find(root)
+        if note and not is_sample:
+            notes.append(note)
+        for each in found:
+            key = _key_of(each)
+            entries.setdefault(key, Entry(key, each.kind, each.path, str(root), is_sample))
+
+    def entries(self) -> list[Entry]:
+        with self._lock:
+            return list(self._entries.values())
+
+    def entry(self, key: str) -> Entry:
+        """Raises UnknownKeyError."""
+        with self._lock:
+            if key not in self._entries:
+                raise UnknownKeyError(key)
+            return self._entries[key]
+
+    def card(self, entry: Entry) -> Card:
+        """What the picker shows of an entry. Never raises for a damaged file: the card says what is wrong."""
+        stamp = _stamp(entry)
+        with self._lock:
+            known = self._cards.get(entry.key)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        card = catalogue.describe(Found(entry.kind, entry.path))
+        with self._lock:
+            self._cards[entry.key] = (stamp, card)
+        return card
+
+    def report(self, key: str) -> Any:
+        """The ReportSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""
+        return self._source(key, "report", catalogue.open_report)
+
+    def trace(self, key: str) -> Any:
+        """The TraceSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""
+        return self._source(key, "trace", catalogue.open_trace)
+
+    def forget(self, key: str) -> None:
+        """Close a source; the next use reads its files again."""
+        with self._lock:
+            self._open.pop(key, None)
+            self._cards.pop(key, None)
+
+    def _source(self, key: str, kind: str, opener: Callable[[Path], Any]) -> Any:
+        entry = self.entry(key)
+        if entry.kind != kind:
+            raise UnknownKeyError(key)
+        stamp = _stamp(entry)
+        with self._lock:
+            held = self._open.get(key)
+            if held is not None and held.stamp == stamp:
+                self._open.move_to_end(key)
+                return held.source
+        source = opener(entry.path)
+        with self._lock:
+            self._open[key] = _Opened(stamp, source)
+            self._open.move_to_end(key)
+            while len(self._open) > self._capacity:
+                self._open.popitem(last=False)
+        return source
+
+
+def _key_of(found: Found) -> str:
+    """Readable and stable: a slug of the name and a digest of the full path. Only [a-z0-9-], never a path."""
+    digest = hashlib.blake2b(f"{found.kind}:{found.path}".encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+    slug = re.sub(r"[^a-z0-9]+", "-", found.path.stem.lower()).strip("-")[:32].strip("-")
+    return f"{slug}-{digest}" if slug else digest
+
+
+def _stamp(entry: Entry) -> _Stamp:
+    """Size and time of the file and its journal: they change with every commit, hence with every generation."""
+    main = entry.path / "profile.pop" if entry.kind == "report" else entry.path
+    stamps = []
+    for path in (main, main.with_name(main.name + "-wal")):
+        try:
+            status = path.stat()
+            stamps.append((status.st_size, status.st_mtime_ns))
+        except OSError:
+            stamps.append((-1, -1))
+    return tuple(stamps)

@@ -1,0 +1,176 @@
+"""From an address to the three parts of a page: menu, header line and content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.catalogue import FormatError
+from popvision.analysis.target import describe_target
+from webapp import picker
+from webapp.components.attributes import attributes
+from webapp.components.icon import icon
+from webapp.components.message import message_page
+from webapp.library import Entry, Library, UnknownKeyError
+from webapp.selection import Selection
+from webapp.view import View, ViewContext
+from webapp.views import find_view, views_of
+
+_KINDS = {"r": "report", "t": "trace"}
+
+Parts = tuple[Any, Any, Any]
+
+
+def show(library: Library, visit: Mapping[str, Any], theme: str) -> Parts:
+    """`visit` = {"pathname", "search", "reload"} as the browser sends it. Returns children of nav, masthead, page."""
+    names = [part for part in str(visit.get("pathname") or "/").split("/") if part]
+    if not names:
+        library.scan()
+        return [], picker.masthead(), picker.layout(library)
+    kind = _KINDS.get(names[0], "")
+    if not kind or len(names) < 2 or len(names) > 3:
+        return _not_found("There is no such page.")
+    try:
+        entry = _find_entry(library, names[1], kind)
+    except UnknownKeyError:
+        return _not_found("There is no such report in the folders given. It may have been moved or removed.")
+    if visit.get("reload"):
+        library.forget(entry.key)
+    return _show_entry(library, entry, names[2] if len(names) == 3 else "", str(visit.get("search") or ""), theme)
+
+
+def _find_entry(library: Library, key: str, kind: str) -> Entry:
+    try:
+        entry = library.entry(key)
+    except UnknownKeyError:
+        library.scan()  # it may have been written since the last look
+        entry = library.entry(key)
+    if entry.kind != kind:
+        raise UnknownKeyError(key)
+    return entry
+
+
+def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme: str) -> Parts:
+    try:
+        opened = library.report(entry.key) if entry.kind == "report" else library.trace(entry.key)
+        context = ViewContext(entry.key, opened, Selection.parse(search).as_params(), theme)
+        view = find_view(entry.kind, view_id)
+        if view is None:
+            return _not_found("There is no such page for this report.")
+        lacking = {each.id: each.missing(context) for each in views_of(entry.kind)}
+        sentence = lacking[view.id]
+        page = message_page(view.title, sentence) if sentence else view.layout(context)
+        return _menu(context, entry, view, lacking), _masthead(context, entry, view), _page(page, view)
+    except FormatError as problem:
+        back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
+        return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", str(problem), back)
+
+
+def _page(content: Component, view: View) -> Component:
+    return html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}")
+
+
+def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[str, str]) -> list[Component]:
+    letter = "r" if entry.kind == "report" else "t"
+    links = []
+    for index, view in enumerate(views_of(entry.kind), start=1):
+        links.append(
+            _menu_link(view, index, f"/{letter}/{context.key}/{view.id}", view.id == current.id, lacking[view.id])
+        )
+    return [
+        html.A(
+            [icon("logo"), html.Span("PopVision", className="nav-text")],
+            href="/",
+            className="nav-brand",
+            title="All reports",
+            **attributes(data_nav="home"),
+        ),
+        html.Nav(links, className="nav-views", **attributes(aria_label="Views")),
+        html.Div(
+            [
+                _menu_button("reload", "Reload", "nav-reload", "Read the files again (r)"),
+                html.A(
+                    [icon("close"), html.Span("Close", className="nav-text")],
+                    href="/",
+                    className="nav-item",
+                    title="Close this report (Esc twice)",
+                    **attributes(data_nav="home"),
+                ),
+                _menu_button("theme", "Theme", "nav-theme", "Light or dark (d)"),
+                _menu_button("keyboard", "Shortcuts", "nav-shortcuts", "Keyboard shortcuts (?)"),
+                _menu_button("collapse", "Collapse", "nav-collapse", "Fold or unfold this menu ([)"),
+            ],
+            className="nav-foot",
+        ),
+    ]
+
+
+def _menu_link(view: View, index: int, href: str, is_current: bool, lacking: str) -> Component:
+    more = attributes(data_nav="view", data_view=view.id, data_index=str(index))
+    if is_current:
+        more["aria-current"] = "page"
+    hint = lacking or f"{view.title} ({index})"
+    name = "nav-item" + (" current" if is_current else "") + (" lacking" if lacking else "")
+    return html.A(
+        [icon(view.icon), html.Span(view.title, className="nav-text")], href=href, className=name, title=hint, **more
+    )
+
+
+def _menu_button(name: str, text: str, action: str, title: str) -> Component:
+    return html.Button(
+        [icon(name), html.Span(text, className="nav-text")],
+        className="nav-item",
+        title=title,
+        type="button",
+        **attributes(data_action=action),
+    )
+
+
+def _masthead(context: ViewContext, entry: Entry, view: View) -> Component:
+    if entry.kind == "trace":
+        return _line(entry.path.name, view.title, [html.Span("host time", className="badge")])
+    meta = context.source.reader.meta
+    facts: list[Component] = []
+    if meta.get("simulated", False):
+        facts.append(
+            html.Span(
+                "simulated",
+                className="badge badge-strong",
+                title="Cycles and bytes come from a model, not from a device",
+            )
+        )
+    facts.append(html.Span(describe_target(context.source.reader.target()), className="fact"))
+    if meta.get("modelVersion"):
+        facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))
+    if meta.get("poplarVersion"):
+        facts.append(html.Span(f"Poplar API {meta['poplarVersion']}", className="fact"))
+    return _line(context.source.label, view.title, facts)
+
+
+def _line(name: str, view_title: str, facts: list[Component]) -> Component:
+    return html.Div(
+        [
+            html.H1([html.Span(view_title), html.Span(" – ", className="visually-hidden")], className="view-title"),
+            html.Span(name, className="report-name", title=name),
+            html.Div(facts, className="facts"),
+        ],
+        className="masthead",
+    )
+
+
+def _plain_masthead(name: str) -> Component:
+    return html.Div(
+        [
+            html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand"),
+            html.Span(name, className="report-name"),
+        ],
+        className="masthead",
+    )
+
+
+def _not_found(sentence: str) -> Parts:
+    link = html.A("Back to the list", href="/", **attributes(data_nav="home"))
+    return [], picker.masthead(), message_page("Not found", sentence, link)

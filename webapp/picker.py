@@ -1,0 +1,206 @@
+"""The first page: every report and trace found below the folders given, and the packaged samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.catalogue import Card
+from webapp.components.attributes import attributes
+from webapp.components.icon import icon
+from webapp.formats import bytes_text, cycles_text
+from webapp.library import Entry, Library
+from webapp.views import views_of
+
+_STATES = {
+    "complete": "",
+    "running": "badge-good",
+    "not closed": "badge-warn",
+    "truncated": "badge-warn",
+    "damaged": "badge-bad",
+}
+
+_STATE_HELP = {
+    "running": "A run was recorded within the last minute; reload for more",
+    "not closed": "The program ended without closing this report; what was recorded is shown",
+    "truncated": "The cap on recorded steps was reached; later steps are missing",
+}
+
+
+def register(_app: Dash, _library: Library) -> None:
+    """The page has links only: moving between them is the shell's, and the browser's."""
+
+
+def masthead() -> Component:
+    return html.Div(
+        [
+            html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand", **attributes(data_nav="home")),
+            html.Div(
+                [
+                    _button("reload", "Look again", "nav-reload-home"),
+                    _button("theme", "Light or dark (d)", "nav-theme"),
+                    _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
+                ],
+                className="facts",
+            ),
+        ],
+        className="masthead",
+    )
+
+
+def _button(name: str, title: str, action: str) -> Component:
+    more = attributes(data_action=action, aria_label=title)
+    return html.Button(icon(name), type="button", className="button icon-button", title=title, **more)
+
+
+def layout(library: Library) -> Component:
+    """Cards by section; `library` has just been scanned."""
+    entries = library.entries()
+    own = [each for each in entries if not each.is_sample]
+    reports = [each for each in own if each.kind == "report"]
+    traces = [each for each in own if each.kind == "trace"]
+    samples = [each for each in entries if each.is_sample]
+    sections = [html.P(note, className="note note-warn") for note in library.notes]
+    if reports:
+        sections.append(_section(library, "Reports", "What the program is, and what it did on the device", reports))
+    if traces:
+        sections.append(_section(library, "Host traces", "What the host did, in wall time", traces))
+    if samples:
+        sections.append(_section(library, "Samples", "Shipped with PopVision", samples))
+    if not entries:
+        sections.append(_nothing(library))
+    return html.Div(
+        [html.H1("Open", className="visually-hidden"), *sections, html.Footer(_footer(), className="picker-foot")],
+        className="picker",
+    )
+
+
+def _nothing(library: Library) -> Component:
+    places = ", ".join(str(folder) for folder in library.folders) or "the packaged samples"
+    return html.Section(
+        [
+            html.H2("No reports here"),
+            html.P(f"Nothing to show was found in {places}."),
+            html.P(
+                [
+                    "Record one: ",
+                    html.Code("""POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python your_program.py"""),
+                ]
+            ),
+            html.P(["Then open its folder: ", html.Code("popvision view FOLDER")]),
+        ],
+        className="message-page",
+    )
+
+
+def _footer() -> str:
+    return (
+        "Not affiliated with Graphcore. IPU, Poplar and PopVision are its trademarks. "
+        "Figures marked simulated come from a model."
+    )
+
+
+def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -> Component:
+    header = html.Tr([html.Th(text, scope="col", className=name) for text, name in _COLUMNS])
+    rows = [_row(each, library.card(each)) for each in entries]
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(title),
+                    html.Span(hint, className="section-hint"),
+                    html.Span(str(len(rows)), className="tab-count"),
+                ],
+                className="section-head",
+            ),
+            html.Table([html.Thead(header), html.Tbody(rows)], className="cards"),
+        ],
+        className="card-section",
+    )
+
+
+_COLUMNS = (
+    ("Name", ""),
+    ("Target", ""),
+    ("Total device cycles", "number"),
+    ("Fullest tile", "number"),
+    ("On disk", "number"),
+    ("Written", "number"),
+    ("State", ""),
+)
+
+
+def _row(entry: Entry, card: Card) -> Component:
+    is_damaged = card.state == "damaged"
+    return html.Tr(
+        [
+            html.Td(_name(entry, card)),
+            html.Td(_target(entry, card), className="dim"),
+            html.Td(cycles_text(card.total_cycles), className="number", title=_runs_text(card)),
+            html.Td(_memory(card), className="number"),
+            html.Td(bytes_text(card.size_bytes), className="number dim"),
+            html.Td(_age(card.modified), className="number dim", title=_date(card.modified)),
+            html.Td(_state(card)),
+        ],
+        className="damaged" if is_damaged else "",
+    )
+
+
+def _name(entry: Entry, card: Card) -> Component:
+    where = html.Span(str(entry.path), className="card-path", title=str(entry.path))
+    if card.state == "damaged":
+        return html.Div(
+            [html.Span(card.label, className="card-name"), where, html.Span(card.problem, className="card-problem")]
+        )
+    letter = "r" if entry.kind == "report" else "t"
+    views = views_of(entry.kind)
+    href = f"/{letter}/{entry.key}/{views[0].id}" if views else f"/{letter}/{entry.key}"
+    return html.Div([html.A(card.label, href=href, className="card-name", **attributes(data_nav="open")), where])
+
+
+def _target(entry: Entry, card: Card) -> list[Component | str]:
+    if entry.kind == "trace":
+        return ["Host"]
+    parts: list[Component | str] = [card.target or "–"]
+    if card.simulated:
+        parts.append(html.Span("simulated", className="badge"))
+    return parts
+
+
+def _memory(card: Card) -> str | list[Component | str]:
+    if card.peak_bytes is None:
+        return "–"
+    text: list[Component | str] = [bytes_text(card.peak_bytes)]
+    if card.capacity_bytes:
+        share = card.peak_bytes / card.capacity_bytes
+        text.append(html.Span(f" {share:.0%}", className="dim" if share <= 1 else "over"))
+    return text
+
+
+def _state(card: Card) -> Component:
+    return html.Span(
+        card.state, className=f"badge {_STATES[card.state]}".strip(), title=_STATE_HELP.get(card.state, "")
+    )
+
+
+def _runs_text(card: Card) -> str:
+    return "" if card.runs is None else f"{card.runs} recorded run{'' if card.runs == 1 else 's'}"
+
+
+def _date(modified: float) -> str:
+    return datetime.fromtimestamp(modified, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if modified else ""
+
+
+def _age(modified: float) -> str:
+    """A time in words while it is near, a date after that."""
+    if not modified:
+        return "–"
+    seconds = time.time() - modified
+    for limit, unit, size in ((90, "s", 1), (5400, "min", 60), (129_600, "h", 3600)):
+        if seconds < limit:
+            return f"{max(0, round(seconds / size))} {unit} ago"
+    return datetime.fromtimestamp(modified, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,123 @@
+"""What is selected, as it stands in the URL: one vocabulary for all views.
+
+The browser keeps the selection as a flat mapping of strings (the query string itself, `dcc.Store(id="selection")`);
+`Selection.parse` reads such a mapping or a query string and `Selection.format` writes it back.
+
+    tiles=0-3,7   ipu=1   program=12   step=40   liveness=5   variable=9   from=1000   to=2500
+
+Ids count from 0; `from` and `to` bound a half-open window of device cycles. Anything else is an extra of one view and
+kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+_NUMBERS = {
+    "ipu": "ipu",
+    "program": "program",
+    "step": "step",
+    "liveness": "liveness",
+    "variable": "variable",
+    "from": "begin",
+    "to": "end",
+}
+
+#: Keys that follow the user from view to view; other keys belong to the view that wrote them.
+SHARED_KEYS = ("tiles", *_NUMBERS)
+
+_MOST_TILES = 200_000  # larger than any machine; keeps a hostile "0-99999999999" from filling memory
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`begin` and `end` are the cycle window; `problems` are sentences about values that could not be read."""
+
+    tiles: tuple[int, ...] = ()
+    ipu: int | None = None
+    program: int | None = None
+    step: int | None = None
+    liveness: int | None = None
+    variable: int | None = None
+    begin: int | None = None
+    end: int | None = None
+    extras: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, source: str | Mapping[str, Any] | None) -> Selection:
+        """Read a query string (with or without "?") or a flat mapping. Never raises: an unreadable value is left out
+        and named in `problems`."""
+        pairs = dict(parse_qsl(source.lstrip("?"))) if isinstance(source, str) else dict(source or {})
+        found: dict[str, Any] = {}
+        extras: dict[str, str] = {}
+        problems: list[str] = []
+        for key, value in pairs.items():
+            text = str(value)
+            try:
+                if key == "tiles":
+                    found["tiles"] = parse_tiles(text)
+                elif key in _NUMBERS:
+                    found[_NUMBERS[key]] = _number(key, text)
+                else:
+                    extras[key] = text
+            except ValueError as problem:
+                problems.append(str(problem))
+        return cls(**found, extras=extras, problems=tuple(problems))
+
+    def as_params(self) -> dict[str, str]:
+        """The flat mapping of strings that `parse` reads; absent parts are left out."""
+        params = {"tiles": format_tiles(self.tiles)} if self.tiles else {}
+        for key, name in _NUMBERS.items():
+            value = getattr(self, name)
+            if value is not None:
+                params[key] = str(value)
+        return params | dict(self.extras)
+
+    def format(self) -> str:
+        """The query string without "?"; equal selections give equal strings."""
+        return urlencode(self.as_params(), safe=",-")
+
+    def with_(self, **changes: Any) -> Selection:
+        """A copy with some parts replaced."""
+        return replace(self, **changes)
+
+
+def parse_tiles(text: str) -> tuple[int, ...]:
+    """Tile ids of a text such as 0-3,7, sorted, each once. Raises ValueError naming the part that is not a tile or a
+    range."""
+    tiles: set[int] = set()
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        first, dash, last = (each.strip() for each in part.partition("-"))
+        if not _is_number(first) or (dash and not _is_number(last)):
+            raise ValueError(f"tiles: {part!r} is not a tile or a range; write for example 0-3,7")
+        begin, end = int(first), int(last or first)
+        if end < begin or end - begin >= _MOST_TILES or len(tiles) > _MOST_TILES:
+            raise ValueError(f"tiles: the range {part!r} is empty or larger than {_MOST_TILES} tiles")
+        tiles.update(range(begin, end + 1))
+    return tuple(sorted(tiles))
+
+
+def format_tiles(tiles: tuple[int, ...]) -> str:
+    """(0, 1, 2, 3, 7) -> "0-3,7"."""
+    runs: list[list[int]] = []
+    for tile in sorted(set(tiles)):
+        if runs and tile == runs[-1][1] + 1:
+            runs[-1][1] = tile
+        else:
+            runs.append([tile, tile])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _number(key: str, text: str) -> int:
+    if not _is_number(text) or int(text) > _LARGEST:
+        raise ValueError(f"{key}: {text!r} is not a whole number from 0 to {_LARGEST}")
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 19

@@ -1,0 +1,126 @@
+"""Serve the viewer: `serve(folders)` binds a port, prints the address last and answers until interrupted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from webapp.security import LOOPBACK_NAMES
+
+DEFAULT_PORT = 8050
+_PORTS_TRIED = 100
+
+
+class ServeError(RuntimeError):
+    """The server cannot start; the message is one sentence with the fix."""
+
+
+def serve(
+    folders: Sequence[str | Path] = (),
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    allow_hosts: Iterable[str] = (),
+    open_browser: bool = False,
+    out: TextIO | None = None,
+) -> None:
+    """Serve reports below `folders` (none = the packaged samples) until Ctrl-C.
+
+    `port` None takes the first free one from 8050; a port given must be free. `host` other than a loopback name makes
+    the viewer reachable from other machines, which then must use a name in `allow_hosts`. Raises ServeError.
+    """
+    bound = bind(host, port)
+    try:
+        _serve_on(bound, folders, host, allow_hosts, open_browser, out or sys.stdout)
+    finally:
+        bound.close()
+
+
+def _serve_on(
+    bound: socket.socket,
+    folders: Sequence[str | Path],
+    host: str,
+    allow_hosts: Iterable[str],
+    open_browser: bool,
+    out: TextIO,
+) -> None:
+    from waitress import create_server
+
+    from webapp.app import create_app
+    from webapp.library import Library
+    from webapp.security import HostPolicy, allowed_hosts
+
+    try:
+        names = allowed_hosts(allow_hosts)
+    except ValueError as problem:
+        raise ServeError(str(problem)) from None
+    number = bound.getsockname()[1]
+    library = Library(folders)
+    app = create_app(library, HostPolicy(port=number, allowed=names))
+    # One page asks for a dozen scripts at once; that is not the overload which this logger reports.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    server = create_server(app.server, sockets=[bound], threads=8, ident="popvision")
+    for note in library.notes:
+        print(note, file=out)
+    url = f"http://{_shown_host(host)}:{number}/"
+    if open_browser and has_display():
+        threading.Timer(0.3, webbrowser.open, [url]).start()
+    print(f"Serving on {url}", file=out, flush=True)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()
+
+
+def bind(host: str, port: int | None) -> socket.socket:
+    """A listening address: `port`, or the first free one from DEFAULT_PORT. Raises ServeError when there is none."""
+    numbers = [port] if port is not None else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED))
+    for number in numbers:
+        try:
+            return _bind_one(host, number)
+        except OverflowError:
+            raise ServeError(f"port {number} is not between 0 and 65535") from None
+        except socket.gaierror as problem:
+            raise ServeError(f"host {host!r} is not an address of this machine: {problem.strerror}") from None
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+    if port is None:
+        raise ServeError(f"no free port from {DEFAULT_PORT} to {DEFAULT_PORT + _PORTS_TRIED - 1} on {host}: {reason}")
+    raise ServeError(f"port {port} on {host} cannot be used ({reason}): choose another one, or leave the port out")
+
+
+def _bind_one(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def has_display() -> bool:
+    """Whether a browser window could be seen."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _shown_host(host: str) -> str:
+    if host in ("0.0.0.0", "::"):
+        return "localhost"
+    return f"[{host}]" if ":" in host and host not in LOOPBACK_NAMES else host
