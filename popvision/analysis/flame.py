@@ -1,0 +1,125 @@
+"""Rows of bars above each other: the levels of the slash-separated debug names of what ran.
+
+"m4/Conv_1/Convolve" is a bar "Convolve" on the third level, under "Conv_1", under "m4". Neighbouring steps that share
+a prefix share its bar; every execution keeps its own leaf. The three steps of a stream copy are leaves Begin, Mid and
+End under one bar per copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.kept import kept
+from popvision.analysis.timeline import Timeline, program_labels, timeline
+from popvision.formats.profile.model import PROGRAM_TYPES
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+Int32 = npt.NDArray[np.int32]
+
+#: `kind` of a bar that groups others; a leaf's kind is its type, an index into PROGRAM_TYPES.
+GROUP = 255
+#: `kind` of the bar over the steps of one stream copy.
+STREAM_COPY = 254
+
+#: Names nested deeper than this share the last level, joined by slashes.
+MOST_LEVELS = 24
+
+_STREAM_PARTS = {"StreamCopyBegin": "Begin", "StreamCopyMid": "Mid", "StreamCopyEnd": "End"}
+_STREAM_TYPES = np.array([name in _STREAM_PARTS for name in PROGRAM_TYPES])
+_STREAM_BEGIN = PROGRAM_TYPES.index("StreamCopyBegin")
+
+
+@dataclass(frozen=True)
+class Level:
+    """Bars of one level, in time order and never overlapping: bar b covers steps first[b] to last[b] inclusive."""
+
+    first: Int32
+    last: Int32
+    name: Int32  #: row of Flame.names
+    kind: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Flame:
+    """Levels from the outermost down. Flat view: one level, every step a leaf."""
+
+    names: list[str]
+    levels: list[Level]
+
+
+def flame(source: ReportSource, ipu: int) -> Flame:
+    """Nested bars of one IPU, worked out once per opened report. Raises what `timeline` raises."""
+    steps = timeline(source, ipu)
+    return kept(source, f"flame:{ipu}", lambda: make_flame(steps, program_labels(source)))
+
+
+def flat(source: ReportSource, ipu: int) -> Flame:
+    """One level with a bar per step, named by the whole debug name. Raises what `timeline` raises."""
+    steps = timeline(source, ipu)
+    return kept(source, f"flat:{ipu}", lambda: make_flat(steps, program_labels(source)))
+
+
+def make_flat(steps: Timeline, labels: Sequence[str]) -> Flame:
+    """The flat level of columns that are at hand."""
+    each = np.arange(len(steps), dtype=np.int32)
+    return Flame(list(labels), [Level(each, each, steps.program.astype(np.int32), steps.type)])
+
+
+def make_flame(steps: Timeline, labels: Sequence[str]) -> Flame:
+    """The nested levels of columns that are at hand."""
+    ran, row = np.unique(steps.program, return_inverse=True)
+    types = np.zeros(len(ran), np.uint8)
+    types[row] = steps.type
+    names, key, kind = _name_table([labels[program] for program in ran.tolist()], types)
+    levels = [_level(key[row, depth], kind[row, depth], steps) for depth in range(key.shape[1])]
+    return Flame(names, levels)
+
+
+def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[str], Int32, npt.NDArray[np.uint8]]:
+    """Names of all distinct prefixes; per program and level the prefix (-1 = not that deep) and its kind."""
+    paths = [_path(label, PROGRAM_TYPES[kind]) for label, kind in zip(labels, types.tolist(), strict=True)]
+    depth = max((len(path) for path in paths), default=1)
+    key = np.full((len(paths), depth), -1, np.int32)
+    kinds = np.full((len(paths), depth), GROUP, np.uint8)
+    ids: dict[tuple[int, str], int] = {}
+    for row, path in enumerate(paths):
+        parent = -1
+        for level, name in enumerate(path):
+            parent = key[row, level] = ids.setdefault((int(parent), name), len(ids))
+        kinds[row, len(path) - 1] = types[row]
+        if _STREAM_TYPES[types[row]]:
+            kinds[row, len(path) - 2] = STREAM_COPY
+    return [name for _, name in ids], key, kinds
+
+
+def _path(label: str, type_name: str) -> list[str]:
+    parts = [part for part in label.split("/") if part] or [type_name]
+    if type_name in _STREAM_PARTS:
+        parts = ["StreamCopy"] if parts == [type_name] else parts
+        parts.append(_STREAM_PARTS[type_name])
+    if len(parts) > MOST_LEVELS:
+        keep = MOST_LEVELS - 1 - (type_name in _STREAM_PARTS)
+        tail = parts[-1:] if type_name in _STREAM_PARTS else []
+        parts = [*parts[:keep], "/".join(parts[keep : len(parts) - len(tail)]), *tail]
+    return parts
+
+
+def _level(key: Int32, kind: npt.NDArray[np.uint8], steps: Timeline) -> Level:
+    """Merge neighbours: a bar ends where the prefix, the kind or the run changes, and every leaf is its own bar."""
+    if not len(key):
+        return Level(np.empty(0, np.int32), np.empty(0, np.int32), key, kind)
+    begins = np.ones(len(key), bool)
+    begins[1:] = (key[1:] != key[:-1]) | (kind[1:] != kind[:-1]) | (steps.run[1:] != steps.run[:-1])
+    begins |= kind < STREAM_COPY
+    begins |= (kind == STREAM_COPY) & (steps.type == _STREAM_BEGIN)
+    first = np.flatnonzero(begins).astype(np.int32)
+    last = np.append(first[1:], np.int32(len(key))).astype(np.int32) - np.int32(1)
+    present = key[first] >= 0
+    return Level(first[present], last[present], key[first][present], kind[first][present])

@@ -1,0 +1,160 @@
+"""A BSP picture of one IPU: what share of every pixel is compute, exchange, host, waiting or sync.
+
+The slow obvious way: for every step and tile, cut the interval [begin, end) at the column edges and add each piece, in
+the step's class, to the pixel of that column and of the tile's row; divide by the pixel's width times its number of
+tiles. The fast way is equal because most steps of a wide window lie within one column: such a step adds its cycles and
+needs no start times; only steps that cross an edge are cut, all tiles at once.
+
+Positions are whole multiples of 1/1024 cycle, so every sum is an exact integer and so is the rounding to 31 levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.integer[Any]]
+
+#: Positions per cycle.
+GRAIN = 1024
+
+#: Classes of a pixel, in the order of their five bits in a packed pixel, lowest first.
+CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
+
+#: Levels of a share: 0 = nothing at all, 1 = something, 31 = the whole pixel.
+LEVELS = 31
+
+_BATCH = 256  #: steps whose arrays are held at once
+
+
+class ArrayReader(Protocol):
+    """Whoever gives stored arrays by id; `ProfileReader` does. `narrow` = in their stored, unsigned types."""
+
+    def arrays(self, ids: Sequence[int], *, narrow: bool = False) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Columns `first .. first + columns` of a time axis cut every `pitch` / 1024 cycles from cycle 0, and
+    `rows` rows of neighbouring tiles. Raises ValueError when a size is not positive."""
+
+    pitch: int
+    first: int
+    columns: int
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.pitch, self.columns, self.rows) < 1 or self.first < 0:
+            raise ValueError(
+                f"a grid needs a pitch, columns and rows of at least 1 and a first column >= 0, not {self}"
+            )
+
+    @property
+    def edges(self) -> Int64:
+        """Positions of the `columns + 1` column edges."""
+        return (self.first + np.arange(self.columns + 1, dtype=np.int64)) * self.pitch
+
+    def row_tiles(self, tiles: int) -> Int64:
+        """First tile of each row, and `tiles` at the end: row r holds tiles [result[r], result[r + 1])."""
+        return np.arange(self.rows + 1, dtype=np.int64) * tiles // self.rows
+
+
+@dataclass(frozen=True)
+class StepSpans:
+    """What the raster needs of the steps of one IPU; row = execution step, times in cycles."""
+
+    pixel_class: npt.NDArray[np.uint8]  #: index into CLASSES, 255 = not drawn
+    base: Int64
+    busy_begin: Int64  #: first begin over the tiles that take part
+    busy_end: Int64  #: last end over the tiles that take part
+    start_array: Int64
+    cycles_array: Int64
+
+
+def raster(spans: StepSpans, reader: ArrayReader, tiles: int, grid: Grid) -> Int64:
+    """Time of each class in each pixel: shape (6, columns, rows), in 1/1024 cycle summed over the row's tiles.
+
+    Raises ValueError when the grid has more rows than tiles; FormatError when an array cannot be read.
+    """
+    if grid.rows > tiles:
+        raise ValueError(f"{grid.rows} rows are more than the {tiles} tiles of an IPU")
+    total = np.zeros((len(CLASSES), grid.columns, tiles), np.int64)
+    first, last = _columns_touched(spans, grid)
+    drawn = (spans.pixel_class < len(CLASSES)) & (first < grid.columns) & (last >= 0)
+    drawn &= (spans.busy_end > spans.busy_begin) & (spans.cycles_array >= 0)
+    inside = (first == last) & drawn
+    _add_whole(total, spans, reader, np.flatnonzero(inside), first)
+    total *= GRAIN
+    _add_cut(total, spans, reader, np.flatnonzero(drawn & ~inside), first, last, grid)
+    rows: Int64 = np.add.reduceat(total, grid.row_tiles(tiles)[:-1], axis=2)
+    return rows
+
+
+def packed(time: Int64, tiles: int, grid: Grid) -> npt.NDArray[np.uint32]:
+    """The pixels of `raster` as five-bit levels, shape (rows, columns): class c in bits 5c to 5c + 4.
+
+    A level is the share of the pixel rounded to 31sts, but never 0 for a class that is there: small intervals
+    merge, they do not vanish.
+    """
+    whole = np.diff(grid.row_tiles(tiles)) * grid.pitch
+    return pack_levels(time, whole[None, None, :]).T.copy()
+
+
+def pack_levels(time: Int64, whole: Int64) -> npt.NDArray[np.uint32]:
+    """Levels of `time` (classes first) out of `whole`, packed over the first axis."""
+    levels = (2 * LEVELS * time + whole) // (2 * whole)
+    levels = np.maximum(levels, time > 0).astype(np.uint32)
+    shifts = (5 * np.arange(len(time), dtype=np.uint32)).reshape(-1, *[1] * (time.ndim - 1))
+    pixels: npt.NDArray[np.uint32] = np.bitwise_or.reduce(levels << shifts, axis=0)
+    return pixels
+
+
+def _columns_touched(spans: StepSpans, grid: Grid) -> tuple[Int64, Int64]:
+    """First and last column of each step, relative to the grid and not clipped to it."""
+    first = spans.busy_begin * GRAIN // grid.pitch - grid.first
+    last = (spans.busy_end * GRAIN - 1) // grid.pitch - grid.first
+    return first, last
+
+
+def _add_whole(total: Int64, spans: StepSpans, reader: ArrayReader, steps: Int64, column: Int64) -> None:
+    """Add steps that lie within one column; `total` still counts cycles."""
+    for batch in _batches(steps):
+        ids = spans.cycles_array[batch]
+        cells = zip(spans.pixel_class[batch].tolist(), column[batch].tolist(), _read(reader, ids), strict=True)
+        for kind, where, cycles in cells:
+            pixels = total[kind, where]
+            np.add(pixels, cycles, out=pixels, casting="unsafe")
+
+
+def _add_cut(
+    total: Int64, spans: StepSpans, reader: ArrayReader, steps: Int64, first: Int64, last: Int64, grid: Grid
+) -> None:
+    """Add steps that cross column edges, each tile's interval cut at the edges."""
+    edges = grid.edges
+    for batch in _batches(steps):
+        cycles = _read(reader, spans.cycles_array[batch])
+        start = _read(reader, spans.start_array[batch])
+        for row, step in enumerate(batch.tolist()):
+            left, right = max(int(first[step]), 0), min(int(last[step]), grid.columns - 1)
+            duration = cycles[row].astype(np.int64) * GRAIN
+            begin = (start[row].astype(np.int64) + spans.base[step]) * GRAIN
+            passed = edges[left : right + 2, None] - begin
+            np.clip(passed, 0, duration, out=passed)
+            total[spans.pixel_class[step], left : right + 1] += np.diff(passed, axis=0)
+
+
+def _batches(steps: Int64) -> Iterator[Int64]:
+    for at in range(0, len(steps), _BATCH):
+        yield steps[at : at + _BATCH]
+
+
+def _read(reader: ArrayReader, ids: Int64) -> list[Ints]:
+    """Arrays by id; an id that repeats (a loop in steady state) is read once."""
+    unique, inverse = np.unique(ids, return_inverse=True)
+    arrays = reader.arrays(unique.tolist(), narrow=True)
+    return [arrays[each] for each in inverse.tolist()]
