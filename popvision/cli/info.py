@@ -1,0 +1,77 @@
+"""`popvision info`: what a report folder, a profile.pop or a .pvti holds. Imports no NumPy: it answers at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from popvision.formats.errors import FormatError
+
+
+@click.command(name="info")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--schema", is_flag=True, help="Tables, columns, row counts and blob sizes, without contents.")
+def command(path: Path, as_json: bool, schema: bool) -> None:
+    """Say what PATH holds: a report folder, a profile.pop or a .pvti."""
+    files = _files(path)
+    facts = {str(file): _schema(file) if schema else _overview(file) for file in files}
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    for file, found in facts.items():
+        click.echo(file)
+        _print(found, "  ")
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted([*path.rglob("profile.pop"), *path.rglob("*.pvti")])
+    if not files:
+        raise FormatError(
+            f"{path} holds no profile.pop and no .pvti, and neither do its sub-folders; "
+            "run a program with POPLAR_ENGINE_OPTIONS or PVTI_OPTIONS set, or with `popvision run`."
+        )
+    return files
+
+
+def _overview(file: Path) -> dict[str, Any]:
+    if file.suffix == ".pvti":
+        from popvision.formats.pvti.overview import overview as trace_overview
+
+        return trace_overview(file)
+    from popvision.formats.profile.overview import overview
+
+    return overview(file)
+
+
+def _schema(file: Path) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from popvision.formats.profile.connection import SqliteFile
+    from popvision.formats.profile.schema_report import schema_report
+
+    return asdict(schema_report(SqliteFile(file, "database")))
+
+
+def _print(value: Any, indent: str) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, (dict, list)) and item:
+                click.echo(f"{indent}{key}:")
+                _print(item, indent + "  ")
+            else:
+                click.echo(f"{indent}{key}: {_text(item)}")
+    elif isinstance(value, list):
+        for item in value:
+            click.echo(f"{indent}- {', '.join(f'{k} {_text(v)}' for k, v in item.items() if not isinstance(v, list))}")
+            for part in (v for v in item.values() if isinstance(v, list)) if isinstance(item, dict) else ():
+                _print(part, indent + "    ")
+
+
+def _text(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

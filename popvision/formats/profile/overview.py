@@ -1,0 +1,53 @@
+"""The first look at a profile.pop: counts, sizes and versions by plain SQL, without NumPy, in a few milliseconds."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.connection import SqliteFile
+
+#: Tables whose rows are worth counting, and what a row is.
+_COUNTED = {
+    "programs": "programs",
+    "compute_sets": "compute_sets",
+    "vertex_types": "vertex_types",
+    "memory_by_tile": "tiles_with_memory",
+    "variables": "variables",
+    "liveness": "liveness_indices",
+    "runs": "runs",
+    "steps": "execution_steps",
+}
+
+_ARRAYS_OF_TARGET = ("physical_tile", "relative_sync_delay")
+
+
+def overview(path: str | Path) -> dict[str, Any]:
+    """Facts of the report as plain values. Raises FormatError when the file cannot be read; what a foreign database
+    does not hold is left out."""
+    with SqliteFile(path, "profile.pop").connect() as db:
+        tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        meta = _meta(db, path) if "meta" in tables else {}
+        facts: dict[str, Any] = {"kind": "profile.pop", "file_bytes": Path(path).stat().st_size}
+        facts |= {key: meta[key] for key in sorted(meta) if key not in ("engineOptions", "targetOptions")}
+        if isinstance(facts.get("target"), dict):  # arrays stand there as ids, which say nothing to a reader
+            facts["target"] = {k: v for k, v in facts["target"].items() if k not in _ARRAYS_OF_TARGET}
+        facts["rows"] = {
+            what: int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+            for table, what in _COUNTED.items()
+            if table in tables
+        }
+        if "runs" in tables:
+            cycles, truncated = db.execute("SELECT total(cycles), total(truncated) FROM runs").fetchone()
+            facts |= {"total_cycles": int(cycles), "truncated_runs": int(truncated)}
+        return facts
+
+
+def _meta(db: sqlite3.Connection, path: str | Path) -> dict[str, Any]:
+    try:
+        return {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    except (ValueError, TypeError):
+        raise FormatError(f"{path}: table meta is damaged: a value is not JSON.") from None
