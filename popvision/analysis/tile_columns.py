@@ -1,4 +1,4 @@
-"""Columns of a table over tiles: one per selected tile, or one over all tiles of a replica when none is selected."""
+"""Columns of a table over tiles: one per selected tile or IPU, or one over all tiles of a replica when none is."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class TileColumns:
     labels: list[str]
     tiles: list[Int64Array]
     tiles_per_ipu: int
+    single: bool  #: every column is one tile
 
     @property
     def width(self) -> int:
@@ -38,16 +39,25 @@ class TileColumns:
         return [int(values[tiles].sum(dtype=np.int64)) for tiles in self.tiles]
 
 
-def tile_columns(target: Target, tiles: Sequence[int] = (), replica: int | None = 0) -> TileColumns:
-    """Columns of `tiles`, or one column over all tiles of `replica` (None: of all replicas).
+def tile_columns(
+    target: Target, tiles: Sequence[int] = (), ipus: Sequence[int] = (), replica: int | None = 0
+) -> TileColumns:
+    """A column for each of `tiles`, else for each of `ipus`, else one over all tiles of `replica` (None: of all).
 
-    Raises ValueError for a tile or replica that does not exist.
+    Raises ValueError for a tile, IPU or replica that does not exist.
     """
+    per_ipu = target.tiles_per_ipu
     for tile in tiles:
         if not 0 <= tile < target.num_tiles:
             raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {target.num_tiles - 1}")
     if tiles:
         each = [np.asarray([tile], dtype=np.int64) for tile in tiles]
-        return TileColumns([f"tile {tile}" for tile in tiles], each, target.tiles_per_ipu)
+        return TileColumns([f"tile {tile}" for tile in tiles], each, per_ipu, True)
+    for ipu in ipus:
+        if not 0 <= ipu < target.num_ipus:
+            raise ValueError(f"IPU {ipu} does not exist: this report has IPUs 0 to {target.num_ipus - 1}")
+    if ipus:
+        whole_ipus = [np.arange(ipu * per_ipu, (ipu + 1) * per_ipu, dtype=np.int64) for ipu in ipus]
+        return TileColumns([f"IPU {ipu}" for ipu in ipus], whole_ipus, per_ipu, False)
     whole = tiles_of_replica(target, replica)
-    return TileColumns(["all tiles"], [np.arange(whole.start, whole.stop, dtype=np.int64)], target.tiles_per_ipu)
+    return TileColumns(["all tiles"], [np.arange(whole.start, whole.stop, dtype=np.int64)], per_ipu, False)

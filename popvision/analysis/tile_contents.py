@@ -1,18 +1,17 @@
 """What runs on the selected tiles: tables of compute sets, vertex types and exchanges with their bytes.
 
-Each table has columns per selected tile, or one set over all tiles of a replica when none is selected. State bytes are
-instances x bytes of one instance's state; code bytes are counted once per tile that holds the type.
+Each table has figures per column of a `TileColumns`. State bytes are instances x bytes of one instance's state; code
+bytes are counted once per tile that holds the type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.tile_columns import TileColumns, tile_columns
+from popvision.analysis.tile_columns import TileColumns
 from popvision.analysis.vertices_on_tiles import vertices_on_tiles
 
 if TYPE_CHECKING:
@@ -26,12 +25,11 @@ Int64Array = npt.NDArray[np.int64]
 EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")
 
 
-def vertex_table(source: ReportSource, tiles: Sequence[int] = (), replica: int | None = 0) -> pd.DataFrame:
+def vertex_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
     """Vertex types present, most state first: Vertex type, Id, Kind, State each, then per column Instances, State and
-    Code bytes (missing where the code size is not known). Raises ValueError for a tile that does not exist."""
+    Code bytes (missing where the code size is not known)."""
     import pandas as pd
 
-    columns = tile_columns(source.reader.target(), tiles, replica)
     found = vertices_on_tiles(source, columns)
     types = source.reader.vertex_types()
     instances = np.zeros((len(types.name), columns.width), dtype=np.int64)
@@ -54,12 +52,11 @@ def vertex_table(source: ReportSource, tiles: Sequence[int] = (), replica: int |
     return pd.DataFrame(table)
 
 
-def compute_set_table(source: ReportSource, tiles: Sequence[int] = (), replica: int | None = 0) -> pd.DataFrame:
+def compute_set_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
     """Compute sets with vertices there, most state first: Compute set, Id, Programs (how many run it), then per column
-    Vertices and State bytes. Raises ValueError for a tile that does not exist."""
+    Vertices and State bytes."""
     import pandas as pd
 
-    columns = tile_columns(source.reader.target(), tiles, replica)
     found = vertices_on_tiles(source, columns)
     sets = source.reader.compute_sets()
     each = np.asarray(source.reader.vertex_types().state_bytes, dtype=np.int64)
@@ -86,12 +83,11 @@ def _most_first(count: Int64Array, order_by: Int64Array) -> Int64Array:
     return present[np.lexsort((present, -order_by[present].sum(axis=1)))]
 
 
-def exchange_table(source: ReportSource, tiles: Sequence[int] = (), replica: int | None = 0) -> pd.DataFrame:
+def exchange_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
     """Exchange programs with code or traffic there, most code first: Exchange, Type, Program (its Id), then per column
-    Code, Received and Sent bytes of one execution. Raises ValueError for a tile that does not exist."""
+    Code, Received and Sent bytes of one execution."""
     import pandas as pd
 
-    columns = tile_columns(source.reader.target(), tiles, replica)
     programs = source.reader.programs()
     rows: list[tuple[int, Int64Array]] = []
     for program, type_ in enumerate(programs.type):

@@ -20,7 +20,7 @@ from popvision.analysis.memory import (
     category_arrays,
     memory_by_tile,
 )
-from popvision.analysis.tile_columns import TileColumns, tile_columns
+from popvision.analysis.tile_columns import TileColumns
 from popvision.analysis.tile_contents import vertex_table
 from popvision.analysis.tiles import physical_id
 from popvision.formats.profile.model import CATEGORIES, REGIONS
@@ -45,27 +45,24 @@ class DetailRow:
 
 @dataclass(frozen=True)
 class TileDetails:
-    columns: list[str]  #: "all tiles", or one "tile n" per selected tile
+    columns: list[str]  #: labels of the columns, such as "all tiles" or "tile 5"
     rows: list[DetailRow]  #: parents before their children
 
 
-def tile_details(source: ReportSource, tiles: Sequence[int] = (), replica: int | None = 0) -> TileDetails:
-    """The tree with one column per tile of `tiles`, or a single column over all tiles of a replica when none is given.
-
-    Raises NotRecordedError without a graph profile and ValueError for a tile that does not exist.
-    """
+def tile_details(source: ReportSource, columns: TileColumns) -> TileDetails:
+    """The tree with the given columns. Raises NotRecordedError without a graph profile."""
     target = source.reader.target()
-    columns = tile_columns(target, tiles, replica)
     tree = _Tree(source, columns)
-    if tiles and physical_id(target, tiles[0]) is not None:
-        tree.rows.append(DetailRow("physical", "Physical Tile Id", 0, "id", [physical_id(target, t) for t in tiles]))
+    if columns.single and physical_id(target, 0) is not None:
+        ids = [physical_id(target, int(tiles[0])) for tiles in columns.tiles]
+        tree.rows.append(DetailRow("physical", "Physical Tile Id", 0, "id", ids))
     memory = memory_by_tile(source, None)
     tree.add("including", "Memory Including Gaps", memory.including_gaps)
     tree.add("gaps", "Gaps", memory.gaps)
     tree.add("excluding", "Memory Excluding Gaps", memory.excluding_gaps)
     _by_region(tree, memory.excluding_gaps)
     _by_data_type(tree, memory.excluding_gaps)
-    _vertex_data(tree, source, tiles, replica)
+    _vertex_data(tree, source)
     return TileDetails(columns.labels, tree.rows)
 
 
@@ -111,14 +108,14 @@ def _by_data_type(tree: _Tree, excluding: Int64Array) -> None:
                 tree.add(f"excluding/type/{group}/{name}", CATEGORY_LABELS[name], total)
 
 
-def _vertex_data(tree: _Tree, source: ReportSource, tiles: Sequence[int], replica: int | None) -> None:
+def _vertex_data(tree: _Tree, source: ReportSource) -> None:
     totals = {name: tree.sum(lambda c, _r, _o, name=name: c == name) for name in VERTEX_CATEGORIES}  # type: ignore[misc]
     whole = np.sum(list(totals.values()), axis=0)
     tree.add("vertex", "Vertex Data", whole)
     tree.add("vertex/category", "By Category", whole)
     for name, total in totals.items():
         tree.add(f"vertex/category/{name}", CATEGORY_LABELS[name], total)
-    table = vertex_table(source, tiles, replica)
+    table = vertex_table(source, tree.columns)
     states = table[[f"State, {label}" for label in tree.columns.labels]]
     tree.add_row("vertex/type", "Vertex State By Type", [int(value) for value in states.sum()])
     for row, (index, name) in enumerate(zip(table["Id"], table["Vertex type"], strict=True)):

@@ -1,7 +1,7 @@
 """Small reports made the slow, obvious way: dictionaries and loops, from which every stored column is added up.
 
-`Case` keeps the plain facts (which variable has how many bytes on which tile, when it is live, where it lies), so that a
-test can ask them the same question that it asks the analysis.
+`Case` keeps the plain facts (which variable has how many bytes on which tile, when it is live, where it lies), so that
+a test can ask them the same question that it asks the analysis.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from popvision.analysis.source import ReportSource
 
+from popvision.analysis.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from popvision.formats.profile.model import (
     CATEGORIES,
