@@ -1,0 +1,55 @@
+"""Arrays on their way into the database: equal contents get the same id and are stored once."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+import zstandard
+
+from popvision.formats.profile.arrays import AnyArray, ArrayRow, array_crc, compress, stored_bytes
+
+_INSERT = "INSERT INTO arrays(id, dtype, n, codec, crc32, data) VALUES (?, ?, ?, ?, ?, ?)"
+_FLUSH_BYTES = 4 << 20
+
+
+class ArrayStore:
+    """Hands out array ids within one transaction at a time; `commit` or `rollback` follows the database's own."""
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, int] = {}
+        self._new: dict[bytes, int] = {}
+        self._rows: list[ArrayRow] = []
+        self._waiting = 0
+        self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=False)
+
+    def add(self, db: sqlite3.Connection, values: AnyArray | None, dtype: str | None = None) -> int:
+        """Id of the array with these values; -1 for None. `dtype` spares a look at the values when it is known."""
+        if values is None:
+            return -1
+        dtype, raw = stored_bytes(values, dtype)
+        digest = hashlib.blake2b(raw, digest_size=16, salt=dtype.encode()).digest()
+        known = self._ids.get(digest) or self._new.get(digest)
+        if known:
+            return known
+        identity = len(self._ids) + len(self._new) + 1
+        codec, data = compress(raw, self._compressor)
+        crc = array_crc(identity, dtype, len(values), codec, raw)
+        self._rows.append((identity, dtype, len(values), codec, crc, data))
+        self._new[digest] = identity
+        self._waiting += len(data)
+        if self._waiting > _FLUSH_BYTES:
+            self.flush(db)
+        return identity
+
+    def flush(self, db: sqlite3.Connection) -> None:
+        """Inserts what is waiting."""
+        db.executemany(_INSERT, self._rows)
+        self._rows, self._waiting = [], 0
+
+    def commit(self) -> None:
+        self._ids.update(self._new)
+        self._new = {}
+
+    def rollback(self) -> None:
+        self._new, self._rows, self._waiting = {}, [], 0

@@ -1,0 +1,181 @@
+"""Tables written when compilation ended, back as the columns of `model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.arrays import AnyArray
+from popvision.formats.profile.checksum import Column
+from popvision.formats.profile.model import (
+    CATEGORIES,
+    PROGRAM_TYPES,
+    REGIONS,
+    CategoryMemory,
+    ComputeSets,
+    ComputeSetVertices,
+    CostTerm,
+    Liveness,
+    LoweredTile,
+    Programs,
+    Target,
+    TileMemory,
+    Variables,
+    VertexTypes,
+)  # fmt: skip
+from popvision.formats.profile.tables import Tables
+
+Optionals = Callable[[Sequence[int]], list[AnyArray | None]]
+
+
+def find_row(table: dict[str, Column], key: dict[str, int]) -> int | None:
+    """Row whose columns equal `key`; rows are sorted by the first of them."""
+    (first, value), *rest = key.items()
+    column = np.asarray(table[first])
+    begin, end = (int(np.searchsorted(column, np.int64(value), side)) for side in ("left", "right"))
+    match = np.ones(end - begin, dtype=bool)
+    for name, wanted in rest:
+        match &= np.asarray(table[name])[begin:end] == wanted
+    found = np.flatnonzero(match)
+    return begin + int(found[0]) if len(found) else None
+
+
+def target(facts: dict[str, Any], array: Callable[[int], AnyArray | None]) -> Target:
+    """The target from the JSON facts of `meta`; unknown facts are left out."""
+    known = {field.name: facts[field.name] for field in fields(Target) if field.name in facts}
+    try:
+        for name in ("relative_sync_delay", "physical_tile"):
+            known[name] = array(known.get(name, -1))
+        return Target(**known)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"the target in table meta is damaged: {error}.") from None
+
+
+def programs(tables: Tables) -> Programs:
+    table, child = tables["programs"], tables["program_children"]
+    parents = np.asarray(child["program"])
+    count = len(table["name"])
+    if len(parents) and not 0 <= int(parents.min()) <= int(parents.max()) < count:
+        raise FormatError(f"{tables.file.path}: table program_children names a program that is not there.")
+    offsets = (
+        np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=count))]) if count else np.zeros(1, np.int64)
+    )
+    return Programs(
+        type=[_name(PROGRAM_TYPES, code, "Unknown") for code in _list(table["type"])],
+        name=list(table["name"]),
+        owner=list(table["owner"]),
+        compute_set=np.asarray(table["compute_set"]),
+        repeat_count=np.asarray(table["repeat_count"]),
+        debug_id=np.asarray(table["debug_id"]),
+        sync_type=list(table["sync_type"]),
+        child_offsets=offsets.astype(np.int64),
+        children=np.asarray(child["child"]),
+    )
+
+
+def compute_sets(tables: Tables) -> ComputeSets:
+    table = tables["compute_sets"]
+    return ComputeSets(list(table["name"]), np.asarray(table["debug_id"]), np.asarray(table["flops"]))
+
+
+def vertex_types(tables: Tables) -> VertexTypes:
+    table = tables["vertex_types"]
+    sizes = np.asarray(table["state_bytes"]), np.asarray(table["code_bytes"])
+    return VertexTypes(list(table["name"]), list(table["kind"]), *sizes)
+
+
+def compute_set_vertices(tables: Tables, arrays: Optionals, compute_set: int | None) -> list[ComputeSetVertices]:
+    table = tables["compute_set_vertices"]
+    owner = np.asarray(table["compute_set"])
+    rows = np.arange(len(owner)) if compute_set is None else np.flatnonzero(owner == compute_set)
+    columns = [np.asarray(table[name])[rows].tolist() for name in ("compute_set", "vertex_type", "ipu", "flops")]
+    ids = np.stack([np.asarray(table["count_array"])[rows], np.asarray(table["cycles_array"])[rows]], axis=1)
+    found = arrays(ids.ravel().tolist())
+    result = []
+    for i, (owner_id, vertex_type, ipu, flops) in enumerate(zip(*columns, strict=True)):
+        count, cycles = _there(found[2 * i]), _there(found[2 * i + 1])
+        provenance = table["provenance"][rows[i]]
+        result.append(ComputeSetVertices(owner_id, vertex_type, ipu, count, cycles, str(provenance), flops))
+    return result
+
+
+def cost_terms(tables: Tables, owner: str) -> list[CostTerm]:
+    table = tables["cost_terms"]
+    rows = [row for row, name in enumerate(table["object"]) if name == owner]
+    return [
+        CostTerm(owner, str(table["term"][row]), float(table["value"][row]), str(table["source"][row])) for row in rows
+    ]
+
+
+def tile_memory(tables: Tables) -> TileMemory | None:
+    table = tables["memory_by_tile"]
+    names = ("total", "excluding_gaps", "always_live", "not_always_live", "overflowed")
+    return TileMemory(*(np.asarray(table[name]) for name in names)) if len(table["tile"]) else None
+
+
+def category_memory(tables: Tables, arrays: Optionals) -> list[CategoryMemory]:
+    table = tables["memory_arrays"]
+    found = arrays(_list(table["bytes_array"]))
+    columns = (_list(table[name]) for name in ("category", "region", "overlapped", "ipu"))
+    return [
+        CategoryMemory(_name(CATEGORIES, category), _name(REGIONS, region), bool(overlapped), ipu, _there(values))
+        for category, region, overlapped, ipu, values in zip(*columns, found, strict=True)
+    ]
+
+
+def variables(tables: Tables) -> Variables | None:
+    table = tables["variables"]
+    if not table["name"]:
+        return None
+    always_live = np.asarray(table["always_live"]) != 0
+    columns = np.asarray(table["debug_id"]), np.asarray(table["bytes"]), always_live, np.asarray(table["eq_class"])
+    return Variables(list(table["name"]), *columns)
+
+
+def liveness(tables: Tables, arrays: Optionals) -> Liveness | None:
+    table = tables["liveness"]
+    if not len(table["program"]):
+        return None
+    by_ipu = [_there(values) for values in arrays(_list(tables["liveness_by_ipu"]["bytes_array"]))]
+    return Liveness(np.asarray(table["program"]), np.asarray(table["bytes"]), by_ipu)
+
+
+def vars_info(tables: Tables, tile: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    table = tables["vars_info"]
+    tiles = np.asarray(table["tile"])
+    if tables.foreign:  # rows of unknown order
+        rows: Any = np.flatnonzero(tiles == tile)
+    else:
+        rows = slice(*(int(np.searchsorted(tiles, np.int64(tile), side)) for side in ("left", "right")))
+    category, name, size = (np.asarray(table[column])[rows] for column in ("category", "name", "size_bytes"))
+    return category, name, size
+
+
+def lowered_tile(tables: Tables, arrays: Callable[[Sequence[int]], list[AnyArray]], tile: int) -> LoweredTile | None:
+    table = tables["lowered_by_tile"]
+    row = find_row(table, {"tile": tile})
+    if row is None:
+        return None
+    names = ("bytes", "address", "category", "region", "variable", "eq_class", "name")
+    columns = arrays([int(np.asarray(table[f"{name}_array"])[row]) for name in names])
+    count = int(np.asarray(table["n"])[row])
+    if any(len(column) != count for column in columns):
+        raise FormatError(f"{tables.file.path}: the columns of tile {tile} do not have {count} rows each.")
+    return LoweredTile(tile, int(np.asarray(table["first_id"])[row]), *columns)
+
+
+def _list(column: Column) -> list[int]:
+    values: list[int] = np.asarray(column).tolist()
+    return values
+
+
+def _name(names: tuple[str, ...], code: int, other: str = "multiple") -> str:
+    return names[code] if 0 <= code < len(names) else other
+
+
+def _there(values: AnyArray | None) -> AnyArray:
+    return np.empty(0, dtype=np.int64) if values is None else values

@@ -1,0 +1,161 @@
+"""A Compilation as rows of the tables of profile.pop."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.array_store import ArrayStore
+from popvision.formats.profile.arrays import AnyArray
+from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS, Compilation, LoweredTile, Target
+from popvision.formats.profile.table_writer import write_columns, write_rows
+
+_TARGET_ARRAYS = ("relative_sync_delay", "physical_tile")
+
+
+def write_compilation_rows(db: sqlite3.Connection, store: ArrayStore, compilation: Compilation) -> None:
+    """Fills every table that is known when compilation ends, but for `meta`. Raises FormatError for columns that do
+    not fit together."""
+
+    def add(values: AnyArray | None) -> int:
+        return store.add(db, values)
+
+    _write_fixed(db)
+    _write_programs(db, add, compilation)
+    _write_compute_sets(db, add, compilation)
+    _write_memory(db, add, compilation)
+    _write_variables(db, add, compilation)
+    _write_lowered(db, add, compilation)
+    terms = compilation.cost_terms
+    write_rows(db, "cost_terms", ((i, t.object, t.term, float(t.value), t.source) for i, t in enumerate(terms)))
+    store.flush(db)
+
+
+def target_facts(db: sqlite3.Connection, store: ArrayStore, target: Target) -> dict[str, Any]:
+    """The target as JSON-able facts; its two per-tile columns are array ids."""
+    facts = {field.name: getattr(target, field.name) for field in fields(target)}
+    for name in _TARGET_ARRAYS:
+        facts[name] = store.add(db, facts[name])
+    return facts
+
+
+def _write_fixed(db: sqlite3.Connection) -> None:
+    tables = (("program_types", PROGRAM_TYPES), ("var_categories", CATEGORIES), ("var_regions", REGIONS))
+    for table, names in tables:
+        write_columns(db, table, [np.arange(len(names)), names])
+
+
+def _write_programs(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+    p = compilation.programs
+    n = len(p.type)
+    write_columns(
+        db,
+        "programs",
+        [
+            np.arange(n),
+            program_type_codes(p.type),
+            p.name,
+            p.owner,
+            p.compute_set,
+            p.repeat_count,
+            p.debug_id,
+            p.sync_type,
+        ],
+    )
+    counts = np.diff(p.child_offsets)
+    if len(counts) != n or (n and (int(p.child_offsets[0]) != 0 or (counts < 0).any())):
+        raise FormatError(f"programs need {n + 1} ascending child offsets from 0, got {len(p.child_offsets)}.")
+    parents = np.repeat(np.arange(n), counts)
+    position = np.arange(len(parents)) - np.repeat(np.asarray(p.child_offsets)[:-1], counts)
+    write_columns(db, "program_children", [parents, position, p.children])
+    rows = (
+        (x.program, x.ipu, add(x.cycles), add(x.rx), add(x.tx), add(x.exchange_code), add(x.control_code))
+        for x in compilation.program_on_ipu
+    )
+    write_rows(db, "program_by_ipu", rows)
+    messages = ((m.program, m.ipu, add(m.src), add(m.dst), add(m.bytes)) for m in compilation.messages)
+    write_rows(db, "messages", messages)
+
+
+def program_type_codes(types: list[str]) -> list[int]:
+    """Rows of PROGRAM_TYPES; FormatError for a name that is not one."""
+    codes = {name: code for code, name in enumerate(PROGRAM_TYPES)}
+    try:
+        return [codes[name] for name in types]
+    except KeyError as error:
+        raise FormatError(f"unknown program type {error}; known are: {', '.join(PROGRAM_TYPES)}.") from None
+
+
+def _write_compute_sets(
+    db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation
+) -> None:
+    c, v = compilation.compute_sets, compilation.vertex_types
+    write_columns(db, "compute_sets", [np.arange(len(c.name)), c.name, c.debug_id, c.flops])
+    write_columns(db, "vertex_types", [np.arange(len(v.name)), v.name, v.kind, v.state_bytes, v.code_bytes])
+    vertices = (
+        (x.compute_set, x.vertex_type, x.ipu, add(x.count), add(x.cycles), x.provenance, x.flops)
+        for x in compilation.compute_set_vertices
+    )
+    write_rows(db, "compute_set_vertices", vertices)
+    lanes = (
+        (x.compute_set, x.ipu, add(x.tile_offsets), add(x.vertex_type), add(x.thread_cycles), add(x.worker))
+        for x in compilation.vertex_lanes
+    )
+    write_rows(db, "vertex_lanes", lanes)
+
+
+def _write_memory(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+    m = compilation.tile_memory
+    totals: list[Any] = [[]] * 6
+    if m is not None:
+        tiles = np.arange(len(m.including_gaps))
+        totals = [tiles, m.including_gaps, m.excluding_gaps, m.always_live, m.not_always_live, m.overflowed]
+    write_columns(db, "memory_by_tile", totals)
+    rows = (
+        (_index(CATEGORIES, x.category), _index(REGIONS, x.region), int(x.overlapped), x.ipu, add(x.bytes))
+        for x in compilation.category_memory
+    )
+    write_rows(db, "memory_arrays", rows)
+
+
+def _index(names: tuple[str, ...], name: str) -> int:
+    if name not in names:
+        raise FormatError(f"unknown memory category or region {name!r}; known are: {', '.join(names)}.")
+    return names.index(name)
+
+
+def _write_variables(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+    v, classes, live = compilation.variables, compilation.eq_classes, compilation.liveness
+    columns: list[Any] = [[]] * 6
+    if v is not None:
+        columns = [np.arange(len(v.name)), v.name, v.debug_id, v.bytes, v.always_live.astype(np.int64), v.eq_class]
+    write_columns(db, "variables", columns)
+    ranges = [] if classes is None else [(0, add(classes.offsets), add(classes.starts), add(classes.ends))]
+    write_rows(db, "eq_classes", ranges)
+    points: list[Any] = [[]] * 3
+    if live is not None:
+        points = [np.arange(len(live.program)), live.program, live.bytes]
+    write_columns(db, "liveness", points)
+    by_ipu = [] if live is None else live.bytes_by_ipu
+    write_rows(db, "liveness_by_ipu", [(ipu, add(values)) for ipu, values in enumerate(by_ipu)])
+
+
+def _write_lowered(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+    names = compilation.lowered_names
+    write_columns(db, "vars_string_table", [np.arange(len(names)), names])
+    info: list[Any] = [[]] * 5
+    if compilation.vars_info is not None:
+        order = np.argsort(compilation.vars_info[0], kind="stable")
+        info = [np.arange(len(order)), *(np.asarray(column)[order] for column in compilation.vars_info)]
+    write_columns(db, "vars_info", info)
+
+    def row(x: LoweredTile) -> tuple[int, ...]:
+        columns = (x.bytes, x.address, x.category, x.region, x.variable, x.eq_class, x.name)
+        return (x.tile, len(x.bytes), x.first_id, *(add(column) for column in columns))
+
+    write_rows(db, "lowered_by_tile", (row(tile) for tile in compilation.lowered))

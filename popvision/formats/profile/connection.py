@@ -1,0 +1,130 @@
+"""Opening an SQLite file that somebody else may be writing, has left half-closed, or has put in a read-only folder.
+
+No connection outlives a request. Which way in works depends on what lies there:
+
+- a closed report: one file, opened read-only;
+- a live or killed writer: the file and its `-wal`; SQLite recovers it when it may create `-shm` beside them;
+- the same in a folder where nothing may be created: without a `-wal` the file is complete and opened as immutable,
+  with one, file and log are copied to a temporary folder and opened there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from popvision.formats.errors import FormatError
+
+_MAGIC = b"SQLite format 3\0"
+_COPY_ATTEMPTS = 5
+
+#: What tells one state of the file from another: inode, size and time of the file and of its log.
+Signature = tuple[tuple[int, int, int] | None, ...]
+
+
+class SqliteFile:
+    """A path from which read-only connections can be opened, one request at a time, from any thread."""
+
+    def __init__(self, path: str | Path, what: str) -> None:
+        """`what` names the kind of file in messages, for example "profile.pop". Raises FormatError at once when the
+        path is no SQLite database."""
+        self.path = Path(path)
+        self._what = what
+        self._lock = threading.Lock()
+        self._copy: tuple[Signature, tempfile.TemporaryDirectory[str]] | None = None
+        self._check_header()
+
+    def signature(self) -> Signature:
+        """Changes whenever the file or its log does."""
+        return _stat(self.path), _stat(self._log)
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside one read transaction; every SQLite error becomes a FormatError."""
+        try:
+            db = self._open()
+        except (sqlite3.Error, OSError) as error:
+            raise self._unreadable(error) from error
+        try:
+            yield db
+        except (sqlite3.Error, MemoryError, UnicodeDecodeError) as error:
+            raise self._unreadable(error) from error
+        finally:
+            db.close()
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
+    def _unreadable(self, error: BaseException) -> FormatError:
+        reason = str(error).rstrip(".") or type(error).__name__
+        return FormatError(f"{self.path} cannot be read as a {self._what}: {reason}; write it again or restore a copy.")
+
+    def _check_header(self) -> None:
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(len(_MAGIC))
+        except OSError as error:
+            raise FormatError(f"cannot open {self.path}: {error.strerror or error}.") from error
+        if head != _MAGIC:
+            empty = "it is empty" if not head else "it is not an SQLite database"
+            raise FormatError(f"{self.path} is no {self._what}: {empty}.")
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return _opened(self.path, "mode=ro")
+        except sqlite3.OperationalError:
+            if _writable(self.path.parent) or _stat(self.path) is None:
+                raise
+        if _stat(self._log) is None or self._log.stat().st_size == 0:
+            return _opened(self.path, "mode=ro&immutable=1")
+        return _opened(self._copied(), "mode=rw")
+
+    def _copied(self) -> Path:
+        """A private copy of the file and its log, renewed when they have changed."""
+        with self._lock:
+            for _ in range(_COPY_ATTEMPTS):
+                before = self.signature()
+                if self._copy is not None and self._copy[0] == before:
+                    break
+                folder = tempfile.TemporaryDirectory(prefix="popvision-", ignore_cleanup_errors=True)
+                for source in (self.path, self._log):
+                    shutil.copyfile(source, Path(folder.name) / source.name)
+                if self.signature() == before:
+                    self._copy = before, folder
+                    break
+            else:
+                raise OSError("it keeps changing while it is copied from a folder that cannot be written")
+            return Path(self._copy[1].name) / self.path.name
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, isolation_level=None, timeout=5)
+    try:
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA cell_size_check=ON")
+        db.execute("BEGIN")
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _stat(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY

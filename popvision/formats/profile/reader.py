@@ -1,0 +1,241 @@
+"""ProfileReader: profile.pop as the columns of `model`.
+
+Every call opens the file, reads and closes it again; scalar tables are kept in memory until the file changes. What
+one call returns belongs to one state of the file, also while a program is still appending runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile import compilation_reader, run_reader
+from popvision.formats.profile.array_reader import read_arrays
+from popvision.formats.profile.arrays import AnyArray, widened
+from popvision.formats.profile.connection import SqliteFile
+from popvision.formats.profile.model import (
+    CategoryMemory,
+    ComputeSets,
+    ComputeSetVertices,
+    CostTerm,
+    EquivalenceClasses,
+    Liveness,
+    LoweredTile,
+    Messages,
+    ProgramOnIpu,
+    Programs,
+    Runs,
+    Steps,
+    StepsOnIpu,
+    Target,
+    TileMemory,
+    Variables,
+    VertexLanes,
+    VertexTypes,
+)  # fmt: skip
+from popvision.formats.profile.schema_report import SchemaReport, schema_report
+from popvision.formats.profile.tables import Tables
+
+
+class ProfileReader:
+    """A profile.pop opened for reading. All methods raise FormatError, nothing else. Safe to share between threads.
+
+    A foreign SQLite database opens as far as its tables are known: `missing` names the rest, which reads as empty."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file = SqliteFile(self.path, "profile.pop")
+        self._tables = Tables(self._file)
+        if not self._tables.foreign:
+            self._tables["meta"]
+
+    @property
+    def foreign(self) -> bool:
+        """The file was not written by ProfileWriter: no checksums, and perhaps only some of the tables."""
+        return self._tables.foreign
+
+    @property
+    def missing(self) -> list[str]:
+        """Tables, and columns as "table.column", of the format that are not in the file."""
+        return self._tables.missing
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Facts about the report: Compilation.meta and format, formatVersion, generation, target, counts."""
+        table = self._tables["meta"]
+        try:
+            return {key: json.loads(value) for key, value in zip(table["key"], table["value"], strict=True)}
+        except ValueError:
+            raise FormatError(f"{self.path}: table meta is damaged: a value is not JSON.") from None
+
+    @property
+    def generation(self) -> int:
+        """Number of commits after the compilation; grows while a program is running."""
+        value = self.meta.get("generation", 0)
+        return value if isinstance(value, int) else 0
+
+    @property
+    def report_id(self) -> str:
+        """Identity of the report, "" in a foreign file."""
+        return str(self.meta.get("reportId", ""))
+
+    def schema_report(self) -> SchemaReport:
+        """Tables, columns, row counts and sizes, without any contents."""
+        return schema_report(self._file)
+
+    def target(self) -> Target:
+        """The machine. Raises FormatError when the file does not say."""
+        facts = self.meta.get("target")
+        if not isinstance(facts, dict):
+            raise FormatError(f"{self.path} does not say which target the program was compiled for.")
+        return compilation_reader.target(facts, self._optional)
+
+    def counts(self) -> dict[str, int]:
+        """num_vertices, num_edges, num_variables, num_compute_sets."""
+        counts = self.meta.get("counts", {})
+        names = ("num_vertices", "num_edges", "num_variables", "num_compute_sets")
+        return {name: int(counts.get(name, 0)) for name in names}
+
+    def programs(self) -> Programs:
+        """The lowered programs; the row is the Id users see."""
+        return compilation_reader.programs(self._tables)
+
+    def compute_sets(self) -> ComputeSets:
+        """Names, debug ids and floating point operations of the compute sets."""
+        return compilation_reader.compute_sets(self._tables)
+
+    def vertex_types(self) -> VertexTypes:
+        """Names, kinds and sizes in bytes of the vertex types."""
+        return compilation_reader.vertex_types(self._tables)
+
+    def program_on_ipu(self, program: int, ipu: int) -> ProgramOnIpu | None:
+        """Per-tile figures of a program on one IPU, None where nothing was stored."""
+        names = ("cycles_array", "rx_array", "tx_array", "exchange_code_array", "control_code_array")
+        found = self._row_arrays("program_by_ipu", {"program": program, "ipu": ipu}, names)
+        return None if found is None else ProgramOnIpu(program, ipu, *found)
+
+    def messages(self, program: int, ipu: int) -> Messages | None:
+        """Tile-to-tile traffic of an exchange program that starts on `ipu`, None where nothing was stored."""
+        names = ("src_array", "dst_array", "bytes_array")
+        found = self._row_arrays("messages", {"program": program, "ipu": ipu}, names)
+        return None if found is None else Messages(program, ipu, *(_present(column) for column in found))
+
+    def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
+        """Vertex counts and cycles per tile: of one compute set, or of all of them."""
+        return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
+
+    def vertex_lanes(self, compute_set: int, ipu: int) -> VertexLanes | None:
+        """Which vertex ran on which worker, None where nothing was stored."""
+        names = ("offsets_array", "type_array", "thread_cycles_array", "worker_array")
+        found = self._row_arrays("vertex_lanes", {"compute_set": compute_set, "ipu": ipu}, names)
+        return None if found is None else VertexLanes(compute_set, ipu, *(_present(column) for column in found))
+
+    def cost_terms(self, object: str) -> list[CostTerm]:
+        """Terms behind the figures of `object`, for example "program:12" or "computeSet:3"."""
+        return compilation_reader.cost_terms(self._tables, object)
+
+    def tile_memory(self) -> TileMemory | None:
+        """Totals per tile in bytes; None when no graph profile was written."""
+        return compilation_reader.tile_memory(self._tables)
+
+    def category_memory(self) -> list[CategoryMemory]:
+        """Bytes per tile by category, region and overlap."""
+        return compilation_reader.category_memory(self._tables, self._optionals)
+
+    def variables(self) -> Variables | None:
+        """Variables before lowering; None when no graph profile was written."""
+        return compilation_reader.variables(self._tables)
+
+    def eq_classes(self) -> EquivalenceClasses | None:
+        """Ranges of liveness indices; None when not written."""
+        found = self._row_arrays("eq_classes", {"id": 0}, ("offsets_array", "starts_array", "ends_array"))
+        return None if found is None else EquivalenceClasses(*(_present(column) for column in found))
+
+    def liveness(self) -> Liveness | None:
+        """Program and bytes at each liveness index; None when not written."""
+        return compilation_reader.liveness(self._tables, self._optionals)
+
+    def vars_info(self, tile: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """(category, name, bytes) of one tile: rows of CATEGORIES and of `lowered_names()`."""
+        return compilation_reader.vars_info(self._tables, tile)
+
+    def lowered_tile(self, tile: int) -> LoweredTile | None:
+        """Allocations of one tile by address; None where not written."""
+        return compilation_reader.lowered_tile(self._tables, self.arrays, tile)
+
+    def lowered_names(self) -> list[str]:
+        """The string table that `lowered_tile` and `vars_info` refer to."""
+        return list(self._tables["vars_string_table"]["string"])
+
+    def runs(self) -> Runs:
+        """One row per recorded run."""
+        return run_reader.runs(self._tables)
+
+    def steps(self) -> Steps:
+        """One row per execution step, all runs."""
+        return run_reader.steps(self._tables)
+
+    def steps_on_ipu(self, ipu: int) -> StepsOnIpu:
+        """One row per execution step on one IPU; cycles, from and to absolute."""
+        return run_reader.steps_on_ipu(self._tables, ipu)
+
+    def array(self, id: int) -> AnyArray:
+        """One stored array as int64, checksum verified."""
+        return self.arrays([id])[0]
+
+    def arrays(self, ids: Sequence[int], *, narrow: bool = False) -> list[AnyArray]:
+        """Stored arrays in the order asked for, checksums verified, read-only.
+
+        They come as int64, so that sums do not wrap; `narrow=True` leaves the stored u1, u2, u4, u8 or i8, which is
+        eight times smaller at best and which NumPy adds modulo its width."""
+        with self._naming_the_file(), self._file.connect() as db:
+            found = read_arrays(db, [int(identity) for identity in ids])
+        return found if narrow else [widened(values) for values in found]
+
+    def run_tail(self, run: int, ipu: int) -> AnyArray:
+        """Cycles per tile between its last step and the end of the run."""
+        found = self._row_arrays("run_tail", {"run": run, "ipu": ipu}, ("tail_array",))
+        if found is None:
+            raise FormatError(f"{self.path} has no tail of run {run} on IPU {ipu}.")
+        return _present(found[0])
+
+    def total_cycles(self) -> int:
+        """Device cycles of all recorded runs together."""
+        return int(np.sum(self._tables.ints("runs", "cycles")))
+
+    def intervals(self, ipu: int, first_step: int, last_step: int) -> Iterator[tuple[int, int, AnyArray, AnyArray]]:
+        """(step, base, start, cycles) of steps first..last, the last included: tile t is busy in
+        [base + start[t], base + start[t] + cycles[t]), int64 cycles. Streams: memory does not grow with the window."""
+        return run_reader.intervals(self.steps_on_ipu(ipu), self.arrays, first_step, last_step)
+
+    def _row_arrays(self, table: str, key: dict[str, int], columns: Sequence[str]) -> list[AnyArray | None] | None:
+        row = compilation_reader.find_row(self._tables[table], key)
+        if row is None:
+            return None
+        return self._optionals([int(self._tables.ints(table, column)[row]) for column in columns])
+
+    def _optional(self, identity: int) -> AnyArray | None:
+        return self._optionals([identity])[0]
+
+    def _optionals(self, ids: Sequence[int]) -> list[AnyArray | None]:
+        """Arrays as int64, None where the id is negative."""
+        known = iter(self.arrays([identity for identity in ids if identity >= 0]))
+        return [next(known) if identity >= 0 else None for identity in ids]
+
+    @contextlib.contextmanager
+    def _naming_the_file(self) -> Iterator[None]:
+        try:
+            yield
+        except FormatError as error:
+            text = str(error)
+            raise FormatError(text if str(self.path) in text else f"{self.path}: {text}") from None
+
+
+def _present(column: AnyArray | None) -> AnyArray:
+    return np.empty(0, dtype=np.int64) if column is None else column

@@ -1,0 +1,76 @@
+"""Tables that grow with each run, back as the columns of `model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.arrays import AnyArray
+from popvision.formats.profile.model import Runs, Steps, StepsOnIpu
+from popvision.formats.profile.tables import Tables
+
+_STEPS_AT_ONCE = 256
+
+
+def runs(tables: Tables) -> Runs:
+    table = tables["runs"]
+    host = np.asarray(table["host_start_us"]), np.asarray(table["host_end_us"])
+    steps = np.asarray(table["first_step"]), np.asarray(table["n_steps"])
+    truncated = np.asarray(table["truncated"]) != 0
+    return Runs(
+        np.asarray(table["program_index"]), list(table["name"]), *host, *steps, np.asarray(table["cycles"]), truncated
+    )
+
+
+def steps(tables: Tables) -> Steps:
+    table = tables["steps"]
+    kinds = np.asarray(table["type"]).astype(np.uint8)
+    return Steps(kinds, *(np.asarray(table[name]) for name in ("program", "compute_set", "run")))
+
+
+def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:
+    table = tables["steps_by_ipu"]
+    rows = np.flatnonzero(np.asarray(table["ipu"]) == ipu)
+
+    def column(name: str) -> AnyArray:
+        return np.asarray(table[name])[rows]
+
+    if tables.foreign:
+        known = _foreign_rows(column("step_id"))
+    elif len(rows) != len(tables["steps"]["id"]) and len(rows):
+        raise FormatError(f"{tables.file.path}: table steps_by_ipu does not have one row per step on IPU {ipu}.")
+    else:
+        known = np.arange(len(rows))
+    base = column("cycles_base")
+    windows = [f"{tiles}_cycles_{edge}" for tiles in ("active", "all") for edge in _EDGES]
+    columns = [
+        column("cycles"), base, column("active_tiles"), *(column(name) + base for name in windows),
+        column("data_in"), column("data_out"), column("tile_balance"), column("active_tile_balance"),
+        column("start_array"), column("cycles_array"), column("tile_cycles"), column("max_cycles"),
+    ]  # fmt: skip
+    return StepsOnIpu(*(values[known] for values in columns))
+
+
+_EDGES = ("from_min", "from_max", "to_min", "to_max")
+
+
+def _foreign_rows(step_ids: AnyArray) -> AnyArray:
+    """Rows in step order."""
+    return np.argsort(step_ids, kind="stable")
+
+
+def intervals(
+    steps: StepsOnIpu, arrays: Callable[[Sequence[int]], list[AnyArray]], first_step: int, last_step: int
+) -> Iterator[tuple[int, int, AnyArray, AnyArray]]:
+    """See ProfileReader.intervals."""
+    end = min(last_step + 1, len(steps.base))
+    for begin in range(max(first_step, 0), end, _STEPS_AT_ONCE):
+        window = slice(begin, min(begin + _STEPS_AT_ONCE, end))
+        ids = np.concatenate([steps.start_array[window], steps.cycles_array[window]])
+        found = arrays(ids.tolist())
+        half = len(found) // 2
+        bases = steps.base[window].tolist()
+        for step, base, start, cycles in zip(range(begin, end), bases, found[:half], found[half:], strict=False):
+            yield step, base, start, cycles

@@ -1,0 +1,110 @@
+"""A RunRecord as rows of `runs`, `run_tail`, `steps`, `steps_by_ipu` and `execution_cycle_totals`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.array_store import ArrayStore
+from popvision.formats.profile.arrays import narrowest
+from popvision.formats.profile.model import IntArray, RunRecord
+from popvision.formats.profile.statistics import PatternStatistics, pattern_statistics
+from popvision.formats.profile.table_writer import write_columns, write_rows
+
+#: Patterns looked at together: 256 x 1,472 tiles x 4 bytes stay in the cache.
+_BLOCK = 256
+
+
+def write_run_rows(
+    db: sqlite3.Connection, store: ArrayStore, record: RunRecord, run: int, first_step: int, program_codes: IntArray,
+    program_compute_sets: IntArray, tiles_per_ipu: int,
+) -> None:  # fmt: skip
+    """Fills the tables of one run. Raises FormatError for columns that do not fit together."""
+    _check(record, len(program_codes), tiles_per_ipu)
+    steps, ipus = record.pattern.shape
+    statistics, arrays = _patterns(db, store, record)
+    ids = np.arange(first_step, first_step + steps)
+    program = np.asarray(record.program)
+    write_columns(
+        db, "steps", [ids, program_codes[program], program, program_compute_sets[program], np.full(steps, run)], run
+    )
+    pattern = record.pattern.ravel()
+    by_pattern = [getattr(statistics, name)[pattern] for name in _STEP_COLUMNS]
+    length, active_tiles, *windows, balance, active_balance, tile_cycles, max_cycles = by_pattern
+    data = [np.zeros(steps * ipus, np.int64) if d is None else d.ravel() for d in (record.data_in, record.data_out)]
+    columns = [
+        np.repeat(ids, ipus), np.tile(np.arange(ipus), steps), length, active_tiles, record.base.ravel(), *windows,
+        *data, balance, active_balance, arrays[pattern, 0], arrays[pattern, 1],
+        tile_cycles, max_cycles,
+    ]  # fmt: skip
+    write_columns(db, "steps_by_ipu", columns, run)
+    host = (record.host_start_us, record.host_end_us)
+    row = (run, record.program_index, record.name, *host, first_step, steps, record.cycles, int(record.truncated))
+    write_rows(db, "runs", [row], run)
+    write_rows(db, "run_tail", [(run, ipu, store.add(db, tail)) for ipu, tail in enumerate(record.tail)], run)
+    write_rows(db, "execution_cycle_totals", [(run, ipu, record.cycles) for ipu in range(ipus)], run)
+    store.flush(db)
+
+
+#: Columns of PatternStatistics in the order of `steps_by_ipu`.
+_STEP_COLUMNS = (
+    "length", "active_tiles", "active_from_min", "active_from_max", "active_to_min", "active_to_max", "all_from_min",
+    "all_from_max", "all_to_min", "all_to_max", "tile_balance", "active_tile_balance", "cycles_sum",
+    "cycles_max",
+)  # fmt: skip
+
+
+def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> tuple[PatternStatistics, IntArray]:
+    """Statistics of every pattern, and the ids of its (start, cycles) arrays."""
+    ids = np.empty((len(record.patterns), 2), dtype=np.int64)
+    blocks = list(_pattern_blocks(db, store, record, ids))
+    if not blocks:
+        return PatternStatistics(*(np.empty(0, np.int64) for _ in fields(PatternStatistics))), ids
+    columns = (np.concatenate([getattr(block, f.name) for block in blocks]) for f in fields(PatternStatistics))
+    return PatternStatistics(*columns), ids
+
+
+def _pattern_blocks(
+    db: sqlite3.Connection, store: ArrayStore, record: RunRecord, ids: IntArray
+) -> Iterator[PatternStatistics]:
+    for begin in range(0, len(record.patterns), _BLOCK):
+        block = record.patterns[begin : begin + _BLOCK]
+        statistics = pattern_statistics(block)
+        starts = zip(statistics.all_from_min.tolist(), statistics.all_from_max.tolist(), strict=True)
+        lengths = zip(statistics.cycles_min.tolist(), statistics.cycles_max.tolist(), strict=True)
+        for row, (pattern, start, cycles) in enumerate(zip(block, starts, lengths, strict=True), begin):
+            ids[row, 0] = store.add(db, pattern.start, narrowest(*start))
+            ids[row, 1] = store.add(db, pattern.cycles, narrowest(*cycles))
+        yield statistics
+
+
+def _check(record: RunRecord, programs: int, tiles_per_ipu: int) -> None:
+    shape = record.pattern.shape
+    if record.pattern.ndim != 2 or record.base.shape != shape or len(record.program) != shape[0]:
+        raise FormatError(
+            f"run {record.name!r}: program, base and pattern must have one row per step and one column per IPU, got "
+            f"{record.program.shape}, {record.base.shape} and {shape}."
+        )
+    for name, data in (("data_in", record.data_in), ("data_out", record.data_out)):
+        if data is not None and data.shape != shape:
+            raise FormatError(f"run {record.name!r}: {name} has shape {data.shape}, not {shape}.")
+    _check_range(record, "program", record.program, programs)
+    _check_range(record, "pattern", record.pattern, len(record.patterns))
+    wrong = [len(tail) for tail in record.tail if len(tail) != tiles_per_ipu]
+    if wrong or len(record.tail) != shape[1]:
+        raise FormatError(f"run {record.name!r}: the tail needs {shape[1]} arrays of {tiles_per_ipu} tiles.")
+    if record.patterns and len(record.patterns[0].start) != tiles_per_ipu:
+        raise FormatError(
+            f"run {record.name!r}: steps have {len(record.patterns[0].start)} tiles, not {tiles_per_ipu}."
+        )
+
+
+def _check_range(record: RunRecord, name: str, values: IntArray, limit: int) -> None:
+    if values.size and not 0 <= int(values.min()) <= int(values.max()) < limit:
+        raise FormatError(
+            f"run {record.name!r}: {name} must lie in 0..{limit - 1}, got {values.min()}..{values.max()}."
+        )

@@ -1,0 +1,106 @@
+"""The figures of `steps_by_ipu` that depend on one (start, cycles) pair alone, for many pairs at once.
+
+For a pair, tile t is busy in [start[t], start[t] + cycles[t]) relative to the step's base and takes part when
+cycles[t] > 0. `all_*` run over every tile of the IPU, `active_*` over those that take part (0 when none does).
+`length` = all_to_max - all_from_max. Because each tile starts a step where it ended the one before, lengths
+telescope. Balance = mean / max of cycles (0 when no tile takes part), over all tiles or over active ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.model import IntArray, StepOnIpu
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PatternStatistics:
+    """One row per pattern. Cycles relative to the step's base."""
+
+    length: Int64
+    active_tiles: Int64
+    active_from_min: Int64
+    active_from_max: Int64
+    active_to_min: Int64
+    active_to_max: Int64
+    all_from_min: Int64
+    all_from_max: Int64
+    all_to_min: Int64
+    all_to_max: Int64
+    cycles_min: Int64
+    cycles_max: Int64
+    cycles_sum: Int64
+    tile_balance: npt.NDArray[np.float64]
+    active_tile_balance: npt.NDArray[np.float64]
+
+
+def pattern_statistics(patterns: Sequence[StepOnIpu]) -> PatternStatistics:
+    """Statistics of patterns that all have the same number of tiles.
+
+    Raises FormatError when lengths differ, or a start or a duration is negative."""
+    start = _stacked([pattern.start for pattern in patterns])
+    cycles = _stacked([pattern.cycles for pattern in patterns])
+    if start.shape != cycles.shape or start.ndim != 2 or start.shape[1] == 0:
+        raise FormatError(f"start and cycles of a step differ in shape: {start.shape} and {cycles.shape}.")
+    if int(start.min()) < 0 or int(cycles.min()) < 0:
+        raise FormatError("a step has a negative start or a negative number of cycles on some tile.")
+    start, cycles = _same_type(start, cycles)
+    end = start + cycles
+    from_min, from_max, to_min, to_max = (_wide(a) for a in (start.min(1), start.max(1), end.min(1), end.max(1)))
+    total, longest, shortest = cycles.sum(1, dtype=np.int64), _wide(cycles.max(1)), _wide(cycles.min(1))
+    tiles = start.shape[1]
+    active_tiles = np.full(len(patterns), tiles, dtype=np.int64)
+    active = [from_min.copy(), from_max.copy(), to_min.copy(), to_max.copy()]
+    partial = np.flatnonzero(shortest == 0)
+    if len(partial):
+        active_tiles[partial] = np.count_nonzero(cycles[partial], axis=1)
+        for column, values in zip(active, _over_active(start[partial], cycles[partial], end[partial]), strict=True):
+            column[partial] = values
+    busiest = np.maximum(longest, 1)
+    return PatternStatistics(
+        to_max - from_max, active_tiles, *active, from_min, from_max, to_min, to_max, shortest, longest, total,
+        total / (busiest * tiles), total / (busiest * np.maximum(active_tiles, 1)),
+    )  # fmt: skip
+
+
+def _stacked(arrays: list[IntArray]) -> IntArray:
+    try:
+        return np.stack(arrays)
+    except ValueError:
+        lengths = sorted({len(array) for array in arrays})
+        raise FormatError(f"the steps of one IPU have different numbers of tiles: {lengths}.") from None
+
+
+def _same_type(start: IntArray, cycles: IntArray) -> tuple[IntArray, IntArray]:
+    """Both in a signed type in which start + cycles cannot wrap; 4 bytes where possible, for speed."""
+    highest = int(start.max()) + int(cycles.max())
+    if highest > np.iinfo(np.int64).max:
+        raise FormatError(f"a step ends {highest} cycles after its base, more than 63 bits hold.")
+    wide = np.int32 if highest <= np.iinfo(np.int32).max else np.int64
+    return start.astype(wide, copy=False), cycles.astype(wide, copy=False)
+
+
+def _over_active(start: IntArray, cycles: IntArray, end: IntArray) -> tuple[Int64, Int64, Int64, Int64]:
+    """from min, from max, to min, to max over tiles with cycles > 0; 0 in rows without any."""
+    active = cycles > 0
+    some = active.any(1)
+    high = np.iinfo(start.dtype).max
+    columns = (
+        np.where(active, start, high).min(1),
+        np.where(active, start, 0).max(1),
+        np.where(active, end, high).min(1),
+        np.where(active, end, 0).max(1),
+    )
+    first, second, third, fourth = (np.where(some, column, 0).astype(np.int64) for column in columns)
+    return first, second, third, fourth
+
+
+def _wide(values: IntArray) -> Int64:
+    return values.astype(np.int64)
