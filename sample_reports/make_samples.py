@@ -1,0 +1,93 @@
+"""Makes the reports of this folder again from the programs in examples/: `make samples`.
+
+Each program runs in a child process with every report on; of what it writes, the files that the viewer shows are
+kept. Databases are repacked with small pages, because an SQLite page of a small table is mostly empty.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+
+#: Folder -> (program and arguments, with a host trace, exit code expected).
+SAMPLES: dict[str, tuple[list[str], bool, int]] = {
+    "matmul_chain": (["matmul_chain.py"], False, 0),
+    "matmul_chain_hardware": (["matmul_chain.py", "--hw"], False, 0),
+    "train_mlp": (["train_mlp.py", "--epochs", "2"], True, 0),
+    "train_mlp_wide": (["train_mlp.py", "--epochs", "2", "--hidden", "256"], False, 0),
+    "out_of_memory": (["out_of_memory.py"], False, 1),
+    "host_trace": (["host_trace.py"], True, 0),
+}
+KEPT = ("profile.pop", "debug.cbor")
+LIMIT_BYTES = 4_000_000
+
+
+def make(name: str, into: Path) -> None:
+    """Run one program and keep what the viewer shows."""
+    command, traced, expected = SAMPLES[name]
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = {k: v for k, v in os.environ.items() if k not in ("PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS")}
+        environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(
+            {"autoReport.all": "true", "autoReport.outputSerializedGraph": "false", "autoReport.directory": scratch}
+        )
+        if traced:
+            environment["PVTI_OPTIONS"] = json.dumps({"enable": "true", "directory": scratch})
+        done = subprocess.run(
+            [sys.executable, str(EXAMPLES / command[0]), *command[1:]],
+            env=environment, cwd=scratch, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        if done.returncode != expected:
+            raise SystemExit(f"{' '.join(command)} ended with {done.returncode}, not {expected}:\n{done.stderr}")
+        shutil.rmtree(into, ignore_errors=True)
+        into.mkdir(parents=True)
+        for file in sorted(Path(scratch).iterdir()):
+            if file.name in KEPT:
+                shutil.copy(file, into / file.name)
+            elif file.suffix == ".pvti":
+                shutil.copy(file, into / f"{name}.pvti")
+    for database in [*into.glob("*.pop"), *into.glob("*.pvti")]:
+        repack(database)
+
+
+def repack(database: Path) -> None:
+    """Rewrite the file with pages of 1 KiB."""
+    db = sqlite3.connect(database)
+    try:
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("PRAGMA page_size = 1024")
+        db.execute("VACUUM")
+    finally:
+        db.close()
+
+
+def damage(source: Path, into: Path) -> None:
+    """A copy of a profile cut in the middle."""
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    whole = source.read_bytes()
+    (into / "profile.pop").write_bytes(whole[: min(len(whole) // 2, 60_000)])
+
+
+def main() -> None:
+    """Make every sample and check that together they stay small."""
+    for name in SAMPLES:
+        make(name, HERE / name)
+        print(f"{name}: {sum(f.stat().st_size for f in (HERE / name).iterdir()):,} B")
+    damage(HERE / "matmul_chain" / "profile.pop", HERE / "damaged")
+    total = sum(file.stat().st_size for file in HERE.rglob("*") if file.is_file())
+    print(f"all samples: {total:,} B")
+    if total > LIMIT_BYTES:
+        raise SystemExit(f"the samples take {total:,} B, more than the {LIMIT_BYTES:,} B they may")
+
+
+if __name__ == "__main__":
+    main()
