@@ -1,0 +1,90 @@
+"""Turn the journal of a closed trace into nested slices, in place."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from popvision.formats.pvti.columns import Instants, Slices, checksum, pack
+from popvision.formats.pvti.journal import clock_offset, nested_stretches
+from popvision.formats.pvti.names import read_names
+from popvision.formats.pvti.nesting import Nested
+
+_SMALL_FILE = 8 << 20
+
+
+def finalise(path: str | os.PathLike[str]) -> None:
+    """Nest all events of a trace that nobody writes any more and drop its journal; a finalised trace stays as it is.
+
+    One transaction: a kill leaves the journal whole, and readers nest it by themselves. Raises `sqlite3.Error` when
+    the file cannot be written, FormatError when a chunk is damaged.
+    """
+    db = sqlite3.connect(Path(path), isolation_level=None, timeout=1.0)
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        if db.execute("SELECT value FROM meta WHERE key = 'state'").fetchone() == ("finalised",):
+            db.execute("ROLLBACK")
+            return
+        names, offset = read_names(db, path), clock_offset(db)
+        for (thread,) in db.execute("SELECT id FROM threads ORDER BY id").fetchall():
+            for nested in nested_stretches(db, thread, names, offset):
+                write_nested(db, thread, nested)
+            db.execute("DELETE FROM raw_chunks WHERE thread = ?", (thread,))
+        db.execute("DELETE FROM raw_chunks")
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('state', 'finalised')")
+        db.execute("COMMIT")
+        _repack(db, Path(path))
+    finally:
+        db.close()
+
+
+def _repack(db: sqlite3.Connection, path: Path) -> None:
+    """Give the journal's space back; small files also get small pages."""
+    if path.stat().st_size < _SMALL_FILE:
+        db.execute("PRAGMA page_size = 4096")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("VACUUM")
+
+
+def write_nested(db: sqlite3.Connection, thread: int, nested: Nested) -> None:
+    """Insert what one stretch of a thread completed."""
+    for depth, slices in nested.lanes.items():
+        write_slices(db, thread, depth, slices)
+    if nested.instants is not None:
+        write_instants(db, thread, nested.instants)
+    rows = [(thread, depth, position) for depth, position in nested.unfinished]
+    db.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows)
+
+
+def write_slices(db: sqlite3.Connection, thread: int, depth: int, slices: Slices) -> None:
+    """One row: a run of events of one lane, after the ones written before."""
+    blobs = (
+        slices.start.astype("<i8").tobytes(),
+        pack(slices.duration),
+        pack(slices.site),
+        pack(slices.parent),
+    )
+    low, high = int(slices.start[0]), int(slices.start[-1]) + int(slices.duration[-1])
+    row = (thread, depth, len(slices), low, high, checksum(*blobs), *blobs)
+    db.execute(
+        "INSERT INTO slices(thread, depth, n, t_min, t_max, crc, start_ns, duration_ns, site, parent) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row,
+    )
+
+
+def write_instants(db: sqlite3.Connection, thread: int, instants: Instants) -> None:
+    """One row: a run of instant events of a thread, after the ones written before."""
+    blobs = (
+        instants.time.astype("<i8").tobytes(),
+        pack(instants.site),
+        pack(instants.depth),
+        pack(instants.parent),
+    )
+    row = (thread, len(instants), int(instants.time[0]), int(instants.time[-1]), checksum(*blobs), *blobs)
+    db.execute(
+        "INSERT INTO instants(thread, n, t_min, t_max, crc, time_ns, site, depth, parent) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row,
+    )

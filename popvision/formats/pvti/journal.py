@@ -1,0 +1,54 @@
+"""The journal of a thread, stretch by stretch, nested."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from popvision.formats.errors import FormatError
+from popvision.formats.pvti.columns import check, unpack_fixed
+from popvision.formats.pvti.names import Names
+from popvision.formats.pvti.nesting import Nested, Nester
+
+STRETCH = 1 << 19
+"""Begins and ends nested at a time: a few tens of megabytes, however long the trace is."""
+
+
+def nested_stretches(db: sqlite3.Connection, thread: int, names: Names, clock_offset_ns: int) -> Iterator[Nested]:
+    """What a thread's journal says, in bounded memory; the last one closes what was never ended.
+
+    Raises FormatError for a damaged chunk.
+    """
+    nester = Nester(names.of_site)
+    pieces: list[NDArray[np.int64]] = []
+    waiting = 0
+    query = "SELECT id, n, crc, data FROM raw_chunks WHERE thread = ? ORDER BY id"
+    for id, n, crc, data in db.execute(query, (thread,)):
+        what = f"journal chunk {id}"
+        pairs = unpack_fixed(data, 2 * n, "<i8", what)
+        check(crc, what, data)
+        pieces.append(pairs)
+        waiting += n
+        if waiting >= STRETCH:
+            yield _nest(nester, pieces, clock_offset_ns)
+            pieces, waiting = [], 0
+    if pieces:
+        yield _nest(nester, pieces, clock_offset_ns)
+    yield nester.finish()
+
+
+def _nest(nester: Nester, pieces: list[NDArray[np.int64]], clock_offset_ns: int) -> Nested:
+    pairs = np.concatenate(pieces).reshape(-1, 2)
+    return nester.feed(np.ascontiguousarray(pairs[:, 0]), pairs[:, 1] + clock_offset_ns)
+
+
+def clock_offset(db: sqlite3.Connection) -> int:
+    """Nanoseconds to add to a journal's times; FormatError when the file does not say."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'clock_offset_ns'").fetchone()
+    try:
+        return int(row[0])
+    except (TypeError, ValueError):
+        raise FormatError("the trace is damaged: meta.clock_offset_ns is missing or not a number.") from None

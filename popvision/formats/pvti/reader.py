@@ -1,0 +1,242 @@
+"""`TraceReader`: what a .pvti file says, finalised or not; opens and closes the file for each question."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.connection import SqliteFile
+from popvision.formats.pvti import schema
+from popvision.formats.pvti.bins import decode_bins
+from popvision.formats.pvti.columns import Floats, Instants, Ints, Slices, check, joined, unpack, unpack_fixed
+from popvision.formats.pvti.journal import clock_offset, nested_stretches
+from popvision.formats.pvti.names import Names, read_names
+
+_WHAT = "host trace"
+
+
+@dataclass(frozen=True)
+class ThreadRow:
+    """A thread: `id` in the file, the system's `tid`, its name ("" when it has none), its process's `pid`."""
+
+    id: int
+    tid: int
+    name: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class ThreadEvents:
+    """All events of one thread: a lane per depth, instants, and (depth, position) of those that never ended."""
+
+    lanes: list[Slices]
+    instants: Instants
+    unfinished: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """A line of a line graph."""
+
+    id: int
+    graph: str
+    unit: str
+    name: str
+
+
+@dataclass(frozen=True)
+class HeatmapRow:
+    """A heat map over `len(edges) - 1` bins; with the unit "2^x" edges are exponents."""
+
+    id: int
+    name: str
+    unit: str
+    edges: Floats
+
+
+class TraceReader:
+    """Raises FormatError, one sentence, when the path is not a host trace that this version can read, and later when
+    a part of it turns out to be damaged. A file that is still being written is read as far as it is written."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        _refuse_paraview(self.path)
+        self._file = SqliteFile(self.path, _WHAT)
+        with self._file.connect() as db:
+            self._check_tables(db)
+            self.meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta"))
+        self._check_version()
+
+    @property
+    def state(self) -> str:
+        """'recording' (also after a kill), 'closed' or 'finalised'."""
+        return self.meta.get("state", "")
+
+    def processes(self) -> list[tuple[int, int | None, str]]:
+        """(pid, parent's pid, name) of each process."""
+        with self._file.connect() as db:
+            return db.execute("SELECT pid, parent_pid, name FROM processes ORDER BY id").fetchall()
+
+    def threads(self) -> list[ThreadRow]:
+        """Threads in the order of their first event."""
+        query = "SELECT threads.id, tid, threads.name, pid FROM threads JOIN processes ON processes.id = process"
+        with self._file.connect() as db:
+            return [ThreadRow(*row) for row in db.execute(query + " ORDER BY threads.id")]
+
+    @cached_property
+    def names(self) -> Names:
+        """Channels and labels."""
+        with self._file.connect() as db:
+            return read_names(db, self.path)
+
+    def channels(self) -> list[tuple[str, bool]]:
+        """(name, enabled) of each channel, in the order they were made."""
+        with self._file.connect() as db:
+            return [(name, bool(on)) for name, on in db.execute("SELECT name, enabled FROM channels ORDER BY id")]
+
+    def metadata(self, site: int) -> str | None:
+        """The JSON text that an event with this site carries."""
+        query = "SELECT text FROM sites JOIN strings ON strings.id = metadata WHERE sites.id = ?"
+        with self._file.connect() as db:
+            row = db.execute(query, (int(site),)).fetchone()
+        return row[0] if row else None
+
+    def events(self, thread: int) -> ThreadEvents:
+        """All events of a thread."""
+        with self._file.connect() as db:
+            stored = _stored(db, thread)
+            return stored if stored.lanes or self.state == "finalised" else self._from_journal(db, thread)
+
+    def series(self) -> list[SeriesRow]:
+        """Lines of line graphs, graph by graph."""
+        query = "SELECT series.id, graphs.name, unit, series.name FROM series JOIN graphs ON graphs.id = graph"
+        with self._file.connect() as db:
+            return [SeriesRow(*row) for row in db.execute(query + " ORDER BY graphs.id, series.id")]
+
+    def samples(self, series: int) -> tuple[Ints, Floats]:
+        """Times (ns since the epoch) and values of a series, in time order."""
+        times, values = [], []
+        with self._file.connect() as db:
+            query = "SELECT id, n, crc, time_ns, value FROM samples WHERE series = ? ORDER BY id"
+            for id, n, crc, time, value in db.execute(query, (series,)):
+                check(crc, f"samples row {id}", time, value)
+                times.append(unpack_fixed(time, n, "<i8", f"samples row {id}"))
+                values.append(unpack_fixed(value, n, "<f8", f"samples row {id}"))
+        return np.maximum.accumulate(joined(times, "<i8")), joined(values, "<f8")
+
+    def heatmaps(self) -> list[HeatmapRow]:
+        """Heat maps in the order they were made."""
+        with self._file.connect() as db:
+            rows = db.execute("SELECT id, name, unit, edges FROM heatmaps ORDER BY id").fetchall()
+        return [
+            HeatmapRow(id, name, unit, unpack_fixed(edges, len(edges) // 8, "<f8", f"heat map {name!r}"))
+            for id, name, unit, edges in rows
+        ]
+
+    def heatmap_columns(self, heatmap: HeatmapRow) -> tuple[Ints, NDArray[np.uint32]]:
+        """Times of the columns and a row of quantities for each: underflow, bins from the lowest up, overflow."""
+        width = len(heatmap.edges) + 1
+        times, columns = [], []
+        with self._file.connect() as db:
+            query = "SELECT time_ns, crc, bin_quantities FROM HEATMAP_DATA WHERE heatmap = ? ORDER BY id"
+            for time, crc, blob in db.execute(query, (heatmap.id,)):
+                what = f"a column of heat map {heatmap.name!r}"
+                check(crc, what, blob)
+                try:
+                    column = decode_bins(blob, width)
+                except ValueError as error:
+                    raise FormatError(f"{what} is damaged: {error}") from None
+                if len(column) != width:
+                    raise FormatError(f"{what} is damaged: it has {len(column)} bins instead of {width}.")
+                times.append(time)
+                columns.append(column)
+        table = np.array(columns, np.uint32).reshape(-1, width)
+        return np.maximum.accumulate(np.array(times, np.int64)), table
+
+    # -- opening
+
+    def _check_tables(self, db: sqlite3.Connection) -> None:
+        found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        wanted = {line.split("(")[0].split()[-1] for line in schema.TABLES.splitlines() if line.startswith("CREATE")}
+        missing = sorted(wanted - found)
+        if missing:
+            has = ", ".join(sorted(found)[:8]) or "none"
+            raise FormatError(
+                f"{self.path} is an SQLite database but no host trace of ours: "
+                f"it lacks the table {missing[0]} (it has: {has})."
+            )
+
+    def _check_version(self) -> None:
+        version = self.meta.get("version", "")
+        if self.meta.get("format") != schema.FORMAT or not version.split(".")[0].isdigit():
+            raise FormatError(f"{self.path} is no host trace: its format is {self.meta.get('format')!r} {version!r}.")
+        if int(version.split(".")[0]) > schema.MAJOR:
+            raise FormatError(
+                f"{self.path} has trace format {version}; this program reads up to {schema.MAJOR}.x: use a newer one."
+            )
+
+    def _from_journal(self, db: sqlite3.Connection, thread: int) -> ThreadEvents:
+        parts = list(nested_stretches(db, thread, self.names, clock_offset(db)))
+        depths = 1 + max((depth for part in parts for depth in part.lanes), default=-1)
+        lanes = [_join_slices([part.lanes[depth] for part in parts if depth in part.lanes]) for depth in range(depths)]
+        instants = _join_instants([part.instants for part in parts if part.instants is not None])
+        return ThreadEvents(lanes, instants, [each for part in parts for each in part.unfinished])
+
+
+def _stored(db: sqlite3.Connection, thread: int) -> ThreadEvents:
+    lanes: list[list[Slices]] = []
+    query = "SELECT id, depth, n, crc, start_ns, duration_ns, site, parent FROM slices WHERE thread = ? ORDER BY id"
+    for id, depth, n, crc, *blobs in db.execute(query, (thread,)):
+        what = f"slices row {id}"
+        if not 0 <= depth < schema.MAX_DEPTH:
+            raise FormatError(f"{what} is damaged: depth {depth} is outside 0 to {schema.MAX_DEPTH - 1}.")
+        check(crc, what, *blobs)
+        while len(lanes) <= depth:
+            lanes.append([])
+        start = unpack_fixed(blobs[0], n, "<i8", what)
+        lanes[depth].append(Slices(start, *(unpack(blob, n, what) for blob in blobs[1:])))
+    instants = []
+    query = "SELECT id, n, crc, time_ns, site, depth, parent FROM instants WHERE thread = ? ORDER BY id"
+    for id, n, crc, *blobs in db.execute(query, (thread,)):
+        what = f"instants row {id}"
+        check(crc, what, *blobs)
+        time = unpack_fixed(blobs[0], n, "<i8", what)
+        instants.append(Instants(time, *(unpack(blob, n, what) for blob in blobs[1:])))
+    unfinished = db.execute("SELECT depth, position FROM unfinished WHERE thread = ?", (thread,)).fetchall()
+    return ThreadEvents([_join_slices(lane) for lane in lanes], _join_instants(instants), unfinished)
+
+
+def _join_slices(parts: list[Slices]) -> Slices:
+    return Slices(
+        joined([part.start for part in parts], "<i8"),
+        joined([part.duration for part in parts], "<u8"),
+        joined([part.site for part in parts], "<u4"),
+        joined([part.parent for part in parts], "<u8"),
+    )
+
+
+def _join_instants(parts: list[Instants]) -> Instants:
+    columns: list[NDArray[Any]] = [
+        joined([getattr(part, name) for part in parts], "<i8" if name == "time" else "<u8")
+        for name in ("time", "site", "depth", "parent")
+    ]
+    return Instants(*columns)
+
+
+def _refuse_paraview(path: Path) -> None:
+    """ParaView's parallel image data has the same extension; it is XML."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(512)
+    except OSError:
+        return
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and (b"VTKFile" in head or b"<?xml" in head):
+        raise FormatError(f"{path} is a ParaView image file (XML), not a host trace; open it in ParaView.")

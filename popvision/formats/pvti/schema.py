@@ -1,0 +1,71 @@
+"""The tables of a .pvti file.
+
+Times are int64 nanoseconds since the Unix epoch: a monotonic clock, anchored to the wall clock once per process
+(`meta.clock_offset_ns`), so that they never run backwards. All blobs are little-endian.
+
+```
+meta          format, version, run_id, clock_offset_ns, state ('recording', 'closed', 'finalised'), producer, ...
+strings       text of labels and metadata, each once
+processes     one row: a file belongs to one process
+threads       tid is the operating system's thread id
+channels      enabled: its state when the channel was made or last switched
+sites         what an event says about itself: channel, label, JSON metadata or NULL
+raw_chunks    the journal of a thread: pairs (code, monotonic ns) of int64; code = site << 2 | kind
+              kind 0 begin, 1 end, 2 instant; empty once the file is finalised
+slices        nested events, one row per run of n events of one lane; a lane is (thread, depth): its events never
+              overlap. start_ns i8, duration_ns, site, parent: columns as wide as (length of blob) / n says, unsigned.
+              parent is the position of the enclosing event in the lane above; 0 in lane 0
+instants      events without duration, one row per run of n; depth = number of events open around it,
+              parent = position of the innermost of these in lane depth - 1
+unfinished    slices that were begun and never ended, cut at the last event of their thread
+graphs, series, samples      line graphs; samples hold n times (i8) and n values (f8)
+heatmaps, HEATMAP_DATA       edges (f8); one row per column: bin_quantities as in `bins`
+```
+
+The crc columns are crc32 over the blobs of the row, in the order of the columns.
+"""
+
+from __future__ import annotations
+
+FORMAT = "pvti"
+MAJOR, MINOR = 1, 0
+APPLICATION_ID = 0x50565449
+"""'PVTI' in the header of the SQLite file, so that `file` and other tools can tell it apart."""
+
+BEGIN, END, INSTANT = 0, 1, 2
+KIND_BITS = 2
+"""Low bits of a journal code that hold the kind of event."""
+
+MAX_DEPTH = 256
+"""Open events per thread; one more closes them all as unfinished, so that forgotten ends cannot grow without bound."""
+
+CHUNK_EVENTS = 8192
+"""Events in a chunk of the journal at most."""
+
+TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE strings(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE processes(id INTEGER PRIMARY KEY, pid INTEGER NOT NULL, parent_pid INTEGER, name TEXT NOT NULL);
+CREATE TABLE threads(id INTEGER PRIMARY KEY, process INTEGER NOT NULL REFERENCES processes, tid INTEGER NOT NULL,
+                     name TEXT NOT NULL);
+CREATE TABLE channels(id INTEGER PRIMARY KEY, name TEXT NOT NULL, enabled INTEGER NOT NULL);
+CREATE TABLE sites(id INTEGER PRIMARY KEY, channel INTEGER NOT NULL REFERENCES channels,
+                   label INTEGER NOT NULL REFERENCES strings, metadata INTEGER REFERENCES strings);
+CREATE TABLE raw_chunks(id INTEGER PRIMARY KEY, thread INTEGER NOT NULL REFERENCES threads, n INTEGER NOT NULL,
+                        t_min INTEGER NOT NULL, t_max INTEGER NOT NULL, crc INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE slices(id INTEGER PRIMARY KEY, thread INTEGER NOT NULL REFERENCES threads, depth INTEGER NOT NULL,
+                    n INTEGER NOT NULL, t_min INTEGER NOT NULL, t_max INTEGER NOT NULL, crc INTEGER NOT NULL,
+                    start_ns BLOB NOT NULL, duration_ns BLOB NOT NULL, site BLOB NOT NULL, parent BLOB NOT NULL);
+CREATE TABLE instants(id INTEGER PRIMARY KEY, thread INTEGER NOT NULL REFERENCES threads, n INTEGER NOT NULL,
+                      t_min INTEGER NOT NULL, t_max INTEGER NOT NULL, crc INTEGER NOT NULL,
+                      time_ns BLOB NOT NULL, site BLOB NOT NULL, depth BLOB NOT NULL, parent BLOB NOT NULL);
+CREATE TABLE unfinished(thread INTEGER NOT NULL, depth INTEGER NOT NULL, position INTEGER NOT NULL,
+                        PRIMARY KEY(thread, depth, position)) WITHOUT ROWID;
+CREATE TABLE graphs(id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL);
+CREATE TABLE series(id INTEGER PRIMARY KEY, graph INTEGER NOT NULL REFERENCES graphs, name TEXT NOT NULL);
+CREATE TABLE samples(id INTEGER PRIMARY KEY, series INTEGER NOT NULL REFERENCES series, n INTEGER NOT NULL,
+                     crc INTEGER NOT NULL, time_ns BLOB NOT NULL, value BLOB NOT NULL);
+CREATE TABLE heatmaps(id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, edges BLOB NOT NULL);
+CREATE TABLE HEATMAP_DATA(id INTEGER PRIMARY KEY, heatmap INTEGER NOT NULL REFERENCES heatmaps,
+                          time_ns INTEGER NOT NULL, crc INTEGER NOT NULL, bin_quantities BLOB NOT NULL);
+"""

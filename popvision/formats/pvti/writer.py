@@ -1,0 +1,176 @@
+"""`TraceWriter`: fills a .pvti file; standard library only, because it runs inside the traced program."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import struct
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from zlib import crc32
+
+from popvision.formats.pvti import schema
+from popvision.formats.pvti.bins import encode_bins
+
+PAGE_BYTES = 32768
+"""A chunk of 131 kB in four pages instead of 32 takes half the time to insert; `finalise` repacks small files."""
+WAL_BYTES = 1 << 23
+
+
+class TraceWriter:
+    """One open trace. Everything inside `transaction()` becomes readable together, also after a `kill -9`.
+
+    The file is in WAL mode while it is written; `close` leaves one plain file unless a reader holds it.
+    Raises `sqlite3.Error` or `OSError` when the file cannot be made or the disk is full.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], meta: Mapping[str, object], *, clock_offset_ns: int) -> None:
+        self.path = Path(path)
+        self.clock_offset_ns = clock_offset_ns
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            raise FileExistsError(f"{self.path} exists already; a trace is never written over another.")
+        self._open: sqlite3.Connection | None = self._connect()
+        self._db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._tune()
+        self._db.executescript(f"BEGIN; {schema.TABLES} COMMIT;")
+        with self.transaction():
+            self.set_meta("format", schema.FORMAT)
+            self.set_meta("version", f"{schema.MAJOR}.{schema.MINOR}")
+            self.set_meta("clock_offset_ns", clock_offset_ns)
+            self.set_meta("state", "recording")
+            for key, value in meta.items():
+                self.set_meta(key, value)
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._open is None:
+            raise ValueError(f"{self.path} is closed; nothing more can be written to it.")
+        return self._open
+
+    def _tune(self) -> None:
+        # Written pages belong to the operating system, so they outlive a killed program without any fsync, and a
+        # traced thread is never held up by a disk. Only a machine that loses power can damage an open trace.
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // PAGE_BYTES}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing: rolled back when the block raises."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def set_meta(self, key: str, value: object) -> None:
+        """Set one row of `meta`; values are stored as text."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
+
+    def add_process(self, id: int, pid: int, parent_pid: int | None, name: str) -> None:
+        """The process whose threads follow."""
+        self._db.execute("INSERT OR REPLACE INTO processes VALUES (?, ?, ?, ?)", (id, pid, parent_pid, clean(name)))
+
+    def set_thread(self, id: int, process: int, tid: int, name: str) -> None:
+        """A thread, or a new name for it."""
+        self._db.execute("INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?)", (id, process, tid, clean(name)))
+
+    def set_channel(self, id: int, name: str, enabled: bool) -> None:
+        """A channel, or its new state."""
+        self._db.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", (id, clean(name), int(enabled)))
+
+    def add_string(self, id: int, text: str) -> None:
+        """A text that sites refer to."""
+        self._db.execute("INSERT OR REPLACE INTO strings VALUES (?, ?)", (id, clean(text)))
+
+    def add_site(self, id: int, channel: int, label: int, metadata: int | None) -> None:
+        """What events with this site in their code are called; label and metadata are ids of strings."""
+        self._db.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", (id, channel, label, metadata))
+
+    def add_events(self, thread: int, pairs: Sequence[int]) -> None:
+        """One chunk of a thread's journal: code, monotonic ns, code, monotonic ns ..., in the order of events."""
+        data = struct.pack(f"<{len(pairs)}q", *pairs)
+        low, high = pairs[1] + self.clock_offset_ns, pairs[-1] + self.clock_offset_ns
+        row = (thread, len(pairs) // 2, low, high, crc32(data), data)
+        self._db.execute("INSERT INTO raw_chunks(thread, n, t_min, t_max, crc, data) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def add_graph(self, id: int, name: str, unit: str) -> None:
+        """A line graph; its series follow."""
+        self._db.execute("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", (id, clean(name), clean(unit)))
+
+    def add_series(self, id: int, graph: int, name: str) -> None:
+        """A line of a graph."""
+        self._db.execute("INSERT OR REPLACE INTO series VALUES (?, ?, ?)", (id, graph, clean(name)))
+
+    def add_samples(self, series: int, times: Sequence[int], values: Sequence[float]) -> None:
+        """Samples of a series in time order; times in ns since the epoch."""
+        time, value = little_endian(array("q", times)), little_endian(array("d", values))
+        row = (series, len(times), crc32(value, crc32(time)), time, value)
+        self._db.execute("INSERT INTO samples(series, n, crc, time_ns, value) VALUES (?, ?, ?, ?, ?)", row)
+
+    def add_heatmap(self, id: int, name: str, unit: str, edges: Sequence[float]) -> None:
+        """A heat map over bins between ascending edges."""
+        blob = little_endian(array("d", edges))
+        self._db.execute("INSERT OR REPLACE INTO heatmaps VALUES (?, ?, ?, ?)", (id, clean(name), clean(unit), blob))
+
+    def add_heatmap_column(self, heatmap: int, time_ns: int, quantities: Sequence[int]) -> None:
+        """One histogram: underflow, a quantity per bin, overflow."""
+        blob = encode_bins(quantities)
+        row = (heatmap, time_ns, crc32(blob), blob)
+        self._db.execute("INSERT INTO HEATMAP_DATA(heatmap, time_ns, crc, bin_quantities) VALUES (?, ?, ?, ?)", row)
+
+    def close(self) -> None:
+        """Mark the trace closed, fold the WAL into the file and let go of it; idempotent."""
+        db, self._open = self._open, None
+        if db is None:
+            return
+        try:
+            db.execute("UPDATE meta SET value = 'closed' WHERE key = 'state'")
+            one_file(db)
+        finally:
+            db.close()
+
+    def release(self) -> None:
+        """Close the connection and stay in recording state: for a fork, where a child must not inherit it."""
+        db, self._open = self._open, None
+        if db is not None:
+            db.close()
+
+    def reopen(self) -> None:
+        """Go on writing after `release`."""
+        if self._open is None:
+            self._open = self._connect()
+            self._tune()
+
+
+def one_file(db: sqlite3.Connection) -> None:
+    """Checkpoint and leave WAL mode; a reader that holds the file keeps it in WAL mode, which is no error."""
+    try:
+        db.execute("PRAGMA busy_timeout = 0")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError:
+        pass
+
+
+def little_endian(numbers: array[int] | array[float]) -> bytes:
+    """The bytes of an array as files hold them, whatever this machine's byte order."""
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def clean(text: str) -> str:
+    """A text that SQLite can store: lone surrogates (undecodable file names) become '?', NUL becomes U+2400."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "␀")

@@ -1,0 +1,168 @@
+"""Trace channels: named switches that every event belongs to."""
+
+from __future__ import annotations
+
+import threading
+
+from popvision.formats.pvti.schema import KIND_BITS
+from popvision.pvti.session import session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from popvision.pvti.tracepoint import Scope
+
+_MOST_LABELS = 1 << 16
+
+
+class TraceChannel:
+    """A channel; its events are recorded while it is `enabled`. Made by `createTraceChannel`, one per name."""
+
+    __slots__ = ("_labels", "id", "name", "scopes")
+
+    def __init__(self, name: str, enabled: bool) -> None:
+        self.name = name
+        self.id = session.next_id()
+        self._labels: dict[str, Scope] = {}
+        self.scopes: dict[str, Scope] | None = None
+        """Label -> its scope, None while the channel is off; starts again at 65,536 labels."""
+        self.enabled = enabled
+
+    @property
+    def enabled(self) -> bool:
+        """Whether events are recorded."""
+        return self.scopes is not None
+
+    @enabled.setter
+    def enabled(self, on: bool) -> None:
+        self.scopes = self._labels if on else None
+
+    def __repr__(self) -> str:
+        return f"TraceChannel({self.name!r}, enabled={self.enabled})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return createTraceChannel, (self.name,)
+
+    def scope(self, label: str, metadata: object = None) -> Scope:
+        """The scope of a label; declared in the file at its first use, with metadata at each use."""
+        if metadata is None:
+            known = self._labels.get(label)
+            if known is not None:
+                return known
+        if not isinstance(label, str):
+            raise TypeError(f"the label of an event must be a str, not {type(label).__name__}.")
+        return self._new_scope(label, metadata)
+
+    def _new_scope(self, label: str, metadata: object) -> Scope:
+        from popvision.pvti.tracepoint import Scope
+
+        with session.lock:
+            text = None if metadata is None else session.string_id(as_json(metadata))
+            site = session.next_id()
+            session.declare("add_site", site, self.id, session.string_id(label), text)
+            scope = Scope(site << KIND_BITS)
+            if metadata is None:
+                if len(self._labels) >= _MOST_LABELS:
+                    self._labels.clear()
+                self._labels[label] = scope
+            return scope
+
+    def declare(self) -> None:
+        """Declare the channel and its labels in a new file; codes in use stay as they are."""
+        session.declare("set_channel", self.id, self.name, self.enabled)
+        for label, scope in self._labels.items():
+            session.declare("add_site", scope.begin_code >> KIND_BITS, self.id, session.string_id(label), None)
+
+
+class Metadata(str):
+    """JSON text that an event carries; made by `createJsonMetadata`."""
+
+    __slots__ = ()
+
+
+def createJsonMetadata(text: str) -> Metadata:
+    """Metadata from JSON text; ValueError when it is not JSON."""
+    import json
+
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"metadata is not JSON ({error.msg} at character {error.pos}).") from None
+    return Metadata(text)
+
+
+def as_json(metadata: object) -> str:
+    """Metadata given as JSON text or as an object; what JSON cannot hold is stored by its str."""
+    if isinstance(metadata, str):
+        return metadata
+    import json
+
+    return json.dumps(metadata, default=str)
+
+
+_channels: dict[str, TraceChannel] = {}
+
+
+def createTraceChannel(name: str) -> TraceChannel:
+    """The channel of that name; made at the first call, on if `PVTI_OPTIONS` asks for it."""
+    found = _channels.get(name)
+    if found is not None:
+        return found
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a channel must be a str, not {type(name).__name__}.")
+    with session.lock:
+        if name not in _channels:
+            on = session.recording and (session.channels is None or name in session.channels)
+            _channels[name] = TraceChannel(name, on)
+            _channels[name].declare()
+        return _channels[name]
+
+
+def enableTraceChannel(channel: TraceChannel) -> None:
+    """Record the channel's events from now on; without effect unless `PVTI_OPTIONS` turned tracing on."""
+    _switch(channel, session.recording)
+
+
+def disableTraceChannel(channel: TraceChannel) -> None:
+    """Drop the channel's events from now on. A `with Tracepoint` that has begun still ends."""
+    _switch(channel, False)
+
+
+def _switch(channel: TraceChannel, enabled: bool) -> None:
+    channel.enabled = enabled
+    session.declare("set_channel", channel.id, channel.name, enabled)
+
+
+def checkTraceChannel(channel: TraceChannel) -> bool:
+    """True while the channel records."""
+    return channel.enabled
+
+
+def listTraceChannel() -> list[list[object]]:
+    """`[name, enabled]` of each channel, in the order they were made."""
+    return [[channel.name, channel.enabled] for channel in _channels.values()]
+
+
+def _switch_all_off() -> None:
+    for channel in list(_channels.values()):
+        channel.enabled = False
+
+
+def _declare_all() -> None:
+    for channel in _channels.values():
+        channel.declare()
+
+
+session.on_end = _switch_all_off
+session.on_fork = _declare_all
+
+traceDrivers = createTraceChannel("Drivers")
+"""Predefined: the layer that talks to the device."""
+tracePoplar = createTraceChannel("Poplar")
+"""Predefined: Poplar itself."""
+
+
+def ThreadName(name: str) -> None:
+    """Name the calling thread in the trace; a Python thread that has a name already needs none of this."""
+    threading.current_thread().name = name

@@ -1,0 +1,79 @@
+"""`PVTI_OPTIONS`: the JSON object in the environment that turns host tracing on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+
+VARIABLE = "PVTI_OPTIONS"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to record and where. `channels` None means all; `duration_s` 0 means no limit."""
+
+    enable: bool = True
+    directory: str = "."
+    channels: frozenset[str] | None = None
+    duration_s: float = 0.0
+
+
+def from_text(text: str) -> Options | None:
+    """The options in the variable; None when they switch tracing off.
+
+    A value that cannot be understood means tracing with all defaults, as documented for libpvti, and one line on
+    stderr that says so.
+    """
+    try:
+        options = parse(text)
+    except ValueError as error:
+        print(f"{VARIABLE}: {error} Tracing is on with default options.", file=sys.stderr)
+        return Options()
+    return options if options.enable else None
+
+
+def parse(text: str) -> Options:
+    """The options of a JSON object; ValueError with one sentence when it has another form."""
+    try:
+        given = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the value is not JSON ({error.msg} at character {error.pos}).") from None
+    if not isinstance(given, dict):
+        raise ValueError(f'the value must be a JSON object such as {{"enable": "true"}}, not {text.strip()[:40]}.')
+    readers = {"enable": _flag, "directory": _directory, "channels": _channels, "duration": _seconds}
+    unknown = [name for name in given if name not in readers]
+    if unknown:
+        raise ValueError(f"unknown option {unknown[0]!r}; the options are {', '.join(readers)}.")
+    fields = {"enable": "enable", "directory": "directory", "channels": "channels", "duration": "duration_s"}
+    return Options(**{fields[name]: readers[name](value) for name, value in given.items()})  # type: ignore[arg-type]
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise ValueError(f'"enable" is {value!r}; it must be true or false.')
+
+
+def _directory(value: object) -> str:
+    if isinstance(value, str) and value and "\0" not in value:
+        return value
+    raise ValueError(f'"directory" is {value!r}; it must be the name of a folder.')
+
+
+def _channels(value: object) -> frozenset[str] | None:
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return frozenset(value) or None
+    raise ValueError(f'"channels" is {value!r}; it must be a list of channel names.')
+
+
+def _seconds(value: object) -> float:
+    try:
+        seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
+    except ValueError:
+        seconds = -1.0
+    if 0 <= seconds < 1e9:
+        return seconds
+    raise ValueError(f'"duration" is {value!r}; it must be a number of seconds, 0 for no limit.')

@@ -1,0 +1,89 @@
+"""The fast path: one generator per traced thread, resumed with an event's code.
+
+Resuming a generator costs less than calling a function, its locals are the thread's state, and `range` counts the
+events of a chunk at no cost. The traced thread writes its own chunks: a writer thread would be starved by the
+interpreter lock exactly when there is most to write.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from time import perf_counter_ns
+
+from popvision.formats.pvti.schema import CHUNK_EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+LATE_NS = 100_000_000
+"""An event reaches the file at most this long after it happened, if its thread records another one."""
+
+local = threading.local()
+"""`local.send(code)` records an event of this thread; missing until the thread's first event."""
+
+
+class ThreadBuffer:
+    """Events of one thread that are not in the file yet: `events` holds code, monotonic ns, code, ..."""
+
+    __slots__ = ("declared_name", "events", "id", "thread", "tid")
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+        self.tid = threading.get_native_id()
+        self.thread = weakref.ref(threading.current_thread())
+        self.declared_name: str | None = None
+        self.events: list[int] = []
+
+    @property
+    def name(self) -> str:
+        """The thread's name now, else the last one known."""
+        thread = self.thread()
+        return thread.name if thread is not None else self.declared_name or ""
+
+    def is_over(self) -> bool:
+        """True when the thread has ended and nothing is left to write."""
+        thread = self.thread()
+        return not self.events and (thread is None or not thread.is_alive())
+
+
+def recorder(buffer: ThreadBuffer, flush: Callable[[ThreadBuffer], None]) -> Generator[None, int, None]:
+    """Take codes forever; flush after a full chunk, or when the last flush was longer ago than LATE_NS."""
+    extend = buffer.events.extend
+    clock = perf_counter_ns
+    deadline = 0
+    while True:
+        for _ in range(CHUNK_EVENTS):
+            code = yield
+            now = clock()
+            extend((code, now))
+            if now > deadline:
+                break
+        flush(buffer)
+        deadline = clock() + LATE_NS
+
+
+def recover(code: int) -> None:
+    """Record an event where `local.send` could not.
+
+    Either the thread has no recorder yet, or an exception raised by a signal handler ended it, or a signal handler
+    or finaliser that traces has interrupted it at work.
+    """
+    send = getattr(local, "send", None)
+    generator = getattr(send, "__self__", None)
+    if generator is not None and generator.gi_running:
+        local.buffer.events.extend((code, perf_counter_ns()))
+        return
+    _start()
+    local.send(code)
+
+
+def _start() -> None:
+    from popvision.pvti.session import session
+
+    if not hasattr(local, "buffer"):
+        local.buffer = session.new_buffer()
+    generator = recorder(local.buffer, session.flush)
+    next(generator)
+    local.send = generator.send

@@ -1,0 +1,303 @@
+"""The trace of this process: when it starts, what is written when, what happens at fork and exit."""
+
+# ruff: noqa: PTH100, PTH118, PTH119  (typing and pathlib cost more to import than the rest of this package)
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from popvision.pvti.recorder import LATE_NS, ThreadBuffer, local
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from popvision.formats.pvti.writer import TraceWriter
+    from popvision.pvti.options import Options
+
+VARIABLE = "PVTI_OPTIONS"
+RUN_ID_VARIABLE = "POPVISION_RUN_ID"
+"""Processes of one run share this; set by the first of them that traces."""
+
+QUIET_NS = 40_000_000
+TICK_S = 0.05
+_MOST_STRINGS = 1 << 16
+_PROCESS = 1
+
+
+class Session:
+    """Recording state of the process. `recording` never becomes true again once the trace has ended."""
+
+    def __init__(self, options: Options | None) -> None:
+        self.recording = options is not None
+        self.channels = options.channels if options else None
+        self.lock = threading.RLock()
+        self.clock_offset_ns = time.time_ns() - time.perf_counter_ns()
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when recording ends: channels switch themselves off."""
+        self.on_fork: Callable[[], None] = lambda: None
+        """Called in a forked child, so that what is still in use is declared in its file too."""
+        self.path = ""
+        self._limit_ns: int | None = None
+        self._writer: TraceWriter | None = None
+        self._flushing = False
+        self._written_ns = 0
+        self._buffers: list[ThreadBuffer] = []
+        self._samples: dict[int, list[tuple[int, float]]] = {}
+        self._pending: list[tuple[str, tuple[Any, ...]]] = []
+        self._permanent: list[tuple[str, tuple[Any, ...]]] = []
+        self._meta: dict[str, object] = {}
+        self._strings: dict[str, int] = {}
+        self._last_id = 0
+        self._timer_stop: threading.Event | None = None
+        if options is not None:
+            self._start(options)
+
+    def _start(self, options: Options) -> None:
+        import atexit
+        from uuid import uuid4
+
+        self._directory = os.path.abspath(options.directory)
+        self.path = self._new_path()
+        if options.duration_s:
+            self._limit_ns = time.perf_counter_ns() + int(options.duration_s * 1e9)
+        self._meta["run_id"] = os.environ.setdefault(RUN_ID_VARIABLE, uuid4().hex)
+        atexit.register(self.close)
+        os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
+
+    # -- declaring
+
+    def next_id(self) -> int:
+        """A number unused in this process so far; strings, sites, threads, graphs and the like are numbered so."""
+        with self.lock:
+            self._last_id += 1
+            return self._last_id
+
+    def declare(self, method: str, *arguments: Any, permanent: bool = False) -> None:
+        """Queue a call of a `TraceWriter` method; it is written before any event recorded after this call.
+
+        A permanent declaration is repeated in the files of forked children.
+        """
+        if self.recording:
+            self._pending.append((method, arguments))
+            if permanent:
+                self._permanent.append((method, arguments))
+
+    def string_id(self, text: str) -> int:
+        """The id of a text in the file; declared at its first use."""
+        with self.lock:
+            id = self._strings.get(text)
+            if id is None:
+                if len(self._strings) >= _MOST_STRINGS:
+                    self._strings.clear()
+                id = self._strings[text] = self.next_id()
+                self.declare("add_string", id, text)
+            return id
+
+    def set_meta(self, key: str, value: object) -> None:
+        """A row of the file's `meta` table, now and in the files of forked children."""
+        with self.lock:
+            self._meta[key] = value
+            if self._writer is not None:
+                self.declare("set_meta", key, value)
+
+    def add_sample(self, series: int, time_ns: int, value: float) -> None:
+        """A sample of a line graph."""
+        with self.lock:
+            self._samples.setdefault(series, []).append((time_ns, value))
+        self.write_if_late()
+
+    def new_buffer(self) -> ThreadBuffer:
+        """The buffer of the calling thread."""
+        buffer = ThreadBuffer(self.next_id())
+        with self.lock:
+            self._buffers.append(buffer)
+        return buffer
+
+    # -- writing
+
+    def flush(self, buffer: ThreadBuffer) -> None:
+        """Write what the thread has recorded; runs on that thread, or on the timer when it has gone quiet."""
+        with self.lock:
+            if self.recording:
+                self._write([buffer])
+            else:
+                buffer.events.clear()
+
+    def flush_all(self, quiet_for_ns: int = 0) -> None:
+        """Write everything recorded so far, of threads whose last event is at least `quiet_for_ns` ago."""
+        with self.lock:
+            if self.recording:
+                before = time.perf_counter_ns() - quiet_for_ns
+                due = [buffer for buffer in self._buffers if buffer.events and buffer.events[-1] <= before]
+                if due or self._pending or self._samples:
+                    self._write(due)
+                self._buffers = [buffer for buffer in self._buffers if not buffer.is_over()]
+
+    def write_if_late(self) -> None:
+        """Write samples and histograms if the last write was longer ago than LATE_NS; else the timer does."""
+        if time.perf_counter_ns() - self._written_ns > LATE_NS:
+            with self.lock:
+                if self.recording:
+                    self._write([])
+
+    def _write(self, buffers: list[ThreadBuffer]) -> None:
+        """One transaction. Things leave memory only after it, so that an interruption loses none of them."""
+        if self._flushing:
+            return
+        from sqlite3 import Error
+
+        self._flushing = True
+        try:
+            self._transact(self._open(), buffers)
+        except (OSError, Error) as error:
+            print(f"PVTI: {self.path} cannot be written ({error}); tracing stops here.", file=sys.stderr)
+            self._end()
+        finally:
+            self._flushing = False
+        self._written_ns = time.perf_counter_ns()
+        if self._is_past_duration():
+            self._end()
+
+    def _transact(self, writer: TraceWriter, buffers: list[ThreadBuffer]) -> None:
+        declared = len(self._pending)
+        samples = {series: list(rows) for series, rows in self._samples.items()}
+        taken = [(buffer, buffer.events[: len(buffer.events) & ~1]) for buffer in buffers]
+        counts = [len(events) for _, events in taken]
+        with writer.transaction():
+            for method, arguments in self._pending[:declared]:
+                getattr(writer, method)(*arguments)
+            for series, rows in samples.items():
+                writer.add_samples(series, [time for time, _ in rows], [value for _, value in rows])
+            for buffer, events in taken:
+                self._write_events(writer, buffer, events)
+        del self._pending[:declared]
+        for series, rows in samples.items():
+            del self._samples[series][: len(rows)]
+            if not self._samples[series]:
+                del self._samples[series]
+        for (buffer, _), count in zip(taken, counts, strict=True):
+            del buffer.events[:count]
+
+    def _write_events(self, writer: TraceWriter, buffer: ThreadBuffer, events: list[int]) -> None:
+        name = buffer.name
+        if name != buffer.declared_name:
+            writer.set_thread(buffer.id, _PROCESS, buffer.tid, name)
+            buffer.declared_name = name
+        while events and self._limit_ns is not None and events[-1] > self._limit_ns:
+            del events[-2:]
+        if events:
+            writer.add_events(buffer.id, events)
+
+    def _open(self) -> TraceWriter:
+        if self._writer is None:
+            from popvision.formats.pvti.writer import TraceWriter
+
+            meta = {"producer": "popvision.pvti", "command": " ".join(sys.argv), "pid": os.getpid(), **self._meta}
+            self._writer = TraceWriter(self.path, meta, clock_offset_ns=self.clock_offset_ns)
+            name = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
+            self._pending.insert(0, ("add_process", (_PROCESS, os.getpid(), os.getppid(), name)))
+            _at_worker_exit(self.close)
+            self._start_timer()
+        return self._writer
+
+    # -- ending
+
+    def close(self) -> None:
+        """Write what is left, end the trace and make one finalised file of it; idempotent."""
+        with self.lock:
+            self.flush_all()
+            writer, self._writer = self._writer, None
+            self._end()
+        if writer is None:
+            return
+        from sqlite3 import Error
+
+        try:
+            writer.close()
+            from popvision.formats.pvti.finalise import finalise
+
+            finalise(writer.path)
+        except (OSError, Error, ImportError, RuntimeError) as error:
+            print(f"PVTI: {writer.path} stays as recorded, not finalised ({error}).", file=sys.stderr)
+
+    def _end(self) -> None:
+        self.recording = False
+        if self._timer_stop is not None:
+            self._timer_stop.set()
+        self.on_end()
+
+    def _is_past_duration(self) -> bool:
+        return self._limit_ns is not None and time.perf_counter_ns() > self._limit_ns
+
+    def _new_path(self) -> str:
+        name = time.strftime("%a_%b_%d_%H:%M:%S_%Y_%Z") + f"_{os.getpid()}.pvti"
+        return os.path.join(self._directory, name)
+
+    # -- threads gone quiet, forks
+
+    def _start_timer(self) -> None:
+        stop = self._timer_stop = threading.Event()
+
+        def run() -> None:
+            while not stop.wait(TICK_S):
+                self.flush_all(QUIET_NS)
+                if self._is_past_duration():
+                    self._end()
+
+        threading.Thread(target=run, name="pvti flush", daemon=True).start()
+
+    def _before_fork(self) -> None:
+        self.lock.acquire()
+        self.flush_all()
+        if self._writer is not None:
+            self._writer.release()
+
+    def _after_fork(self) -> None:
+        if self._writer is not None:
+            self._writer.reopen()
+        self.lock.release()
+
+    def _in_child(self) -> None:
+        """A file of its own, with the same anchor of time; only the forking thread lives on."""
+        self.lock = threading.RLock()
+        self._writer = self._timer_stop = None
+        self._flushing = False
+        self._buffers = []
+        self._samples = {}
+        self._strings.clear()
+        self._pending = list(self._permanent)
+        if not self.recording:
+            return
+        self.path = self._new_path()
+        buffer: ThreadBuffer | None = getattr(local, "buffer", None)
+        if buffer is not None:
+            buffer.events.clear()
+            buffer.tid = threading.get_native_id()
+            buffer.declared_name = None
+            self._buffers.append(buffer)
+        self.on_fork()
+
+
+def _at_worker_exit(close: Callable[[], None]) -> None:
+    """Close at the end of a multiprocessing worker, which leaves through os._exit without running atexit."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        from multiprocessing.util import Finalize
+
+        Finalize(None, close, exitpriority=-1000)
+
+
+def _from_environment() -> Session:
+    if VARIABLE not in os.environ:
+        return Session(None)
+    from popvision.pvti.options import from_text
+
+    return Session(from_text(os.environ[VARIABLE]))
+
+
+session = _from_environment()
