@@ -61,9 +61,7 @@ def programs(tables: Tables) -> Programs:
     count = len(table["name"])
     if len(parents) and not 0 <= int(parents.min()) <= int(parents.max()) < count:
         raise FormatError(f"{tables.file.path}: table program_children names a program that is not there.")
-    offsets = (
-        np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=count))]) if count else np.zeros(1, np.int64)
-    )
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=count)[:count])])
     return Programs(
         type=[_name(PROGRAM_TYPES, code, "Unknown") for code in _list(table["type"])],
         name=list(table["name"]),

@@ -15,6 +15,9 @@ from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS, Compilation, LoweredTile, Target
 from popvision.formats.profile.table_writer import write_columns, write_rows
 
+#: Stores an array and gives its id.
+AddArray = Callable[[AnyArray | None], int]
+
 _TARGET_ARRAYS = ("relative_sync_delay", "physical_tile")
 
 
@@ -50,23 +53,19 @@ def _write_fixed(db: sqlite3.Connection) -> None:
         write_columns(db, table, [np.arange(len(names)), names])
 
 
-def _write_programs(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+def _write_programs(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
     p = compilation.programs
     n = len(p.type)
-    write_columns(
-        db,
-        "programs",
-        [
-            np.arange(n),
-            program_type_codes(p.type),
-            p.name,
-            p.owner,
-            p.compute_set,
-            p.repeat_count,
-            p.debug_id,
-            p.sync_type,
-        ],
-    )
+    columns: list[Any] = [
+        np.arange(n),
+        program_type_codes(p.type),
+        p.name,
+        p.owner,
+        p.compute_set,
+        p.repeat_count,
+        p.debug_id,
+    ]
+    write_columns(db, "programs", [*columns, p.sync_type])
     counts = np.diff(p.child_offsets)
     if len(counts) != n or (n and (int(p.child_offsets[0]) != 0 or (counts < 0).any())):
         raise FormatError(f"programs need {n + 1} ascending child offsets from 0, got {len(p.child_offsets)}.")
@@ -91,9 +90,7 @@ def program_type_codes(types: list[str]) -> list[int]:
         raise FormatError(f"unknown program type {error}; known are: {', '.join(PROGRAM_TYPES)}.") from None
 
 
-def _write_compute_sets(
-    db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation
-) -> None:
+def _write_compute_sets(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
     c, v = compilation.compute_sets, compilation.vertex_types
     write_columns(db, "compute_sets", [np.arange(len(c.name)), c.name, c.debug_id, c.flops])
     write_columns(db, "vertex_types", [np.arange(len(v.name)), v.name, v.kind, v.state_bytes, v.code_bytes])
@@ -109,7 +106,7 @@ def _write_compute_sets(
     write_rows(db, "vertex_lanes", lanes)
 
 
-def _write_memory(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+def _write_memory(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
     m = compilation.tile_memory
     totals: list[Any] = [[]] * 6
     if m is not None:
@@ -129,7 +126,7 @@ def _index(names: tuple[str, ...], name: str) -> int:
     return names.index(name)
 
 
-def _write_variables(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+def _write_variables(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
     v, classes, live = compilation.variables, compilation.eq_classes, compilation.liveness
     columns: list[Any] = [[]] * 6
     if v is not None:
@@ -145,7 +142,7 @@ def _write_variables(db: sqlite3.Connection, add: Callable[[AnyArray | None], in
     write_rows(db, "liveness_by_ipu", [(ipu, add(values)) for ipu, values in enumerate(by_ipu)])
 
 
-def _write_lowered(db: sqlite3.Connection, add: Callable[[AnyArray | None], int], compilation: Compilation) -> None:
+def _write_lowered(db: sqlite3.Connection, add: AddArray, compilation: Compilation) -> None:
     names = compilation.lowered_names
     write_columns(db, "vars_string_table", [np.arange(len(names)), names])
     info: list[Any] = [[]] * 5

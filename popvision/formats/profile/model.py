@@ -110,7 +110,8 @@ class ProgramOnIpu:
 
 @dataclass(frozen=True)
 class Messages:
-    """Tile-to-tile traffic of one exchange program: row i sends `bytes[i]` from `src[i]` to `dst[i]` (global tile ids)."""
+    """Tile-to-tile traffic of one exchange program: row i sends `bytes[i]` from `src[i]` to `dst[i]`
+    (global tile ids)."""
 
     program: int
     ipu: int

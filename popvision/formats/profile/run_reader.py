@@ -72,5 +72,4 @@ def intervals(
         found = arrays(ids.tolist())
         half = len(found) // 2
         bases = steps.base[window].tolist()
-        for step, base, start, cycles in zip(range(begin, end), bases, found[:half], found[half:], strict=False):
-            yield step, base, start, cycles
+        yield from zip(range(begin, begin + half), bases, found[:half], found[half:], strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import fields
 
 import numpy as np
 
@@ -61,11 +60,7 @@ _STEP_COLUMNS = (
 def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> tuple[PatternStatistics, IntArray]:
     """Statistics of every pattern, and the ids of its (start, cycles) arrays."""
     ids = np.empty((len(record.patterns), 2), dtype=np.int64)
-    blocks = list(_pattern_blocks(db, store, record, ids))
-    if not blocks:
-        return PatternStatistics(*(np.empty(0, np.int64) for _ in fields(PatternStatistics))), ids
-    columns = (np.concatenate([getattr(block, f.name) for block in blocks]) for f in fields(PatternStatistics))
-    return PatternStatistics(*columns), ids
+    return PatternStatistics.concatenated(list(_pattern_blocks(db, store, record, ids))), ids
 
 
 def _pattern_blocks(
@@ -98,13 +93,9 @@ def _check(record: RunRecord, programs: int, tiles_per_ipu: int) -> None:
     if wrong or len(record.tail) != shape[1]:
         raise FormatError(f"run {record.name!r}: the tail needs {shape[1]} arrays of {tiles_per_ipu} tiles.")
     if record.patterns and len(record.patterns[0].start) != tiles_per_ipu:
-        raise FormatError(
-            f"run {record.name!r}: steps have {len(record.patterns[0].start)} tiles, not {tiles_per_ipu}."
-        )
+        raise FormatError(f"run {record.name!r}: steps do not have {tiles_per_ipu} tiles per IPU.")
 
 
 def _check_range(record: RunRecord, name: str, values: IntArray, limit: int) -> None:
     if values.size and not 0 <= int(values.min()) <= int(values.max()) < limit:
-        raise FormatError(
-            f"run {record.name!r}: {name} must lie in 0..{limit - 1}, got {values.min()}..{values.max()}."
-        )
+        raise FormatError(f"run {record.name!r}: {name} must lie in 0..{limit - 1}, not reach {values.max()}.")

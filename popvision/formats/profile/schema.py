@@ -17,7 +17,8 @@ _KINDS = {"i": "INTEGER", "f": "REAL", "t": "TEXT"}
 
 @dataclass(frozen=True)
 class Table:
-    """A scalar table. `columns` are (name, kind) with kind "i" integer, "f" real, "t" text; rows are read in `key` order."""
+    """A scalar table. `columns` are (name, kind) with kind "i" integer, "f" real, "t" text;
+    rows are read in `key` order."""
 
     name: str
     columns: tuple[tuple[str, str], ...]

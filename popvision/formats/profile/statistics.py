@@ -9,7 +9,7 @@ telescope. Balance = mean / max of cycles (0 when no tile takes part), over all 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,13 @@ class PatternStatistics:
     tile_balance: npt.NDArray[np.float64]
     active_tile_balance: npt.NDArray[np.float64]
 
+    @classmethod
+    def concatenated(cls, blocks: Sequence[PatternStatistics]) -> PatternStatistics:
+        """The rows of all blocks, in order."""
+        empty = np.empty(0, dtype=np.int64)
+        names = (field.name for field in fields(cls))
+        return cls(**{name: np.concatenate([empty, *(getattr(b, name) for b in blocks)]) for name in names})
+
 
 def pattern_statistics(patterns: Sequence[StepOnIpu]) -> PatternStatistics:
     """Statistics of patterns that all have the same number of tiles.
@@ -65,9 +72,22 @@ def pattern_statistics(patterns: Sequence[StepOnIpu]) -> PatternStatistics:
             column[partial] = values
     busiest = np.maximum(longest, 1)
     return PatternStatistics(
-        to_max - from_max, active_tiles, *active, from_min, from_max, to_min, to_max, shortest, longest, total,
-        total / (busiest * tiles), total / (busiest * np.maximum(active_tiles, 1)),
-    )  # fmt: skip
+        length=to_max - from_max,
+        active_tiles=active_tiles,
+        active_from_min=active[0],
+        active_from_max=active[1],
+        active_to_min=active[2],
+        active_to_max=active[3],
+        all_from_min=from_min,
+        all_from_max=from_max,
+        all_to_min=to_min,
+        all_to_max=to_max,
+        cycles_min=shortest,
+        cycles_max=longest,
+        cycles_sum=total,
+        tile_balance=total / (busiest * tiles),
+        active_tile_balance=total / (busiest * np.maximum(active_tiles, 1)),
+    )
 
 
 def _stacked(arrays: list[IntArray]) -> IntArray:

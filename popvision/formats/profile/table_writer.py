@@ -31,10 +31,8 @@ def write_columns(
         raise FormatError(f"cannot write table {table}: its columns differ in length: {lengths}.")
     for rows in _chunks(typed):
         db.executemany(schema.insert, rows)
-    rows_and_crc = (len(typed[0]), columns_crc(typed))
-    db.execute(
-        "INSERT OR REPLACE INTO parts(name, part, rows, crc32) VALUES (?, ?, ?, ?)", (table, part, *rows_and_crc)
-    )
+    row = (table, part, len(typed[0]), columns_crc(typed))
+    db.execute("INSERT OR REPLACE INTO parts(name, part, rows, crc32) VALUES (?, ?, ?, ?)", row)
 
 
 def write_rows(db: sqlite3.Connection, table: str, rows: Iterable[Sequence[Any]], part: int = 0) -> None:
