@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 from popvision.formats.debug_info import DebugContexts, read_debug_info
+from popvision.formats.errors import FormatError
 from popvision.formats.folder import ReportFile, locate, report_files
 from popvision.formats.profile import ProfileReader
 
@@ -13,10 +14,14 @@ from popvision.formats.profile import ProfileReader
 class ReportSource:
     """A report folder, or a profile.pop alone. Only profile.pop is needed; what else is missing reads as empty.
 
-    Raises FormatError when there is no readable profile.pop."""
+    `debug_path` names the debug information to use instead of what lies beside the profile or one folder up.
+    Raises FormatError when there is no readable profile.pop, or no file at `debug_path`."""
 
-    def __init__(self, folder_or_file: str | Path) -> None:
+    def __init__(self, folder_or_file: str | Path, *, debug_path: str | Path | None = None) -> None:
         self.folder, profile = locate(folder_or_file)
+        self._debug_path = None if debug_path is None else Path(debug_path)
+        if self._debug_path is not None and not self._debug_path.is_file():
+            raise FormatError(f"{self._debug_path} does not exist; give a debug.json or debug.cbor, or leave it out.")
         self.reader = ProfileReader(profile)
         self._debug: DebugContexts | None = None
         self._lock = threading.Lock()
@@ -34,11 +39,14 @@ class ReportSource:
         Raises FormatError when the file is damaged."""
         with self._lock:
             if self._debug is None:
-                files = self.files
-                found = (files[name] for name in ("debug.json", "debug.cbor"))
-                paths = [file.path for file in found if file.state == "found" and file.path is not None]
-                self._debug = read_debug_info(paths[0]) if paths else DebugContexts()
+                path = self._debug_path or self._found_debug()
+                self._debug = DebugContexts() if path is None else read_debug_info(path)
             return self._debug
+
+    def _found_debug(self) -> Path | None:
+        files = self.files
+        found = (files[name] for name in ("debug.json", "debug.cbor"))
+        return next((file.path for file in found if file.state == "found"), None)
 
     @property
     def label(self) -> str:
