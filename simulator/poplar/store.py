@@ -10,10 +10,13 @@ added to one compute set, one array per field.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from simulator.poplar import tile_mapping
+from simulator.poplar.regions import split_by_table
 
 if TYPE_CHECKING:
     from simulator.codelets.vertex_type import VertexType
@@ -93,7 +96,9 @@ class VariableColumns:
     #: always live by use: connected to host read/write, initial value, or constant
     host_visible: list[bool] = field(default_factory=list)
     mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
-    #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None
+    #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None; ask
+    #: `GraphStore.mapping_of`, which first carries out `pending_mapping`
+    pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
 
 
 @dataclass
@@ -107,6 +112,15 @@ class StreamColumns:
     kind: list[str] = field(default_factory=list)
 
 
+class OpenBlock(Protocol):
+    """A block that single `addVertex` calls still grow (`simulator.poplar.vertex_builder`)."""
+
+    block: VertexBlock
+
+    def settle(self) -> None:
+        """Bring the arrays of `block` up to date."""
+
+
 @dataclass
 class GraphStore:
     """All state of a graph and its virtual graphs."""
@@ -115,14 +129,61 @@ class GraphStore:
     streams: StreamColumns = field(default_factory=StreamColumns)
     compute_set_names: list[str] = field(default_factory=list)
     compute_set_debug_ids: list[int] = field(default_factory=list)
-    blocks: list[VertexBlock] = field(default_factory=list)
+    #: blocks in order of creation; read them through `blocks`
+    settled_blocks: list[VertexBlock] = field(default_factory=list)
+    open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)
+    vertex_types: dict[str, VertexType] = field(default_factory=dict)
     functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
     #: (kind "read"|"write", handle, tensor) of createHostRead / createHostWrite, in order
     host_copies: list[tuple[str, str, Any]] = field(default_factory=list)
     num_elements: int = 0
-    num_vertices: int = 0
     #: DebugInfo records in order; a debug id is an index here
     debug_infos: list[dict[str, Any]] = field(default_factory=list)
+
+    #: variables that are not constants, for a quick test
+    plain_variables: set[int] = field(default_factory=set)
+    #: `variables.base` as an array, grown on demand
+    base_array: I8 = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def blocks(self) -> list[VertexBlock]:
+        """Every block, its arrays up to date and `first_id` counted in order of creation."""
+        for open_block in self.open_blocks.values():
+            open_block.settle()
+        first = 0
+        for block in self.settled_blocks:
+            block.first_id = first
+            block.type = self.vertex_types.get(block.type.name, block.type)
+            first += len(block)
+        return self.settled_blocks
+
+    @property
+    def num_vertices(self) -> int:
+        return sum(len(block) for block in self.blocks)
+
+    def bases(self) -> I8:
+        """First element of every variable."""
+        if len(self.base_array) != len(self.variables.base):
+            self.base_array = np.array(self.variables.base, np.int64)
+        return self.base_array
+
+    def variable_of(self, elements: I8) -> I8:
+        """The variable that each element belongs to."""
+        return np.searchsorted(self.bases(), elements, side="right") - 1
+
+    def cut_at_variables(self, starts: I8, lengths: I8) -> tuple[I8, I8]:
+        """Regions cut where one variable ends and the next begins."""
+        ends = np.append(self.bases()[1:], self.num_elements)
+        starts, lengths, _ = split_by_table(starts, lengths, ends)
+        return starts, lengths
+
+    def mapping_of(self, variable: int) -> tuple[I8, I8]:
+        """(ends, tiles) of one variable: ends within the variable, tile -1 = unmapped."""
+        v = self.variables
+        writes = v.pending_mapping.pop(variable, None)
+        if writes:
+            v.mapping[variable] = tile_mapping.painted(v.numel[variable], v.mapping[variable], writes)
+        return v.mapping[variable] or (np.array([v.numel[variable]], np.int64), np.array([-1], np.int64))
 
     def mapping_table(self) -> tuple[I8, I8]:
         """(ends, tiles): the tile mapping of the whole element space as sorted half-open intervals that begin where
@@ -130,15 +191,11 @@ class GraphStore:
         ends: list[I8] = []
         tiles: list[I8] = []
         v = self.variables
-        for base, numel, mapping in zip(v.base, v.numel, v.mapping, strict=True):
-            if numel == 0:
-                continue
-            if mapping is None:
-                ends.append(np.array([base + numel], np.int64))
-                tiles.append(np.array([-1], np.int64))
-            else:
-                ends.append(mapping[0] + base)
-                tiles.append(mapping[1])
+        for variable, (base, numel) in enumerate(zip(v.base, v.numel, strict=True)):
+            if numel:
+                own_ends, own_tiles = self.mapping_of(variable)
+                ends.append(own_ends + base)
+                tiles.append(own_tiles)
         if not ends:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return np.concatenate(ends), np.concatenate(tiles)

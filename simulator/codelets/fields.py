@@ -1,0 +1,112 @@
+"""How a Python codelet declares its fields.
+
+x = Input(Vector(FLOAT))             an edge to a run of elements
+out = Output(FLOAT)                  an edge to one element
+acc = InOut(Vector(HALF, layout="one_ptr", alignment=8))
+parts = Vector(Input(FLOAT))         a vector of edges to one element each
+rows = Vector(Input(Vector(FLOAT)))  a vector of vector edges; so is Input(VectorList(FLOAT))
+scale = FLOAT                        vertex state, a number
+table = Vector(INT)                  vertex state, a vector
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.codelets.vertex_type import FieldSpec
+from simulator.poplar.errors import graph_object_load_error
+from simulator.poplar.types import Type
+
+VECTOR_LAYOUTS = ("span", "short_span", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")
+LIST_LAYOUTS = ("deltan", "deltanelements", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A vector of elements (of `Type`), or a vector of edges (of Input, Output or InOut).
+
+    layout: how the vertex points at it (span, short_span, one_ptr, scaled_ptr32/64/128); alignment in bytes;
+    interleaved: the elements must lie in interleaved memory."""
+
+    element: Type | Edge
+    layout: str = "span"
+    alignment: int = 0
+    interleaved: bool = False
+
+    def __post_init__(self) -> None:
+        _check_layout(self.layout, VECTOR_LAYOUTS)
+
+
+@dataclass(frozen=True)
+class VectorList:
+    """A vector of vectors with a compact layout: deltan, deltanelements, one_ptr or scaled_ptr32/64/128."""
+
+    element: Type
+    layout: str = "deltanelements"
+    alignment: int = 0
+    interleaved: bool = False
+
+    def __post_init__(self) -> None:
+        _check_layout(self.layout, LIST_LAYOUTS)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge to one element or to a vector; made by `Input`, `Output` and `InOut`."""
+
+    target: Type | Vector | VectorList
+    direction: Literal["in", "out", "inout"]
+
+
+def Input(target: Type | Vector | VectorList) -> Edge:
+    """Elements that the vertex reads."""
+    return Edge(target, "in")
+
+
+def Output(target: Type | Vector | VectorList) -> Edge:
+    """Elements that the vertex writes without having read them."""
+    return Edge(target, "out")
+
+
+def InOut(target: Type | Vector | VectorList) -> Edge:
+    """Elements that the vertex reads and writes."""
+    return Edge(target, "inout")
+
+
+def field_spec(name: str, declared: object) -> FieldSpec | None:
+    """The field that a class attribute declares, or None when it declares none."""
+    if isinstance(declared, Type):
+        return FieldSpec(name, "value", "", declared)
+    if isinstance(declared, Edge):
+        target = declared.target
+        if isinstance(target, Type):
+            return FieldSpec(name, "scalar", declared.direction, target)
+        kind: Literal["vector", "vectors"] = "vectors" if isinstance(target, VectorList) else "vector"
+        return _vector(name, kind, declared.direction, target)
+    if isinstance(declared, Vector):
+        if isinstance(declared.element, Type):
+            return FieldSpec(name, "value", "", declared.element, declared.layout, declared.alignment)
+        edge = declared.element
+        if isinstance(edge.target, Type):
+            return FieldSpec(name, "scalars", edge.direction, edge.target, declared.layout)
+        if isinstance(edge.target, Vector):
+            return _vector(name, "vectors", edge.direction, edge.target)
+        raise graph_object_load_error(f"Field '{name}': a vector of VectorLists is not a field type.")
+    return None
+
+
+def _vector(
+    name: str,
+    kind: Literal["vector", "vectors"],
+    direction: Literal["in", "out", "inout"],
+    target: Vector | VectorList,
+) -> FieldSpec:
+    if not isinstance(target.element, Type):
+        raise graph_object_load_error(f"Field '{name}': an edge inside an edge is not a field type.")
+    return FieldSpec(name, kind, direction, target.element, target.layout, target.alignment, target.interleaved)
+
+
+def _check_layout(layout: str, known: tuple[str, ...]) -> None:
+    if layout not in known:
+        raise graph_object_load_error(f"'{layout}' is not a layout; the layouts are {', '.join(known)}.")

@@ -1,0 +1,107 @@
+"""Running Python codelets on the fields that the runtime hands over.
+
+A runner takes any object whose attributes are the fields: ndarrays for vectors, 0-d arrays or numbers for scalars,
+lists of these for vectors of edges. It runs the codelet on an instance of its class and writes outputs back: into the
+very same array for vectors and 0-d arrays, as a new attribute value for plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex_type import FieldSpec
+from simulator.poplar.errors import application_runtime_error, graph_object_load_error
+
+WORKERS = 6
+HALF_MAX = 65504.0
+
+Array = npt.NDArray[Any]
+
+
+def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) -> Callable[[Any], Any]:
+    """`compute` of one vertex; for a multi-vertex, all its workers one after another."""
+
+    def run(given: Any) -> Any:
+        instance = _instance(cls, fields, given, batch=False)
+        if not multi:
+            result = instance.compute()
+        else:
+            result = all([instance.compute(worker) is not False for worker in range(WORKERS)])
+        _write_back(cls, fields, given, instance)
+        return result
+
+    return run
+
+
+def batch_runner(cls: type[Any], fields: tuple[FieldSpec, ...]) -> Callable[[Any], None]:
+    """`compute_batch`: every field has the vertices as its first dimension."""
+    if any(f.kind in ("scalars", "vectors") and f.direction != "in" for f in fields):
+        raise graph_object_load_error(f"{cls.__name__}: compute_batch cannot write vectors of edges; leave it out.")
+
+    def run(given: Any) -> None:
+        instance = _instance(cls, fields, given, batch=True)
+        instance.compute_batch()
+        _write_back(cls, fields, given, instance)
+
+    return run
+
+
+def _instance(cls: type[Any], fields: tuple[FieldSpec, ...], given: Any, batch: bool) -> Any:
+    instance = object.__new__(cls)
+    for f in fields:
+        value = getattr(given, f.name)
+        if f.kind in ("scalars", "vectors"):
+            inside: Any = [_inside(part) for part in value]
+            if f.kind == "scalars" and f.direction == "in":
+                inside = np.array(inside)
+        elif f.kind == "scalar" and not batch:
+            inside = _inside(np.asarray(value))[()]
+        else:
+            inside = _inside(value)
+        setattr(instance, f.name, inside)
+    return instance
+
+
+def _inside(value: Any) -> Any:
+    """HALF arithmetic is done in float32."""
+    if getattr(value, "dtype", None) == np.float16:
+        return value.astype(np.float32)
+    return value
+
+
+def _write_back(cls: type[Any], fields: tuple[FieldSpec, ...], given: Any, instance: Any) -> None:
+    for f in fields:
+        if f.direction not in ("out", "inout"):
+            continue
+        target, result = getattr(given, f.name), getattr(instance, f.name)
+        try:
+            if isinstance(target, list):
+                for one_target, one_result in zip(target, result, strict=True):
+                    store(one_target, one_result)
+            elif isinstance(target, np.ndarray):
+                store(target, result)
+            else:
+                setattr(given, f.name, rounded(np.asarray(result), np.asarray(target).dtype)[()])
+        except ValueError as error:
+            raise application_runtime_error(
+                f"Codelet {cls.__name__} gave field '{f.name}' a wrong shape: {error}."
+            ) from None
+
+
+def store(target: Array, result: Any) -> None:
+    """Write a result into its place, rounded to the type of the place."""
+    if result is not target:
+        target[...] = rounded(np.asarray(result), target.dtype)
+
+
+def rounded(result: Array, dtype: np.dtype[Any]) -> Array:
+    """`result` as `dtype`; finite values beyond the range of half become its largest (no NaN on overflow)."""
+    if dtype == np.float16 and result.dtype != np.float16:
+        finite = np.isfinite(result)
+        return np.where(finite, np.clip(result, -HALF_MAX, HALF_MAX), result).astype(np.float16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return result.astype(dtype, copy=False)

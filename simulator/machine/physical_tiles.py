@@ -1,0 +1,51 @@
+"""Logical and physical tile ids, the pairs that share an exchange bus, and the distance from the sync controller.
+
+Mk1 has 16 columns of 80 tiles of which 76 are in use (published); the four unused ones are taken to be the last of
+each column. For Mk2 no table of unused tiles is public, so its physical ids are its logical ids, laid out as 16
+columns of 92. Sharing a bus is physical id XOR 2 (published for Mk2). Logical ids snake through columns in order.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine.targets import Chip
+
+I8 = npt.NDArray[np.int64]
+
+
+@lru_cache(maxsize=16)
+def physical_tile_table(chip: Chip, tiles: int | None = None) -> I8:
+    """Physical id of each logical tile of one IPU; with `tiles` fewer than the chip has, of its first ones."""
+    used = chip.tiles // chip.columns
+    height = chip.physical_tiles // chip.columns
+    logical = np.arange(chip.tiles if tiles is None else tiles, dtype=np.int64)
+    table = logical // used * height + logical % used
+    table.setflags(write=False)
+    return table
+
+
+def logical_tile_table(chip: Chip) -> I8:
+    """Logical id of each physical tile of one IPU, -1 where it is not in use."""
+    table = np.full(chip.physical_tiles, -1, np.int64)
+    physical = physical_tile_table(chip)
+    table[physical] = np.arange(len(physical))
+    return table
+
+
+def bus_partner(physical: int) -> int:
+    """The physical tile that shares its exchange bus with this one."""
+    return physical ^ 2
+
+
+def relative_sync_delays(chip: Chip, tiles: int | None = None) -> I8:
+    """Cycles between a tile and the sync controller, one way, relative to the nearest tile.
+
+    Fitted: grows evenly along a column from 0 to half of the published spread of delays (126 - 100 cycles)."""
+    height = chip.physical_tiles // chip.columns
+    row = physical_tile_table(chip, tiles) % height
+    farthest = (chip.max_ipu_sync_delay - chip.min_ipu_sync_delay) // 2
+    return np.asarray(row * farthest // max(1, chip.tiles // chip.columns - 1), dtype=np.int64)

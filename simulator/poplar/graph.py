@@ -1,0 +1,144 @@
+"""Graph: a face over `GraphStore`. Each part of the API has its own module; this one adds codelets and virtual graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from simulator.codelets.sources import vertex_types_of
+from simulator.codelets.vertex_type import VertexType
+from simulator.machine import physical_tiles
+from simulator.poplar import regions
+from simulator.poplar.errors import index_error, invalid_tile_mapping, poplar_error
+from simulator.poplar.graph_streams import StreamMethods
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import CodeletFileType, Interval
+
+__all__ = ["Graph"]
+
+
+class Graph(StreamMethods):
+    """A graph program: variables, vertices, compute sets, streams and functions for one target.
+
+    `Graph(target)` or `Graph(device)`, and a replication factor, of which only 1 is supported."""
+
+    _top: Graph | None = None  #: of a virtual graph
+
+    # ---- codelets ----------------------------------------------------------------------------------------------
+
+    def addCodelets(
+        self, src: Any, type: CodeletFileType = CodeletFileType.Auto, compileFlags: str = "", targetName: str = ""
+    ) -> bool:
+        """Register Python codelets: a Vertex class, a module of them, a path to such a module, or a list of these.
+
+        Returns False when all of them were registered before. Raises `file_load_error` for missing files and for
+        sources in other languages, `graph_object_load_error` for another codelet of a name in use."""
+        added = False
+        for item in src if isinstance(src, (list, tuple)) else [src]:
+            for type_ in [item] if isinstance(item, VertexType) else vertex_types_of(item, type):
+                known = self.store.vertex_types.get(type_.name)
+                if known is None:
+                    self.store.vertex_types[type_.name] = type_
+                    added = True
+                elif known.fields != type_.fields or known.kind != type_.kind:
+                    raise poplar_error(f"Another codelet is registered as '{type_.name}'; rename one of the two.")
+        return added
+
+    # ---- order in memory ---------------------------------------------------------------------------------------
+
+    def getSortedContiguousRegions(
+        self, t: Tensor, regions_: Sequence[tuple[int, int]], removeAliasedIntervals: bool = False
+    ) -> list[list[Interval]]:
+        """Flattened intervals of a tensor, grouped so that each group is one run of memory, in order of memory."""
+        self._own(t, "getSortedContiguousRegions")
+        given = np.array(list(regions_), np.int64).reshape(-1, 2)
+        if len(given) and (given.min() < 0 or given.max() > t.numElements()):
+            raise index_error(f"getSortedContiguousRegions: intervals reach outside the {t.numElements()} elements.")
+        starts, lengths, of = regions.cuts(*t.regions(), given[:, 0], given[:, 1])
+        if not len(starts):
+            return []
+        before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        first_of = before[np.searchsorted(of, of, side="left")]
+        begins = given[of, 0] + before - first_of
+        order = np.argsort(starts, kind="stable")
+        if removeAliasedIntervals:
+            reach = np.maximum.accumulate((starts + lengths)[order])
+            order = order[np.append(True, (starts + lengths)[order][1:] > reach[:-1])]
+        owner = self.store.variable_of(starts)
+        out: list[list[Interval]] = []
+        end, variable = -1, -1
+        for i in order.tolist():
+            interval = Interval(int(begins[i]), int(begins[i] + lengths[i]))
+            if int(starts[i]) != end or owner[i] != variable:
+                out.append([])
+            out[-1].append(interval)
+            end, variable = int(starts[i] + lengths[i]), owner[i]
+        return out
+
+    # ---- virtual graphs ----------------------------------------------------------------------------------------
+
+    @overload
+    def createVirtualGraph(self, numTilesPerIPU: int, /) -> Graph: ...
+    @overload
+    def createVirtualGraph(self, lowerTile: int, upperTile: int, /) -> Graph: ...
+    @overload
+    def createVirtualGraph(self, perIpuTiles: Sequence[int], /) -> Graph: ...
+    def createVirtualGraph(self, first: Any, upper: int | None = None, /) -> Graph:
+        """A graph over the same state that sees fewer tiles: the first n of each IPU, tiles [lower, upper) of one
+        IPU, or these tiles of each IPU."""
+        per_ipu = self._target.getTilesPerIPU()
+        ipus = self._target.getNumIPUs()
+        if upper is not None:
+            if not 0 <= first < upper <= self._num_tiles or first // per_ipu != (upper - 1) // per_ipu:
+                raise invalid_tile_mapping(
+                    f"createVirtualGraph: tiles [{first}, {upper}) are not within one IPU of {per_ipu} tiles."
+                )
+            return self._virtual(np.arange(first, upper, dtype=np.int64), 1)
+        chosen = np.arange(first, dtype=np.int64) if isinstance(first, int) else np.array(list(first), np.int64)
+        if not len(chosen) or chosen.min() < 0 or chosen.max() >= per_ipu or len(np.unique(chosen)) != len(chosen):
+            raise invalid_tile_mapping(
+                f"createVirtualGraph: {first!r} does not choose different tiles of an IPU with {per_ipu} tiles."
+            )
+        return self._virtual((np.arange(ipus)[:, None] * per_ipu + chosen).reshape(-1), ipus)
+
+    def _virtual(self, tiles: Any, ipus: int) -> Graph:
+        device = tiles if self._tiles is None else self._tiles[tiles]
+        graph = Graph.__new__(Graph)
+        graph.store = self.store
+        graph._tiles = device
+        graph._num_tiles = len(device)
+        graph._target = self._target.with_tiles(device.tolist(), ipus)
+        graph._top = self._top or self
+        return graph
+
+    def getTopLevelGraph(self) -> Graph:
+        return self._top or self
+
+    def convertTileToTopLevelGraphTile(self, tileId: int) -> int:
+        return self._device_tile(tileId)
+
+    def convertTopLevelGraphTileToTile(self, topLevelGraphTileId: int) -> int:
+        tile = int(self._graph_tiles(np.array([topLevelGraphTileId], np.int64))[0])
+        if not 0 <= tile < self._num_tiles:
+            raise invalid_tile_mapping(f"Tile {topLevelGraphTileId} of the device is not in this graph.")
+        return tile
+
+    def convertVirtualTileToPhysicalTile(self, tileId: int) -> int:
+        """The physical id, within its IPU, of a tile of this graph."""
+        top = self.getTopLevelGraph().getTarget()
+        return int(top.physical_tiles()[self._device_tile(tileId) % top.getTilesPerIPU()])
+
+    @overload
+    def convertPhysicalTileToVirtualTile(self, physicalTileId: int, /) -> int: ...
+    @overload
+    def convertPhysicalTileToVirtualTile(self, ipuId: int, physicalTileId: int, /) -> int: ...
+    def convertPhysicalTileToVirtualTile(self, first: int, second: int | None = None, /) -> int:
+        """The tile of this graph with a physical id on an IPU (0 when not given)."""
+        ipu, physical = (0, first) if second is None else (first, second)
+        top = self.getTopLevelGraph().getTarget()
+        logical = physical_tiles.logical_tile_table(top.chip)
+        if not 0 <= physical < len(logical) or not 0 <= logical[physical] < top.getTilesPerIPU():
+            raise invalid_tile_mapping(f"Physical tile {physical} is not in use on a {top.chip.title}.")
+        return self.convertTopLevelGraphTileToTile(ipu * top.getTilesPerIPU() + int(logical[physical]))

@@ -1,0 +1,72 @@
+"""What the parts of `Graph` share: the columns, the target, the replication factor and the tiles of a virtual graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.debug_context import Context, DebugInfo, as_context, record
+from simulator.poplar.errors import graph_object_creation_error, graph_replication_error, invalid_tile_mapping
+from simulator.poplar.store import GraphStore
+from simulator.poplar.target import Target, target_of
+from simulator.poplar.tensor import Tensor
+
+I8 = npt.NDArray[np.int64]
+
+
+class GraphState:
+    """Construction of graphs and virtual graphs."""
+
+    store: GraphStore
+    _target: Target
+    _tiles: I8 | None  #: tile on the device of each tile of this graph, None = the same
+    _num_tiles: int
+
+    def __init__(self, target: Any = None, replication_factor: int = 1) -> None:
+        if target is None:
+            raise graph_object_creation_error(
+                "A graph needs a target: Graph(device) or Graph(target), for example Graph(IPUModel().createDevice())."
+            )
+        if replication_factor != 1:
+            raise graph_replication_error(
+                f"A replication factor of {replication_factor} is not supported yet; build the graph with factor 1."
+            )
+        self.store = GraphStore()
+        self._target = target_of(target)
+        self._tiles = None
+        self._num_tiles = self._target.getNumTiles()
+
+    def getTarget(self) -> Target:
+        """The target; of a virtual graph, one with fewer tiles."""
+        return self._target
+
+    def getReplicationFactor(self) -> int:
+        return 1
+
+    def addDebugInfo(self, debugContext: Context, layer: str, **arguments: Any) -> DebugInfo:
+        """Record an operation of a library; give the result as context of what the operation makes."""
+        context = as_context(debugContext)
+        return DebugInfo(self.store, record(self.store, context, "operation", layer, arguments))
+
+    def _device_tile(self, tile: int) -> int:
+        """The tile on the device of a tile of this graph; `invalid_tile_mapping` when the graph does not have it."""
+        if not 0 <= tile < self._num_tiles:
+            raise invalid_tile_mapping(
+                f"Tile {tile} is out of range: the graph's target has {self._num_tiles} tiles, 0 to {self._num_tiles - 1}."
+            )
+        return tile if self._tiles is None else int(self._tiles[tile])
+
+    def _device_tiles(self, tiles: I8) -> I8:
+        """`_device_tile` of many."""
+        if len(tiles) and (tiles.min() < 0 or tiles.max() >= self._num_tiles):
+            bad = int(tiles[(tiles < 0) | (tiles >= self._num_tiles)][0])
+            self._device_tile(bad)
+        return tiles if self._tiles is None else self._tiles[tiles]
+
+    def _own(self, tensor: Tensor, what: str) -> None:
+        """Refuse tensors that are invalid or of another graph."""
+        tensor._require()
+        if tensor._store is not self.store:
+            raise graph_object_creation_error(f"{what}: the tensor is of another graph.")

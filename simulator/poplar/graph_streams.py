@@ -1,0 +1,103 @@
+"""Streams, host reads and writes, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.poplar.debug_context import Context, as_context, record
+from simulator.poplar.errors import graph_object_creation_error, invalid_option, stream_connection_error
+from simulator.poplar.graph_objects import DataStream, Function
+from simulator.poplar.graph_vertices import VertexMethods
+from simulator.poplar.program import Program
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import ReplicatedStreamMode, Type
+
+#: Options of FIFOs and their defaults. splitLimit in bytes; 0 or 4294967295 = no limit.
+SPLIT_LIMIT = 50 * 1024 * 1024
+_FIFO_OPTIONS = {"splitLimit": str(SPLIT_LIMIT), "bufferingDepth": "1"}
+
+
+class StreamMethods(VertexMethods):
+    def addHostToDeviceFIFO(
+        self,
+        handle: str,
+        elementType: Type,
+        numElements: int,
+        replicatedMode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
+        options: Mapping[str, Any] | None = None,
+    ) -> DataStream:
+        """A stream whose Copy programs read `numElements` elements from the host.
+
+        Options: splitLimit (bytes), bufferingDepth (entries prefetched ahead)."""
+        checked = _options(handle, options, ("splitLimit", "bufferingDepth"))
+        return self._add_stream(handle, elementType, numElements, True, checked, "fifo")
+
+    def addDeviceToHostFIFO(
+        self, handle: str, elementType: Type, numElements: int, options: Mapping[str, Any] | None = None
+    ) -> DataStream:
+        """A stream whose Copy programs write `numElements` elements to the host. Option: splitLimit (bytes)."""
+        return self._add_stream(
+            handle, elementType, numElements, False, _options(handle, options, ("splitLimit",)), "fifo"
+        )
+
+    def _add_stream(
+        self, handle: str, type_: Type, count: int, to_device: bool, options: dict[str, str], kind: str
+    ) -> DataStream:
+        s = self.store.streams
+        # A host read and a host write may share a handle, as a program names a tensor once for both directions.
+        same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
+        if same or (kind == "fifo" and handle in s.handle):
+            raise stream_connection_error(f"Stream '{handle}' exists already; give every stream its own handle.")
+        if count < 1:
+            raise graph_object_creation_error(f"Stream '{handle}' cannot move {count} elements; give at least 1.")
+        if not isinstance(type_, Type):
+            raise graph_object_creation_error(f"Stream '{handle}': {type_!r} is not an element type.")
+        s.handle.append(handle)
+        s.type.append(type_)
+        s.numel.append(int(count))
+        s.to_device.append(to_device)
+        s.options.append(options)
+        s.kind.append(kind)
+        record(self.store, as_context(handle), "stream", arguments={"numElements": int(count), "type": type_.name})
+        return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device)
+
+    def createHostWrite(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
+        """Let `Engine.writeTensor(handle, ...)` write the tensor."""
+        self._host_copy("write", handle, t, rearrangeOnHost)
+
+    def createHostRead(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
+        """Let `Engine.readTensor(handle, ...)` read the tensor."""
+        self._host_copy("read", handle, t, rearrangeOnHost)
+
+    def _host_copy(self, kind: str, handle: str, t: Tensor, rearrange_on_host: bool) -> None:
+        self._own(t, "createHostWrite" if kind == "write" else "createHostRead")
+        if kind == "write" and not t.isParallelWriteable():
+            raise graph_object_creation_error(
+                f"createHostWrite '{handle}': the tensor holds a constant or an element twice and cannot be written."
+            )
+        options = {"rearrangeOnHost": "true" if rearrange_on_host else "false"}
+        self._add_stream(handle, t.elementType(), t.numElements(), kind == "write", options, kind)
+        self.store.host_copies.append((kind, handle, t))
+        for v in t._variables():
+            self.store.variables.host_visible[v] = True
+
+    def addFunction(self, program: Program, debugContext: Context = "") -> Function:
+        """Make a program callable: its code exists once, however often it is called."""
+        if not isinstance(program, Program):
+            raise graph_object_creation_error(f"addFunction needs a program, got {program!r}.")
+        self.store.functions.append(program)
+        record(self.store, as_context(debugContext), "function")
+        return Function(len(self.store.functions) - 1)
+
+
+def _options(handle: str, options: Mapping[str, Any] | None, known: tuple[str, ...]) -> dict[str, str]:
+    out = {name: _FIFO_OPTIONS[name] for name in known}
+    for name, value in (options or {}).items():
+        if name not in known:
+            raise invalid_option(f"Stream '{handle}': '{name}' is not an option; the options are {', '.join(known)}.")
+        text = str(value)
+        if not text.isdigit():
+            raise invalid_option(f"Stream '{handle}': option {name} needs a whole number, got '{text}'.")
+        out[name] = text
+    return out

@@ -1,0 +1,258 @@
+"""Target: what a program is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine import physical_tiles
+from simulator.machine.memory_map import element_offsets
+from simulator.machine.targets import MK2, Chip
+from simulator.poplar.errors import invalid_machine_model
+from simulator.poplar.types import FLOAT, HALF, QUARTER, Type
+
+
+class TargetType(Enum):
+    IPU = "IPU"
+    IPU_MODEL = "IPU_MODEL"
+    CPU = "CPU"
+
+
+class IpuLinkConfiguration(Enum):
+    Default = "default"
+    SlidingWindow = "sliding window"
+    BarleyTwist = "barley twist"
+
+
+class IpuLinkTopology(Enum):
+    Mesh = "mesh"
+    Torus = "torus"
+    Line = "line"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine: chip constants and what a model or an override changed of them. Sizes in bytes, delays in cycles."""
+
+    type: TargetType
+    chip: Chip = MK2
+    num_ipus: int = 1
+    tiles_per_ipu: int = MK2.tiles
+    bytes_per_tile: int = MK2.bytes_per_tile
+    clock_hz: float = MK2.clock_hz
+    worker_contexts: int = 6
+    exchange_bytes_per_cycle: float = 4.0
+    memcpy_bytes_per_cycle: int = 8
+    interleaved_element: int = MK2.region_split // MK2.memory_element_bytes
+    min_sync_delay: int = MK2.min_ipu_sync_delay
+    global_sync_cycles: int = MK2.global_sync_cycles
+    no_relative_sync_delay: bool = False
+    compile_ipu_code: bool = False  #: code and stack have sizes (always on hardware)
+    overrides: tuple[str, ...] = ()  #: what POPVISION_TARGET and POPVISION_TILES changed, one sentence each
+    #: for each tile of this (virtual) target, its tile on the device; None = the same
+    device_tiles: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_ipus < 1 or self.tiles_per_ipu < 1:
+            raise invalid_machine_model(
+                f"A target of {self.num_ipus} IPUs with {self.tiles_per_ipu} tiles each is empty; both must be positive."
+            )
+        if self.bytes_per_tile < 1 or self.clock_hz <= 0 or self.worker_contexts < 1:
+            raise invalid_machine_model("Bytes per tile, clock and worker contexts of a target must be positive.")
+
+    @property
+    def region_split(self) -> int:
+        """Byte offset within a tile at which interleaved memory begins; the tile's size when there is none."""
+        return min(self.interleaved_element * self.chip.memory_element_bytes, self.bytes_per_tile)
+
+    def relative_sync_delay(self) -> npt.NDArray[np.int64]:
+        """Cycles between each tile of an IPU and the sync controller, one way."""
+        if self.no_relative_sync_delay:
+            return np.zeros(self.tiles_per_ipu, np.int64)
+        return physical_tiles.relative_sync_delays(self.chip, self.tiles_per_ipu)
+
+    def physical_tiles(self) -> npt.NDArray[np.int64]:
+        """Physical id of each tile of an IPU."""
+        return physical_tiles.physical_tile_table(self.chip, self.tiles_per_ipu)
+
+    def createVirtualTarget(self, numIPUs: int, tilesPerIPU: int) -> Target:
+        """A target of the same kind with fewer IPUs or tiles."""
+        if not (1 <= numIPUs <= self.num_ipus and 1 <= tilesPerIPU <= self.tiles_per_ipu):
+            raise invalid_machine_model(
+                f"A virtual target of {numIPUs} IPUs with {tilesPerIPU} tiles does not fit into one of "
+                f"{self.num_ipus} IPUs with {self.tiles_per_ipu}."
+            )
+        return replace(self, num_ipus=numIPUs, tiles_per_ipu=tilesPerIPU)
+
+    def getTargetType(self) -> TargetType:
+        return self.type
+
+    def getTargetArchString(self) -> str:
+        return self.chip.name
+
+    def getTargetSystemString(self) -> str:
+        return (
+            "ipu-model" if self.type is TargetType.IPU_MODEL else "cpu" if self.type is TargetType.CPU else "simulated"
+        )
+
+    def getNumIPUs(self) -> int:
+        return self.num_ipus
+
+    def getTilesPerIPU(self) -> int:
+        return self.tiles_per_ipu
+
+    def getNumTiles(self) -> int:
+        return self.num_ipus * self.tiles_per_ipu
+
+    def getNumWorkerContexts(self) -> int:
+        return self.worker_contexts
+
+    def getBytesPerTile(self) -> int:
+        return self.bytes_per_tile
+
+    def getMemoryBytes(self) -> int:
+        """Bytes of tile memory of all IPUs."""
+        return self.getNumTiles() * self.bytes_per_tile
+
+    def getExchangeBytesPerCycle(self) -> float:
+        return self.exchange_bytes_per_cycle
+
+    def getMemcpyBytesPerCycle(self) -> int:
+        return self.memcpy_bytes_per_cycle
+
+    def getMinIPUSyncDelay(self) -> int:
+        return self.min_sync_delay
+
+    def getMaxIPUSyncDelay(self) -> int:
+        """Longest round trip of a sync request: the minimum plus twice the way of the farthest tile."""
+        return self.min_sync_delay + 2 * int(self.relative_sync_delay().max())
+
+    def getGlobalSyncCycles(self) -> int:
+        return self.global_sync_cycles
+
+    def getMemoryElementOffsets(self) -> list[int]:
+        return element_offsets(self.chip, self.bytes_per_tile)
+
+    def getInterleavedMemoryElementIndex(self) -> int:
+        return self.interleaved_element
+
+    def getDataPathWidth(self) -> int:
+        """Bits of a load or store."""
+        return self.chip.data_path_bits
+
+    def getNumStrideBits(self) -> int:
+        return self.chip.stride_bits
+
+    def getRptCountMax(self) -> int:
+        return self.chip.rpt_count_max
+
+    def getFp16ConvUnitMaxPipelineDepth(self) -> int:
+        return 4
+
+    def getFp32ConvUnitMaxPipelineDepth(self) -> int:
+        return 4
+
+    def getFp16ConvUnitInputLoadElemsPerCycle(self) -> int:
+        return 4
+
+    def getFp32ConvUnitInputLoadElemsPerCycle(self) -> int:
+        return 2
+
+    def getFp16InFp16OutConvUnitsPerTile(self) -> int:
+        return self.chip.conv_units_half
+
+    def getFp16InFp32OutConvUnitsPerTile(self) -> int:
+        return self.chip.conv_units_half
+
+    def getFp32InFp32OutConvUnitsPerTile(self) -> int:
+        return self.chip.conv_units_float
+
+    def getConvUnitCoeffLoadBytesPerCycle(self) -> int:
+        return self.chip.coeff_load_bytes_per_cycle
+
+    def getWeightsPerConvUnit(self, type_: Type) -> int:
+        """Input channels that one convolution unit holds: 16 for half, 8 for float."""
+        return 16 if type_ is HALF else 8
+
+    def getNumConvUnits(self, input_type: Type, partial_type: Type) -> int:
+        return self.chip.conv_units_half if input_type is HALF else self.chip.conv_units_float
+
+    def supportsExchangeBusSharing(self) -> bool:
+        return True
+
+    def getTilesPerSharedExchangeBus(self) -> int:
+        return self.chip.tiles_per_shared_bus
+
+    def getFloatVectorWidth(self) -> int:
+        return 2
+
+    def getHalfVectorWidth(self) -> int:
+        return 4
+
+    def getQuarterVectorWidth(self) -> int:
+        return 8
+
+    def getVectorWidth(self, type_: Type) -> int:
+        """Elements of a 64-bit vector; 1 for types without vector arithmetic."""
+        return {FLOAT: 2, HALF: 4, QUARTER: 8}.get(type_, 1)
+
+    def getTileClockFrequency(self) -> float:
+        """Hz."""
+        return self.clock_hz
+
+    def getNumTilesPerXBContext(self) -> int:
+        return self.chip.tiles_per_xb_context
+
+    def getNumContextsPerXB(self) -> int:
+        return self.chip.host_contexts_per_xb
+
+    def getTypeSize(self, type_: Type) -> int:
+        """Bytes."""
+        return type_.size
+
+    def getAtomicStoreGranularity(self) -> int:
+        """Bytes that one store writes at least: two workers must not share such a word."""
+        return 4
+
+    def getIpuLinkConfiguration(self) -> IpuLinkConfiguration:
+        return IpuLinkConfiguration.Default
+
+    def getIpuLinkTopology(self) -> IpuLinkTopology:
+        return IpuLinkTopology.Mesh
+
+    def getIpuLinkDomainSize(self) -> int:
+        return self.num_ipus
+
+    def getInstanceSize(self) -> int:
+        return self.num_ipus
+
+    def getGatewayMode(self) -> bool:
+        return False
+
+    def with_tiles(self, device_tiles: Sequence[int], num_ipus: int) -> Target:
+        """The view of a virtual graph: these tiles of the device, IPU-major."""
+        return replace(
+            self,
+            num_ipus=num_ipus,
+            tiles_per_ipu=len(device_tiles) // num_ipus,
+            device_tiles=tuple(int(t) for t in device_tiles),
+        )
+
+
+def target_of(source: Any) -> Target:
+    """The target of a Device, or a target as it is."""
+    if isinstance(source, Target):
+        return source
+    get = getattr(source, "getTarget", None)
+    if get is None:
+        raise invalid_machine_model(
+            f"{source!r} is neither a Target nor a Device; take one from IPUModel().createDevice()."
+        )
+    target = get()
+    assert isinstance(target, Target)
+    return target

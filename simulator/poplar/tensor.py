@@ -1,0 +1,498 @@
+"""Tensors: typed, shaped views of elements of variables. No operation copies anything.
+
+A tensor is kept in the simplest of three forms. *Strided*: `_start`, `_strides` in element space, always within one
+variable; slicing and permuting are a few tuple operations. *Pieces*: `_pieces` = regions that spell the flattened
+tensor (a concatenation). *Elements*: `_elements`, an int64 array of element numbers with the tensor's shape, made the
+first time that a dimension of a concatenation is cut or permuted; from then on NumPy's views do the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from simulator.poplar import regions
+from simulator.poplar.errors import index_error, tensor_creation_error, type_error
+from simulator.poplar.regions import I8, Regions
+from simulator.poplar.types import Interval, Type, UpsampleMethod, VariableInterval, VariableRef
+from simulator.poplar.view import (
+    Ints,
+    checked_dimension,
+    checked_shape,
+    is_row_major,
+    partial_permutation,
+    permutation,
+    reshaped_strides,
+    rolled,
+    row_major,
+)
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore
+
+new = object.__new__
+
+
+class Tensor:
+    """A view; made by `Graph.addVariable`, `Graph.addConstant` and by views of other tensors. `Tensor()` is invalid."""
+
+    __slots__ = ("_elements", "_pieces", "_shape", "_start", "_store", "_strides", "_type", "_variable")
+    _store: GraphStore
+    _type: Type
+    _shape: Ints
+    _start: int
+    _strides: Ints | None
+    _variable: int  #: the only variable of the tensor, -1 = several or none
+    _pieces: Regions | None
+    _elements: I8 | None
+
+    def __init__(self) -> None:
+        self._shape = ()
+        self._strides = None
+        self._variable = -1
+        self._start = -1
+        self._pieces = None
+        self._elements = None
+
+    # ---- making views ------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _of_variable(store: GraphStore, variable: int, type_: Type, shape: Ints) -> Tensor:
+        t = new(Tensor)
+        t._store = store
+        t._type = type_
+        t._variable = variable
+        t._shape = shape
+        t._start = store.variables.base[variable]
+        t._strides = row_major(shape)
+        t._pieces = t._elements = None
+        return t
+
+    def _strided(self, start: int, shape: Ints, strides: Ints) -> Tensor:
+        t = new(Tensor)
+        t._store = self._store
+        t._type = self._type
+        t._variable = self._variable
+        t._shape = shape
+        t._start = start
+        t._strides = strides
+        t._pieces = t._elements = None
+        return t
+
+    def _spelled(self, shape: Ints, pieces: Regions | None, elements: I8 | None, variable: int) -> Tensor:
+        """A tensor of pieces or elements; strided again where it is one run of one variable."""
+        t = self._strided(-1, shape, ())
+        t._variable = variable
+        t._strides = None
+        t._pieces = pieces
+        t._elements = elements
+        if pieces is not None:
+            t._simplify(*pieces)
+        return t
+
+    def _by_elements(self, view: Callable[[I8], I8]) -> Tensor:
+        """Apply an operation on arrays to the array of element numbers."""
+        out = view(self._element_numbers())
+        return self._spelled(out.shape, None, out, self._variable)
+
+    def _element_numbers(self) -> I8:
+        if self._elements is None:
+            self._elements = regions.elements(*self.regions()).reshape(self._shape)
+        return self._elements
+
+    def _require(self) -> Ints:
+        """The shape; `tensor_creation_error` when the tensor is empty in the sense of `valid()`."""
+        if not self.valid():
+            raise tensor_creation_error("The tensor refers to nothing; make it with Graph.addVariable first.")
+        return self._shape
+
+    # ---- what the compiler asks --------------------------------------------------------------------------------
+
+    def regions(self) -> tuple[I8, I8]:
+        """(starts, lengths) in element space, in flattened order; neighbours are merged, never across variables.
+
+        The arrays may be shared with the tensor: do not write into them."""
+        if self._pieces is None:
+            if self._strides is not None:
+                self._pieces = regions.of_strided(self._start, self._shape, self._strides)
+            else:
+                assert self._elements is not None
+                self._pieces = self._store.cut_at_variables(*regions.of_elements(self._elements))
+                self._simplify(*self._pieces)
+        return self._pieces
+
+    def _simplify(self, starts: I8, lengths: I8) -> None:
+        """Become strided where the regions turn out to be one run of one variable."""
+        if len(starts) == 1:
+            self._variable = int(self._store.variable_of(starts)[0])
+            self._start = int(starts[0])
+            self._strides = row_major(self._shape)
+
+    def strided(self) -> tuple[int, int, tuple[int, ...]] | None:
+        """(variable, offset, strides) in elements when the tensor is one strided view of one variable, else None."""
+        if self._strides is None:
+            self.regions()
+        if self._strides is None:
+            return None
+        return self._variable, self._start - self._store.variables.base[self._variable], self._strides
+
+    # ---- questions ---------------------------------------------------------------------------------------------
+
+    def valid(self) -> bool:
+        return self._start >= 0 or self._pieces is not None or self._elements is not None
+
+    def elementType(self) -> Type:
+        self._require()
+        return self._type
+
+    def rank(self) -> int:
+        return len(self._shape)
+
+    def shape(self) -> list[int]:
+        return list(self._shape)
+
+    def dim(self, dimension: int) -> int:
+        return self._shape[checked_dimension(len(self._shape), dimension, "dim")]
+
+    def numElements(self) -> int:
+        return prod(self._shape)
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise index_error("A scalar tensor has no length.")
+        return self._shape[0]
+
+    def isContiguous(self) -> bool:
+        """Whether the flattened tensor is one run of consecutive elements of one variable."""
+        if self._strides is not None:
+            return is_row_major(self._shape, self._strides) or self.numElements() == 0
+        return len(self.regions()[0]) <= 1
+
+    def containsAliases(self) -> bool:
+        """Whether some element occurs more than once."""
+        if self._strides is not None:
+            if 0 in self._strides and self.numElements():
+                return any(s == 0 and n > 1 for s, n in zip(self._strides, self._shape, strict=True))
+            return False  # strides come from slicing and permuting a dense array, which never alias
+        return regions.overlap_themselves(*self.regions())
+
+    def containsConstant(self) -> bool:
+        constant = self._store.variables.constant
+        return any(constant[v] is not None for v in self._variables())
+
+    def isParallelWriteable(self) -> bool:
+        """Whether vertices and copies may write the tensor: no aliases and no constants."""
+        return not self.containsAliases() and not self.containsConstant()
+
+    def _variables(self) -> list[int]:
+        if self._variable >= 0:
+            return [self._variable]
+        return [int(v) for v in np.unique(self._store.variable_of(self.regions()[0]))]
+
+    def getContiguousRegions(self) -> list[Interval]:
+        """Intervals of the flattened tensor, each of which is one run of consecutive elements of one variable."""
+        ends = np.cumsum(self.regions()[1])
+        begins = ends - self.regions()[1]
+        return [Interval(b, e) for b, e in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+    def getVarRegions(self) -> list[VariableInterval]:
+        """The runs of elements of variables that spell the flattened tensor, in order."""
+        starts, lengths = self.regions()
+        owner = self._store.variable_of(starts)
+        first = starts - self._store.bases()[owner]
+        rows = zip(owner.tolist(), first.tolist(), lengths.tolist(), strict=True)
+        return [VariableInterval(VariableRef(v), Interval(b, b + n)) for v, b, n in rows]
+
+    def intersectsWith(self, other: Tensor) -> bool:
+        """Whether the two tensors share an element."""
+        return self._store is other._store and regions.intersect(self.regions(), other.regions())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        if not (self.valid() and other.valid()):
+            return self.valid() == other.valid()
+        if self._store is not other._store or self._shape != other._shape or self._type is not other._type:
+            return False
+        return all(np.array_equal(a, b) for a, b in zip(self.regions(), other.regions(), strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self._shape)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self._type.name}, shape={list(self._shape)})" if self.valid() else "Tensor()"
+
+    def shapeToString(self) -> str:
+        return "{" + ",".join(str(n) for n in self._shape) + "}"
+
+    # ---- slices ------------------------------------------------------------------------------------------------
+
+    @overload
+    def slice(self, begin: int, end: int, dimension: int = 0, /) -> Tensor: ...
+    @overload
+    def slice(self, region: Interval, dimension: int = 0, /) -> Tensor: ...
+    @overload
+    def slice(self, begin: Sequence[int], end: Sequence[int], /) -> Tensor: ...
+    def slice(self, begin: Any, end: Any = 0, dimension: int = 0, /) -> Tensor:
+        """Elements [begin, end) of one dimension, or of each dimension; `index_error` when outside the tensor."""
+        if isinstance(begin, Interval):
+            return self._slice(begin.begin, begin.end, end)
+        if isinstance(begin, Sequence):
+            if len(begin) != len(end) or len(begin) > len(self._shape):
+                raise index_error(f"slice: {list(begin)} and {list(end)} do not fit a tensor of rank {self.rank()}.")
+            out = self
+            for axis, (b, e) in enumerate(zip(begin, end, strict=True)):
+                out = out._slice(b, e, axis)
+            return out
+        return self._slice(begin, end, dimension)
+
+    def _slice(self, begin: int, end: int, axis: int) -> Tensor:
+        shape = self._shape
+        if not 0 <= axis < len(shape):
+            checked_dimension(len(shape), axis, "slice")
+        if not 0 <= begin <= end <= shape[axis]:
+            raise index_error(f"slice: [{begin}, {end}) lies outside dimension {axis} of shape {list(shape)}.")
+        new_shape = (*shape[:axis], end - begin, *shape[axis + 1 :])
+        strides = self._strides
+        if strides is not None:
+            # An empty slice at the very end stays inside the variable, so that its start is an element of it.
+            return self._strided(self._start + begin * strides[axis] * (end > begin), new_shape, strides)
+        if prod(shape[:axis]) == 1 and self._elements is None:
+            inner = prod(shape[axis + 1 :])
+            pieces = regions.cut(*self.regions(), begin * inner, end * inner)
+            return self._spelled(new_shape, pieces, None, self._variable)
+        return self._by_elements(lambda e: e[(slice(None),) * axis + (slice(begin, end),)])
+
+    def slices(self, intervals: Sequence[Interval | Sequence[Interval]], dimension: int = 0) -> list[Tensor]:
+        """One tensor per interval; a list of intervals in the place of one gives their concatenation."""
+        return [
+            self._slice(item[0], item[1], dimension)  # type: ignore[arg-type]
+            if isinstance(item, Interval) or (len(item) == 2 and isinstance(item[0], int))
+            else concat([self._slice(i[0], i[1], dimension) for i in item], dimension)  # type: ignore[index]
+            for item in intervals
+        ]
+
+    def index(self, indices: Sequence[int]) -> Tensor:
+        """The sub-tensor at these indices of the outermost dimensions."""
+        out = self
+        for i in indices:
+            out = out._at(i, 0)
+        return out
+
+    def _at(self, i: int, axis: int) -> Tensor:
+        shape = self._shape
+        if axis >= len(shape):
+            raise index_error(f"Index {i} is one too many for a tensor of shape {list(shape)}.")
+        if not -shape[axis] <= i < shape[axis]:
+            raise index_error(f"Index {i} lies outside dimension {axis} of shape {list(shape)}.")
+        if i < 0:
+            i += shape[axis]
+        strides = self._strides
+        if strides is not None:
+            return self._strided(
+                self._start + i * strides[axis], shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :]
+            )
+        one = self._slice(i, i + 1, axis)
+        return one.reshape(shape[:axis] + shape[axis + 1 :])
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """Indices, Python slices (steps too), an `Interval` and `...`, as NumPy takes them."""
+        if isinstance(key, (int, np.integer)):
+            return self._at(int(key), 0)
+        keys = key if isinstance(key, tuple) and not isinstance(key, Interval) else (key,)
+        if Ellipsis in keys:
+            at = keys.index(Ellipsis)
+            keys = keys[:at] + (slice(None),) * (len(self._shape) - len(keys) + 1) + keys[at + 1 :]
+        if len(keys) > len(self._shape):
+            raise index_error(f"{len(keys)} indices are too many for a tensor of rank {len(self._shape)}.")
+        out, axis = self, 0
+        for k in keys:
+            if isinstance(k, slice):
+                out = out._python_slice(k, axis)
+            elif isinstance(k, Interval):
+                out = out._slice(k.begin, k.end, axis)
+            else:
+                out = out._at(int(k), axis)
+                continue
+            axis += 1
+        return out
+
+    def _python_slice(self, key: slice, axis: int) -> Tensor:
+        begin, end, step = key.indices(self._shape[axis])
+        if step > 0:
+            out = self._slice(begin, max(begin, end), axis)
+            return out if step == 1 else out.subSample(step, axis)
+        count = len(range(begin, end, step))
+        last = begin + (count - 1) * step
+        out = self._slice(last, begin + 1, axis) if count else self._slice(0, 0, axis)
+        return out.reverse(axis).subSample(-step, axis)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self._at(i, 0) for i in range(len(self)))
+
+    def subSample(self, stride: int, dimension: int) -> Tensor:
+        """Every `stride`-th element of a dimension, from its first."""
+        axis = checked_dimension(self.rank(), dimension, "subSample")
+        if stride < 1:
+            raise index_error(f"subSample: stride {stride} is not positive.")
+        if self._strides is None:
+            return self._by_elements(lambda e: e[(slice(None),) * axis + (slice(None, None, stride),)])
+        count = -(-self._shape[axis] // stride)
+        shape = (*self._shape[:axis], count, *self._shape[axis + 1 :])
+        strides = (*self._strides[:axis], self._strides[axis] * stride, *self._strides[axis + 1 :])
+        return self._strided(self._start, shape, strides)
+
+    def reverse(self, dimension: int) -> Tensor:
+        """The dimension read from its end."""
+        axis = checked_dimension(self.rank(), dimension, "reverse")
+        if self._strides is None:
+            return self._by_elements(lambda e: np.flip(e, axis))
+        n, stride = self._shape[axis], self._strides[axis]
+        if n == 0:
+            return self
+        strides = (*self._strides[:axis], -stride, *self._strides[axis + 1 :])
+        return self._strided(self._start + (n - 1) * stride, self._shape, strides)
+
+    # ---- shapes ------------------------------------------------------------------------------------------------
+
+    def flatten(self, dimBegin: int = 0, dimEnd: int | None = None) -> Tensor:
+        """All elements as a vector, or dimensions [dimBegin, dimEnd) fused into one."""
+        end = self.rank() if dimEnd is None else dimEnd
+        if not 0 <= dimBegin <= end <= self.rank():
+            raise index_error(f"flatten: [{dimBegin}, {end}) are not dimensions of a tensor of rank {self.rank()}.")
+        return self.reshape((*self._shape[:dimBegin], prod(self._shape[dimBegin:end]), *self._shape[end:]))
+
+    def reshape(self, shape: Sequence[int]) -> Tensor:
+        """The same elements in row-major order under another shape; `index_error` when it holds another number."""
+        new_shape = checked_shape(shape, self.numElements())
+        if self._strides is not None:
+            strides = reshaped_strides(self._shape, self._strides, new_shape)
+            if strides is not None:
+                return self._strided(self._start, new_shape, strides)
+        if self._pieces is not None or self._elements is None:
+            return self._spelled(new_shape, self.regions(), None, self._variable)
+        return self._by_elements(lambda e: e.reshape(new_shape))
+
+    def reshapePartial(self, beginIndex: int, endIndex: int, newDims: Sequence[int]) -> Tensor:
+        """Dimensions [beginIndex, endIndex) replaced by `newDims`."""
+        if not 0 <= beginIndex <= endIndex <= self.rank():
+            raise index_error(f"reshapePartial: [{beginIndex}, {endIndex}) are not dimensions of rank {self.rank()}.")
+        return self.reshape((*self._shape[:beginIndex], *newDims, *self._shape[endIndex:]))
+
+    def expand(self, indices: Sequence[int]) -> Tensor:
+        """Insert a dimension of size 1 before each of the named dimensions (rank() = at the end)."""
+        shape = list(self._shape)
+        for index in sorted(indices, reverse=True):
+            if not 0 <= index <= self.rank():
+                raise index_error(f"expand: there is no place {index} in a tensor of rank {self.rank()}.")
+            shape.insert(index, 1)
+        return self.reshape(shape)
+
+    def squeeze(self, indices: Sequence[int]) -> Tensor:
+        """Remove the named dimensions, which must have size 1."""
+        for index in indices:
+            if self.dim(index) != 1:
+                raise index_error(f"squeeze: dimension {index} of shape {list(self._shape)} does not have size 1.")
+        return self.reshape([n for axis, n in enumerate(self._shape) if axis not in indices])
+
+    def dimShuffle(self, permutation_: Sequence[int]) -> Tensor:
+        """Dimension i of the result is dimension `permutation_[i]` of this tensor."""
+        return self._permuted(permutation(self.rank(), permutation_, "dimShuffle"))
+
+    def dimShufflePartial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+        """Dimension source[i] moves to destination[i]; the others keep their order."""
+        return self._permuted(partial_permutation(self.rank(), source, destination))
+
+    def dimRoll(self, dimension: int, newIndex: int = 0) -> Tensor:
+        """One dimension moves to `newIndex`; the others keep their order."""
+        return self._permuted(rolled(self.rank(), dimension, newIndex))
+
+    def transpose(self) -> Tensor:
+        """The dimensions in reverse order; of a matrix, its transpose."""
+        return self._permuted(tuple(reversed(range(self.rank()))))
+
+    def _permuted(self, axes: Ints) -> Tensor:
+        if self._strides is None:
+            return self._by_elements(lambda e: e.transpose(axes))
+        shape, strides = self._shape, self._strides
+        return self._strided(self._start, tuple([shape[a] for a in axes]), tuple([strides[a] for a in axes]))
+
+    # ---- repetition and reinterpretation -------------------------------------------------------------------------
+
+    def broadcast(self, N: int, dimension: int) -> Tensor:
+        """The tensor N times along a dimension: the copies are the same elements, so the result has aliases."""
+        axis = checked_dimension(self.rank(), dimension, "broadcast")
+        return self._repeated(N, axis, axis)
+
+    def upsample(self, scale: int, dimension: int, method: UpsampleMethod = UpsampleMethod.REPEAT) -> Tensor:
+        """Every element of a dimension `scale` times in a row (`UpsampleMethod.REPEAT`, the only method)."""
+        if method is not UpsampleMethod.REPEAT:
+            raise index_error(f"upsample: {method!r} is not an upsampling method; use UpsampleMethod.REPEAT.")
+        axis = checked_dimension(self.rank(), dimension, "upsample")
+        return self._repeated(scale, axis, axis + 1)
+
+    def _repeated(self, times: int, axis: int, place: int) -> Tensor:
+        """A dimension of `times` equal copies put before dimension `place`, then fused with dimension `axis`."""
+        if times < 0:
+            raise index_error(f"A tensor cannot be repeated {times} times.")
+        shape = (*self._shape[:place], times, *self._shape[place:])
+        fused = (*self._shape[:axis], self._shape[axis] * times, *self._shape[axis + 1 :])
+        if self._strides is not None:
+            strides = (*self._strides[:place], 0, *self._strides[place:])
+            return self._strided(self._start, shape, strides).reshape(fused)
+        return self._by_elements(lambda e: np.broadcast_to(np.expand_dims(e, place), shape).reshape(fused))
+
+    def reinterpret(self, type_: Type) -> Tensor:
+        """The same bits as elements of another type of the same size, else `type_error`."""
+        if type_.size != self.elementType().size or type_.requiresMetadata() != self._type.requiresMetadata():
+            raise type_error(f"A tensor of type {self._type} cannot be read as {type_}: the sizes differ.")
+        t = self._strided(self._start, self._shape, ())
+        t._strides, t._pieces, t._elements = self._strides, self._pieces, self._elements
+        t._type = type_
+        return t
+
+
+@overload
+def concat(tensors: Sequence[Tensor], dimension: int = 0, /) -> Tensor: ...
+@overload
+def concat(first: Tensor, second: Tensor, dimension: int = 0, /) -> Tensor: ...
+def concat(first: Any, second: Any = 0, dimension: int = 0, /) -> Tensor:
+    """Tensors one after another along a dimension; all other dimensions and the types must be equal."""
+    if isinstance(first, Tensor):
+        return _concat([first, second], dimension)
+    return _concat(list(first), second)
+
+
+def _concat(tensors: list[Tensor], dimension: int) -> Tensor:
+    if not tensors:
+        raise tensor_creation_error("concat: there is nothing to concatenate; give at least one tensor.")
+    head = tensors[0]
+    axis = checked_dimension(len(head._require()), dimension, "concat")
+    for t in tensors:
+        t._require()
+        if t._type is not head._type or t._store is not head._store:
+            raise tensor_creation_error(
+                f"concat: {t!r} does not go with {head!r}: same type and same graph are needed."
+            )
+        if t._shape[:axis] + t._shape[axis + 1 :] != head._shape[:axis] + head._shape[axis + 1 :]:
+            raise tensor_creation_error(
+                f"concat: shapes {list(t._shape)} and {list(head._shape)} differ outside dimension {axis}."
+            )
+    if len(tensors) == 1:
+        return head
+    variable = head._variable if all(t._variable == head._variable for t in tensors) else -1
+    shape = (*head._shape[:axis], sum(t._shape[axis] for t in tensors), *head._shape[axis + 1 :])
+    if prod(shape[:axis]) != 1:
+        elements = np.concatenate([t._element_numbers() for t in tensors], axis=axis)
+        return head._spelled(shape, None, elements, variable)
+    starts, lengths = zip(*[t.regions() for t in tensors], strict=True)
+    pieces = head._store.cut_at_variables(*regions.merged(np.concatenate(starts), np.concatenate(lengths)))
+    return head._spelled(shape, pieces, None, variable)
+
+
+def append(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor:
+    """`second`, one rank lower than `first`, as one more element of a dimension of `first`."""
+    return _concat([first, second.expand([dimension])], dimension)

@@ -1,0 +1,145 @@
+"""Element types and the small value types of the API (intervals, variable references, enumerations).
+
+Sizes are the device's: BOOL and the char types take 1 byte, HALF 2, INT and FLOAT 4, LONGLONG 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.errors import type_error
+
+
+@dataclass(frozen=True, eq=False)
+class Type:
+    """An element type. Compared by identity: use the constants of this module."""
+
+    name: str
+    size: int  #: bytes of one element on the device
+    dtype: np.dtype[Any] | None  #: the NumPy type of host values; None for QUARTER, which NumPy does not have
+
+    def toString(self) -> str:
+        return self.name
+
+    def requiresMetadata(self) -> bool:
+        """True for QUARTER only."""
+        return self is QUARTER
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type_named, (self.name,))
+
+
+BOOL = Type("bool", 1, np.dtype(np.bool_))
+CHAR = Type("char", 1, np.dtype(np.int8))
+SIGNED_CHAR = Type("signed char", 1, np.dtype(np.int8))
+UNSIGNED_CHAR = Type("unsigned char", 1, np.dtype(np.uint8))
+QUARTER = Type("quarter", 1, None)
+SHORT = Type("short", 2, np.dtype(np.int16))
+UNSIGNED_SHORT = Type("unsigned short", 2, np.dtype(np.uint16))
+HALF = Type("half", 2, np.dtype(np.float16))
+INT = Type("int", 4, np.dtype(np.int32))
+UNSIGNED_INT = Type("unsigned int", 4, np.dtype(np.uint32))
+FLOAT = Type("float", 4, np.dtype(np.float32))
+LONGLONG = Type("longlong", 8, np.dtype(np.int64))
+UNSIGNED_LONGLONG = Type("unsigned longlong", 8, np.dtype(np.uint64))
+
+ALL_TYPES = (
+    BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, QUARTER, SHORT, UNSIGNED_SHORT, HALF, INT, UNSIGNED_INT, FLOAT,
+    LONGLONG, UNSIGNED_LONGLONG,
+)  # fmt: skip
+_BY_NAME = {type_.name: type_ for type_ in ALL_TYPES}
+
+
+def type_named(name: str) -> Type:
+    """The type called `name` ("float", "unsigned int", ...); `type_error` when there is none."""
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise type_error(f"'{name}' is not an element type; the types are {', '.join(_BY_NAME)}.") from None
+
+
+def numpy_type(type_: Type) -> np.dtype[Any]:
+    """The NumPy type that holds values of `type_`; `type_error` for QUARTER."""
+    if type_.dtype is None:
+        raise type_error(f"Values of type {type_.name} have no NumPy type; use HALF or FLOAT instead.")
+    return type_.dtype
+
+
+def device_array(type_: Type, values: Any, count: int) -> npt.NDArray[Any]:
+    """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy.
+
+    Raises `type_error` when the number of values is neither 1 nor `count`."""
+    flat = np.asarray(values).reshape(-1)
+    if flat.size not in (1, count):
+        raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = flat.astype(numpy_type(type_))
+    return np.full(count, converted[0]) if flat.size == 1 else converted
+
+
+class Interval(NamedTuple):
+    """A half-open interval [begin, end)."""
+
+    begin: int
+    end: int
+
+    def size(self) -> int:
+        return self.end - self.begin
+
+
+class VariableRef(NamedTuple):
+    """A handle of a whole variable."""
+
+    id: int
+
+
+class VariableInterval(NamedTuple):
+    """A run of elements of one variable."""
+
+    var: VariableRef
+    interval: Interval
+
+
+class VariableMappingMethod(Enum):
+    NONE = "none"
+    LINEAR = "linear"
+
+
+class UpsampleMethod(Enum):
+    REPEAT = "repeat"
+
+
+class ReplicatedStreamMode(Enum):
+    REPLICATE = "replicate"
+    BROADCAST = "broadcast"
+
+
+class TensorCloneMethod(Enum):
+    PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
+    CREATE_NEW_ORDER = "create new order"
+    PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
+    GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
+
+
+class SyncType(Enum):
+    INTERNAL = "internal"
+    EXTERNAL = "external"
+    GLOBAL = "global"
+
+
+class CodeletFileType(Enum):
+    Auto = "auto"
+    CppSource = "c++"
+    CSource = "c"
+    AsmSource = "assembly"
+    PreprocessedAsmSource = "preprocessed assembly"
+    IrSource = "ir"
+    Object = "object"
