@@ -2,7 +2,7 @@
 
 import sys
 
-from popvision.pva import *  # noqa: F403
+from popvision.pva import *
 from popvision.pva import pva_core
 
 sys.modules[__name__ + ".pva_core"] = pva_core

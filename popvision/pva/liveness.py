@@ -8,12 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from popvision.formats.profile import model
 from popvision.pva.program import Program, make_program
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
+
+#: Which allocations of a tile, by their equivalence classes.
+Wanted = Callable[[model.IntArray], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ class LiveMemory:
         return f"LiveMemory({self.bytes} B)"
 
 
-def live_classes(classes: model.EquivalenceClasses, index: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def live_classes(classes: model.EquivalenceClasses, index: int) -> npt.NDArray[np.bool_]:
     """Mask over equivalence classes: which hold liveness index `index`."""
     inside = (classes.starts <= index) & (index < classes.ends)
     sums = np.concatenate([[0], np.cumsum(inside)])
@@ -64,7 +68,7 @@ def variable_list(columns: Columns, ids: model.IntArray, sizes: model.IntArray) 
     return [Variable(columns, int(i), names[int(i)], int(size)) for i, size in pairs]
 
 
-def tile_variables(columns: Columns, tile: int, wanted: Callable[[model.IntArray], model.IntArray]) -> list[Variable]:
+def tile_variables(columns: Columns, tile: int, wanted: Wanted) -> list[Variable]:
     """Variables of a tile whose allocations' equivalence classes satisfy `wanted`, with their bytes there."""
     lowered = columns.reader.lowered_tile(tile)
     if lowered is None:
@@ -109,7 +113,7 @@ class LivenessProgramStep:
         chosen = self._live(lowered.eq_class)
         return LiveMemory(int(lowered.bytes[chosen].sum()), lambda: tile_variables(self._columns, tile, self._live))
 
-    def _live(self, eq_class: model.IntArray) -> model.IntArray:
+    def _live(self, eq_class: model.IntArray) -> npt.NDArray[np.bool_]:
         classes = self._columns.eq_classes
         if classes is None:
             return np.zeros(len(eq_class), np.bool_)

@@ -1,0 +1,164 @@
+"""The command line as a user types it: outputs, exit codes, sentences."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reports import write_tiny
+
+
+def popvision(*arguments: str | Path, **kwargs: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "popvision", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return write_tiny(tmp_path / "report")
+
+
+def test_info_counts(path: Path) -> None:
+    done = popvision("info", path.parent, "--json")
+    facts = json.loads(done.stdout)[str(path)]
+    with sqlite3.connect(path) as db:
+        assert facts["rows"]["execution_steps"] == db.execute("select count(*) from steps").fetchone()[0] == 4
+    assert facts["total_cycles"] == 43
+    assert facts["formatVersion"] == "1.0.0"
+    assert facts["simulated"] is True
+    assert facts["file_bytes"] == path.stat().st_size
+
+
+def test_info_imports_no_numpy(path: Path) -> None:
+    code = (
+        "import sys; from popvision.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print('numpy' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "info", str(path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.endswith("False\n")
+
+
+def test_schema_names_but_never_contents(path: Path) -> None:
+    out = popvision("info", path, "--schema").stdout
+    assert "steps_by_ipu" in out
+    assert "memory_by_tile" in out
+    assert "layer/matmul" not in out
+
+
+def test_summary_text(path: Path) -> None:
+    out = popvision("summary", path).stdout
+    assert out.startswith("Simulated: popvision 0.1.0; target IPU Model Ipu2, 4 tiles")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "Number of vertices: 3" in lines
+    assert "Including Gaps: 436 B" in lines
+    assert "Total: 432 B" in lines
+    assert "Variables: 320 B" in lines
+    assert "Constants: 112 B" in lines
+    assert "Total cycles: 43 (approx 43.0 microseconds)" in lines
+    # compute: (35 + 35) / 4 tiles; exchange: 8 / 4; sync: (57 + tail 37) / 4
+    assert "Tile average compute cycles (including idle threads): 17.5 (40.7% of total)" in lines
+    assert "Tile average IPU exchange cycles: 2.0 (4.7% of total)" in lines
+    assert "Tile average sync cycles: 23.5 (54.7% of total)" in lines
+    assert "MatMul<float> (3 instances): 70" in lines
+    assert "Maximum (Including Gaps): 120 (0.1 K) on tile 0" in lines
+
+
+def test_summary_json(path: Path) -> None:
+    figures = json.loads(popvision("summary", path, "--json").stdout)
+    assert figures["total_cycles"] == 43
+    assert figures["worst_tile_bytes_including_gaps"] == 120
+    assert sum(figures["share_of_tile_cycles"].values()) == pytest.approx(1)
+
+
+def test_export_csv_and_json_agree(path: Path) -> None:
+    for table in ("intervals", "tiles", "steps", "liveness"):
+        text = popvision("export", table, path).stdout
+        comment, _, rest = text.partition("\n")
+        assert comment.startswith("# Simulated: ")
+        rows = list(csv.reader(io.StringIO(rest)))
+        document = json.loads(popvision("export", table, path, "--format", "json").stdout)
+        assert rows[0] == document["columns"]
+        assert rows[1:] == [[str(value) for value in row] for row in document["rows"]]
+
+
+def test_export_steps_equals_the_database(path: Path) -> None:
+    document = json.loads(popvision("export", "steps", path, "--format", "json").stdout)
+    cycles = document["columns"].index("cycles")
+    with sqlite3.connect(path) as db:
+        expected = [row[0] for row in db.execute("select cycles from steps_by_ipu order by step_id, ipu")]
+    assert [row[cycles] for row in document["rows"]] == expected
+
+
+def test_export_to_a_file_leaves_no_part(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "tiles.csv"
+    assert popvision("export", "tiles", path, "-o", target).returncode == 0
+    assert len(target.read_text().splitlines()) == 2 + 4
+    missing = tmp_path / "no" / "tiles.csv"
+    done = popvision("export", "tiles", path, "-o", missing)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda p: None, "does not exist"),
+        (lambda p: p.write_text("hello"), "not an SQLite database"),
+        (lambda p: p.write_bytes(b""), "it is empty"),
+        (lambda p: p.mkdir(), "holds no profile.pop"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path: Path, make: object, sentence: str) -> None:
+    path = tmp_path / "profile.pop"
+    make(path)  # type: ignore[operator]
+    for command in (["summary"], ["export", "tiles"]):
+        done = popvision(*command, path)
+        assert done.returncode == 1, done
+        assert sentence in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_truncated_report_is_one_sentence(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:20_000])
+    done = popvision("summary", path)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (1, 1)
+    assert str(path) in done.stderr
+
+
+def test_folder_without_reports(tmp_path: Path) -> None:
+    done = popvision("info", tmp_path)
+    assert done.returncode == 1
+    assert "holds no profile.pop and no .pvti" in done.stderr
+
+
+def test_wrong_usage(path: Path) -> None:
+    assert popvision("export", "colours", path).returncode == 2
+    assert popvision("frobnicate").returncode == 2
+
+
+def test_run_sets_the_options_and_passes_the_exit_code(tmp_path: Path) -> None:
+    program = tmp_path / "prog.py"
+    program.write_text(
+        "import json, os, sys\n"
+        "print(os.environ['POPLAR_ENGINE_OPTIONS'], os.environ['PVTI_OPTIONS'], os.environ['POPVISION_TILES'])\n"
+        "import pva\n"
+        "sys.exit(int(sys.argv[1]))\n"
+    )
+    done = popvision("run", "-d", tmp_path / "out", "--tiles", "16", program, "3")
+    assert done.returncode == 3, done.stderr
+    engine, end = json.JSONDecoder().raw_decode(done.stdout)
+    assert engine["autoReport.all"] == "true"
+    host, _ = json.JSONDecoder().raw_decode(done.stdout[end:].lstrip())
+    assert host["directory"] == str(tmp_path / "out")
+    assert done.stdout.strip().endswith("16")
+    assert popvision("run", tmp_path / "absent.py").returncode == 2
