@@ -10,6 +10,8 @@ from typing import cast
 
 import click
 
+from popvision.formats.errors import FormatError
+
 #: Sub-command -> what it does, in the order of the help text. The module of the same name holds `command`.
 COMMANDS = {
     "info": "What a report or trace holds: counts, sizes, versions.",
@@ -48,8 +50,9 @@ def main(args: list[str] | None = None) -> None:
         group.main(args=args, prog_name="popvision", standalone_mode=True)
     except BrokenPipeError:
         raise SystemExit(0) from None
-    except (RuntimeError, OSError) as error:
-        if type(error).__name__ not in ("FormatError",) and not isinstance(error, OSError):
-            raise
+    except FormatError as error:
         click.echo(f"popvision: {error}", err=True)
+        raise SystemExit(1) from None
+    except OSError as error:
+        click.echo(f"popvision: {error.filename or 'system'}: {error.strerror or error}", err=True)
         raise SystemExit(1) from None

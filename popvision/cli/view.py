@@ -17,6 +17,10 @@ def command(
     folders: tuple[Path, ...], host: str, port: int | None, allow_host: tuple[str, ...], no_browser: bool
 ) -> None:
     """Serve the reports and traces in FOLDERS and below; without folders, the samples that come with popvision."""
-    from webapp.serve import serve
+    from webapp.serve import ServeError, serve
 
-    serve(list(folders), host=host, port=port, allowed_hosts=list(allow_host), open_browser=not no_browser)
+    try:
+        serve(list(folders), host=host, port=port, allowed_hosts=allow_host, open_browser=not no_browser)
+    except ServeError as error:
+        click.echo(f"popvision: {error}", err=True)
+        raise SystemExit(1) from None
