@@ -85,6 +85,15 @@ class ProfileReader:
         """Identity of the report, "" in a foreign file."""
         return str(self.meta.get("reportId", ""))
 
+    @property
+    def format_version(self) -> tuple[int, int, int]:
+        """Version of the layout of the file, (0, 0, 0) in a foreign one."""
+        try:
+            major, minor, point = (int(part) for part in str(self.meta.get("formatVersion", "0.0.0")).split("."))
+        except ValueError:
+            raise FormatError(f"{self.path}: the format version in table meta is damaged.") from None
+        return major, minor, point
+
     def schema_report(self) -> SchemaReport:
         """Tables, columns, row counts and sizes, without any contents."""
         return schema_report(self._file)
