@@ -34,11 +34,11 @@ class TraceWriter:
         if self.path.exists():
             raise FileExistsError(f"{self.path} exists already; a trace is never written over another.")
         self._open: sqlite3.Connection | None = self._connect()
-        self._db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-        self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        self._db.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        self.connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        self.connection.execute("PRAGMA journal_mode = WAL")
         self._tune()
-        self._db.executescript(f"BEGIN; {schema.TABLES} COMMIT;")
+        self.connection.executescript(f"BEGIN; {schema.TABLES} COMMIT;")
         with self.transaction():
             self.set_meta("format", schema.FORMAT)
             self.set_meta("version", f"{schema.MAJOR}.{schema.MINOR}")
@@ -51,7 +51,8 @@ class TraceWriter:
         return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
 
     @property
-    def _db(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
+        """For producers that write nested slices themselves (`finalise.write_slices`); inside `transaction()`."""
         if self._open is None:
             raise ValueError(f"{self.path} is closed; nothing more can be written to it.")
         return self._open
@@ -59,75 +60,83 @@ class TraceWriter:
     def _tune(self) -> None:
         # Written pages belong to the operating system, so they outlive a killed program without any fsync, and a
         # traced thread is never held up by a disk. Only a machine that loses power can damage an open trace.
-        self._db.execute("PRAGMA synchronous = OFF")
-        self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // PAGE_BYTES}")
+        self.connection.execute("PRAGMA synchronous = OFF")
+        self.connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // PAGE_BYTES}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing: rolled back when the block raises."""
-        self._db.execute("BEGIN IMMEDIATE")
+        self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self.connection.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def set_meta(self, key: str, value: object) -> None:
         """Set one row of `meta`; values are stored as text."""
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
     def add_process(self, id: int, pid: int, parent_pid: int | None, name: str) -> None:
         """The process whose threads follow."""
-        self._db.execute("INSERT OR REPLACE INTO processes VALUES (?, ?, ?, ?)", (id, pid, parent_pid, clean(name)))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO processes VALUES (?, ?, ?, ?)", (id, pid, parent_pid, clean(name))
+        )
 
     def set_thread(self, id: int, process: int, tid: int, name: str) -> None:
         """A thread, or a new name for it."""
-        self._db.execute("INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?)", (id, process, tid, clean(name)))
+        self.connection.execute("INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?)", (id, process, tid, clean(name)))
 
     def set_channel(self, id: int, name: str, enabled: bool) -> None:
         """A channel, or its new state."""
-        self._db.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", (id, clean(name), int(enabled)))
+        self.connection.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", (id, clean(name), int(enabled)))
 
     def add_string(self, id: int, text: str) -> None:
         """A text that sites refer to."""
-        self._db.execute("INSERT OR REPLACE INTO strings VALUES (?, ?)", (id, clean(text)))
+        self.connection.execute("INSERT OR REPLACE INTO strings VALUES (?, ?)", (id, clean(text)))
 
     def add_site(self, id: int, channel: int, label: int, metadata: int | None) -> None:
         """What events with this site in their code are called; label and metadata are ids of strings."""
-        self._db.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", (id, channel, label, metadata))
+        self.connection.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", (id, channel, label, metadata))
 
     def add_events(self, thread: int, pairs: Sequence[int]) -> None:
         """One chunk of a thread's journal: code, monotonic ns, code, monotonic ns ..., in the order of events."""
         data = struct.pack(f"<{len(pairs)}q", *pairs)
         low, high = pairs[1] + self.clock_offset_ns, pairs[-1] + self.clock_offset_ns
         row = (thread, len(pairs) // 2, low, high, crc32(data), data)
-        self._db.execute("INSERT INTO raw_chunks(thread, n, t_min, t_max, crc, data) VALUES (?, ?, ?, ?, ?, ?)", row)
+        self.connection.execute(
+            "INSERT INTO raw_chunks(thread, n, t_min, t_max, crc, data) VALUES (?, ?, ?, ?, ?, ?)", row
+        )
 
     def add_graph(self, id: int, name: str, unit: str) -> None:
         """A line graph; its series follow."""
-        self._db.execute("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", (id, clean(name), clean(unit)))
+        self.connection.execute("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", (id, clean(name), clean(unit)))
 
     def add_series(self, id: int, graph: int, name: str) -> None:
         """A line of a graph."""
-        self._db.execute("INSERT OR REPLACE INTO series VALUES (?, ?, ?)", (id, graph, clean(name)))
+        self.connection.execute("INSERT OR REPLACE INTO series VALUES (?, ?, ?)", (id, graph, clean(name)))
 
     def add_samples(self, series: int, times: Sequence[int], values: Sequence[float]) -> None:
         """Samples of a series in time order; times in ns since the epoch."""
         time, value = little_endian(array("q", times)), little_endian(array("d", values))
         row = (series, len(times), crc32(value, crc32(time)), time, value)
-        self._db.execute("INSERT INTO samples(series, n, crc, time_ns, value) VALUES (?, ?, ?, ?, ?)", row)
+        self.connection.execute("INSERT INTO samples(series, n, crc, time_ns, value) VALUES (?, ?, ?, ?, ?)", row)
 
     def add_heatmap(self, id: int, name: str, unit: str, edges: Sequence[float]) -> None:
         """A heat map over bins between ascending edges."""
         blob = little_endian(array("d", edges))
-        self._db.execute("INSERT OR REPLACE INTO heatmaps VALUES (?, ?, ?, ?)", (id, clean(name), clean(unit), blob))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO heatmaps VALUES (?, ?, ?, ?)", (id, clean(name), clean(unit), blob)
+        )
 
     def add_heatmap_column(self, heatmap: int, time_ns: int, quantities: Sequence[int]) -> None:
         """One histogram: underflow, a quantity per bin, overflow."""
         blob = encode_bins(quantities)
         row = (heatmap, time_ns, crc32(blob), blob)
-        self._db.execute("INSERT INTO HEATMAP_DATA(heatmap, time_ns, crc, bin_quantities) VALUES (?, ?, ?, ?)", row)
+        self.connection.execute(
+            "INSERT INTO HEATMAP_DATA(heatmap, time_ns, crc, bin_quantities) VALUES (?, ?, ?, ?)", row
+        )
 
     def close(self) -> None:
         """Mark the trace closed, fold the WAL into the file and let go of it; idempotent."""

@@ -1,0 +1,109 @@
+"""Events of one lane, merged by time: what to draw when there are more events than pixels.
+
+At a width w the events that begin in [k w, (k + 1) w) become one block from the first begin to the last end, with their
+number, the sum of their durations and the name of the longest. Blocks of one width never overlap. The finest level
+merges about four events per block where events are dense, each further one has blocks four times as wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Unsigned = npt.NDArray[np.unsignedinteger[Any]]
+
+#: Lanes with fewer events are always drawn event by event.
+FEW = 2048
+_FEWEST_BLOCKS = 256
+_NAME_BITS = 20
+
+
+@dataclass(frozen=True)
+class Level:
+    """Blocks of events; `shift`: a block's events begin in one span of 2^shift ns. `first` is the position of a
+    block's first event in the lane. Durations in ns."""
+
+    shift: int
+    start: Int64
+    end: Int64
+    busy: Int64
+    count: Int64
+    name: npt.NDArray[np.uint32]
+    first: Int64
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """Levels from the finest to the coarsest; none for a lane of few events."""
+
+    levels: list[Level]
+
+    def for_width(self, width_ns: float) -> Level | None:
+        """The coarsest level whose blocks begin within `width_ns`; None when even the finest is too coarse."""
+        found = None
+        for level in self.levels:
+            if (1 << level.shift) <= width_ns:
+                found = level
+        return found
+
+
+def build_pyramid(start: Int64, duration: Unsigned, name: Unsigned) -> Pyramid:
+    """The levels of a lane; about half a second for ten million events."""
+    if len(start) < FEW:
+        return Pyramid([])
+    stride = max(1, len(start) // 65536)
+    gap = np.median(np.diff(start[::stride])) / stride
+    shift = max(2, int(4 * gap).bit_length())
+    level = _finest(start, duration, name, shift)
+    while len(level) > len(start) // 2:
+        shift += 1
+        level = _finest(start, duration, name, shift)
+    levels = [level]
+    while len(level) > _FEWEST_BLOCKS:
+        level = _coarser(level, level.shift + 2)
+        levels.append(level)
+    return Pyramid(levels)
+
+
+def _bounds(start: Int64, shift: int) -> Int64:
+    bucket = start >> shift
+    return np.concatenate([[0], np.flatnonzero(bucket[1:] != bucket[:-1]) + 1])
+
+
+def _finest(start: Int64, duration: Unsigned, name: Unsigned, shift: int) -> Level:
+    first = _bounds(start, shift)
+    last = np.append(first[1:], len(start)) - 1
+    longest = _longest(duration, name, first)
+    end = start[last] + duration[last].astype(np.int64)
+    busy = np.add.reduceat(duration, first, dtype=np.int64)
+    return Level(shift, start[first], end, busy, last - first + 1, longest, first)
+
+
+def _longest(duration: Unsigned, name: Unsigned, first: Int64) -> npt.NDArray[np.uint32]:
+    """Name of the longest event of each block; of equally long ones, the name with the highest number."""
+    keys = np.minimum(duration.astype(np.uint64), np.uint64(2 ** (64 - _NAME_BITS) - 1))
+    keys <<= np.uint64(_NAME_BITS)
+    keys |= np.minimum(name.astype(np.uint64), np.uint64(2**_NAME_BITS - 1))
+    return (np.maximum.reduceat(keys, first) & np.uint64(2**_NAME_BITS - 1)).astype(np.uint32)
+
+
+def _coarser(level: Level, shift: int) -> Level:
+    first = _bounds(level.start, shift)
+    last = np.append(first[1:], len(level)) - 1
+    average = (level.busy // level.count).astype(np.uint64)
+    return Level(
+        shift,
+        level.start[first],
+        level.end[last],
+        np.add.reduceat(level.busy, first),
+        np.add.reduceat(level.count, first),
+        _longest(average, level.name, first),
+        level.first[first],
+    )
