@@ -1,0 +1,263 @@
+"""Arrange: what must move before and after a compute set runs, or for a copy to happen.
+
+A vertex works on memory of its own tile. An operand (one edge of the vertex that must be one run of memory) is used
+where it lies when it is a single local piece; comes by exchange when all of it is remote; and is gathered into a
+buffer of the tile when part of it is local and it is not one piece. The exchange writes remote parts of gathered
+operands straight into that buffer. What several vertices of a tile read is sent to the tile once. Outputs mirror this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.element_map import ElementMap, Pieces, union_in_groups
+
+if TYPE_CHECKING:
+    from simulator.codelets.vertex_type import FieldSpec
+    from simulator.poplar.store import FieldEdges, VertexBlock
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+_NONE = np.empty(0, np.int64)
+
+Unmapped = Callable[[int, int], Exception]
+"""(variable, element within it) -> the exception to raise for an element without a tile"""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Runs that cross from tile to tile: row i moves `length[i]` elements of `item_bytes[i]`, from element `start[i]`
+    of the element space (the same element sent to several tiles is one multicast)."""
+
+    src: I8
+    dst: I8
+    start: I8
+    length: I8
+    item_bytes: I8
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @property
+    def bytes(self) -> I8:
+        return np.asarray(self.length * self.item_bytes, dtype=np.int64)
+
+
+EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
+
+
+@dataclass(frozen=True)
+class LocalCopy:
+    """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
+    or empties (0 for a copy between variables)."""
+
+    moved: I8
+    runs: I8
+    buffer: I8
+
+    def __bool__(self) -> bool:
+        return bool(self.runs.any())
+
+
+@dataclass
+class Accesses:
+    """Variables that one lowered program reads and writes."""
+
+    reads: I8 = field(default_factory=lambda: _NONE)
+    full_writes: I8 = field(default_factory=lambda: _NONE)
+    partial_writes: tuple[I8, I8, I8] = (_NONE, _NONE, _NONE)  #: (variable, start, length), disjoint per variable
+
+
+@dataclass(frozen=True)
+class ComputeArrangement:
+    before: Transfer
+    message: I8  #: bytes per tile received into buffers that are not gather buffers
+    gather: LocalCopy
+    after: Transfer
+    output: I8  #: bytes per tile of outputs waiting to be sent
+    scatter: LocalCopy
+    accesses: Accesses
+
+
+@dataclass(frozen=True)
+class CopyArrangement:
+    transfer: Transfer
+    local: LocalCopy
+    accesses: Accesses
+
+
+@dataclass
+class _Side:
+    """Pieces of all inputs (or outputs) of a compute set that need work; `tile` is the vertex's tile."""
+
+    tiles: int
+    remote: list[tuple[I8, Pieces, Bools]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
+    moved: I8 = field(init=False)
+    runs: I8 = field(init=False)
+    buffer: I8 = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moved, self.runs, self.buffer = (np.zeros(self.tiles, np.int64) for _ in range(3))
+
+    def add(self, tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
+        local = emap.tile[pieces.row] == tile
+        gathered = _gathered(operand, pieces, local)
+        if gathered.any():
+            size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
+            self.buffer += _per_tile(tile[gathered], size, self.tiles)
+            near = local[gathered]
+            self.moved += _per_tile(tile[gathered][near], size[near], self.tiles)
+            self.runs += np.bincount(tile[gathered][near], minlength=self.tiles)
+        far = np.flatnonzero(~local)
+        if len(far):
+            self.remote.append((tile[far], pieces.take(far), gathered[far]))
+
+    def local_copy(self) -> LocalCopy:
+        return LocalCopy(self.moved, self.runs, self.buffer)
+
+    def joined(self) -> tuple[I8, Pieces, Bools]:
+        if not self.remote:
+            return _NONE, Pieces(_NONE, _NONE, _NONE, _NONE), np.empty(0, np.bool_)
+        tile, pieces, gathered = zip(*self.remote, strict=True)
+        columns = (np.concatenate([getattr(p, c) for p in pieces]) for c in ("region", "start", "length", "row"))
+        return np.concatenate(tile), Pieces(*columns), np.concatenate(gathered)
+
+
+def arrange_compute_set(
+    blocks: Iterable[VertexBlock], emap: ElementMap, tiles: int, numels: I8, unmapped: Unmapped
+) -> ComputeArrangement:
+    """What a compute set needs. `tiles` = tiles of the device, `numels` = elements of each variable."""
+    inputs, outputs = _Side(tiles), _Side(tiles)
+    read_rows: list[I8] = []
+    written: list[Pieces] = []
+    for block in blocks:
+        vertex_tile = block.tiles.astype(np.int64)
+        for name, edges in block.edges.items():
+            spec = block.type.fields_by_name[name]
+            owner = edges.vertex_of_region(len(block))
+            pieces = emap.cut(edges.starts, edges.lengths)
+            check_mapped(pieces, emap, unmapped)
+            tile = vertex_tile[owner[pieces.region]]
+            operand = _operands(spec, edges, owner, pieces)
+            if spec.direction in ("in", "inout"):
+                inputs.add(tile, pieces, operand, emap)
+                read_rows.append(pieces.row)
+            if spec.direction in ("out", "inout"):
+                outputs.add(tile, pieces, operand, emap)
+                written.append(pieces)
+    before, message = _incoming(inputs, emap, tiles)
+    after, output = _outgoing(outputs, emap, tiles)
+    accesses = accesses_of(read_rows, written, emap, numels)
+    return ComputeArrangement(before, message, inputs.local_copy(), after, output, outputs.local_copy(), accesses)
+
+
+def arrange_copy(
+    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, tiles: int, numels: I8, unmapped: Unmapped
+) -> CopyArrangement:
+    """A copy between tensors given by their regions (starts, lengths), equally many elements."""
+    src, dst = emap.cut(*source), emap.cut(*destination)
+    check_mapped(src, emap, unmapped)
+    check_mapped(dst, emap, unmapped)
+    src_end, dst_end = np.cumsum(src.length), np.cumsum(dst.length)
+    end = np.union1d(src_end, dst_end)
+    begin = np.concatenate([[0], end[:-1]])[: len(end)]
+    s = np.searchsorted(src_end, begin, side="right")
+    d = np.searchsorted(dst_end, begin, side="right")
+    from_tile, to_tile = emap.tile[src.row[s]], emap.tile[dst.row[d]]
+    start = src.start[s] + begin - (src_end[s] - src.length[s])
+    item_bytes = emap.item_bytes[src.row[s]]
+    far = from_tile != to_tile
+    length = end - begin
+    transfer = Transfer(from_tile[far], to_tile[far], start[far], length[far], item_bytes[far])
+    near = ~far
+    moved = _per_tile(to_tile[near], (length * item_bytes)[near], tiles)
+    runs = np.bincount(to_tile[near], minlength=tiles).astype(np.int64)
+    accesses = accesses_of([src.row], [dst], emap, numels)
+    return CopyArrangement(transfer, LocalCopy(moved, runs, np.zeros(tiles, np.int64)), accesses)
+
+
+def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
+    """Raise for the first piece that has no tile."""
+    bad = np.flatnonzero(emap.tile[pieces.row] < 0)
+    if len(bad):
+        row = int(pieces.row[bad[0]])
+        variable = int(emap.variable[row])
+        first = int(np.flatnonzero(emap.variable == variable)[0])
+        raise unmapped(variable, int(pieces.start[bad[0]] - emap.begin[first]))
+
+
+def accesses_of(read_rows: list[I8], written: list[Pieces], emap: ElementMap, numels: I8) -> Accesses:
+    """Summarise by variable: a variable is fully written when the union of the pieces written is all of it."""
+    rows = np.concatenate(read_rows) if read_rows else _NONE
+    reads = np.unique(emap.variable[np.unique(rows)])
+    if not written:
+        return Accesses(reads)
+    start = np.concatenate([p.start for p in written])
+    length = np.concatenate([p.length for p in written])
+    variable = emap.variable[np.concatenate([p.row for p in written])]
+    span = int(emap.end[-1]) if len(emap.end) else 0
+    owner, begin, size = union_in_groups(variable, start, length, span)
+    covered = np.bincount(owner, weights=size, minlength=len(numels)).astype(np.int64)
+    touched = np.unique(owner)
+    full = covered[touched] == numels[touched]
+    partial = np.isin(owner, touched[~full])
+    return Accesses(reads, touched[full], (owner[partial], begin[partial], size[partial]))
+
+
+def _operands(spec: FieldSpec, edges: FieldEdges, owner: I8, pieces: Pieces) -> I8 | None:
+    """The operand each piece belongs to, or None where every edge is a single element."""
+    if spec.kind in ("scalar", "scalars"):
+        return None
+    if spec.kind == "vector":
+        return owner[pieces.region]
+    if edges.row_offsets is None:
+        return pieces.region
+    return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
+
+
+def _gathered(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
+    if operand is None or len(operand) == 0:
+        return np.zeros(len(pieces.row), np.bool_)
+    count = np.bincount(operand)
+    if int(count.max()) <= 1:
+        return np.zeros(len(operand), np.bool_)
+    near = np.bincount(operand, weights=local)
+    return np.asarray(((count > 1) & (near > 0))[operand])
+
+
+def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:
+    """What is received before the compute set: each element once per tile."""
+    tile, pieces, gathered = side.joined()
+    if len(tile) == 0:
+        return EMPTY_TRANSFER, np.zeros(tiles, np.int64)
+    span = int(emap.end[-1])
+    dst, start, length = union_in_groups(tile, pieces.start, pieces.length, span)
+    cut = emap.cut(start, length)
+    transfer = Transfer(emap.tile[cut.row], dst[cut.region], cut.start, cut.length, emap.item_bytes[cut.row])
+    direct = ~gathered
+    if direct.all():
+        return transfer, _per_tile(transfer.dst, transfer.bytes, tiles)
+    to, start, length = union_in_groups(tile[direct], pieces.start[direct], pieces.length[direct], span)
+    cut = emap.cut(start, length)
+    return transfer, _per_tile(to[cut.region], cut.length * emap.item_bytes[cut.row], tiles)
+
+
+def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:
+    """What is sent after the compute set, from the vertex's tile to the owner of the element."""
+    tile, pieces, gathered = side.joined()
+    if len(tile) == 0:
+        return EMPTY_TRANSFER, np.zeros(tiles, np.int64)
+    size = pieces.length * emap.item_bytes[pieces.row]
+    src, start, length = union_in_groups(tile, pieces.start, pieces.length, int(emap.end[-1]))
+    cut = emap.cut(start, length)
+    transfer = Transfer(src[cut.region], emap.tile[cut.row], cut.start, cut.length, emap.item_bytes[cut.row])
+    return transfer, _per_tile(tile[~gathered], size[~gathered], tiles)
+
+
+def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+    return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

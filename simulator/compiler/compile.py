@@ -1,0 +1,213 @@
+"""compile_graph: run the passes, in order, and assemble what the report says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision import pvti
+from simulator.compiler import own_memory
+from simulator.compiler.element_map import ElementMap, element_map
+from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
+from simulator.compiler.executable import Executable, Lowered
+from simulator.compiler.inventory import Inventory
+from simulator.compiler.items import Items
+from simulator.compiler.liveness import live_classes
+from simulator.compiler.lower import Lowering
+from simulator.compiler.machine import Machine, machine_of
+from simulator.compiler.memory import MemoryReport, memory_report
+from simulator.compiler.report import Reported, compilation_of
+from simulator.compiler.settings import CompileSettings
+from simulator.compiler.static_order import static_order
+from simulator.poplar.errors import invalid_tile_mapping
+from simulator.runtime.numeric_plan import NumericPlan
+
+if TYPE_CHECKING:
+    from simulator.poplar.program import Program
+    from simulator.poplar.store import GraphStore, VertexBlock
+    from simulator.poplar.target import Target
+
+I8 = npt.NDArray[np.int64]
+Progress = Callable[[int, int], None]
+T = TypeVar("T")
+
+_PHASES = 6
+_channel = pvti.channel("Poplar Compiler")
+
+
+def compile_graph(
+    store: GraphStore,
+    target: Target,
+    programs: Sequence[Program],
+    settings: CompileSettings | None = None,
+    progress: Progress | None = None,
+) -> Executable:
+    """Compile programs over a graph. `progress(done, maximum)` is called as phases end, on this thread.
+
+    Raises invalid_tile_mapping where a used element or a vertex has no tile, and poplar_error for programs that cannot
+    be compiled. Memory that is exceeded is not an error here: see `Executable.out_of_memory`."""
+    with pvti.Tracepoint(_channel, "poplar::core::compileGraph"):
+        return _Compiler(store, target, programs, settings or CompileSettings(), progress).run()
+
+
+class _Compiler:
+    def __init__(
+        self,
+        store: GraphStore,
+        target: Target,
+        programs: Sequence[Program],
+        settings: CompileSettings,
+        progress: Progress | None,
+    ) -> None:
+        self.store = _snapshot(store)
+        self.machine = machine_of(target)
+        self.programs = list(programs)
+        self.settings = settings
+        self.progress = progress
+        self.done = 0
+
+    def run(self) -> Executable:
+        _check_vertices(self.store.blocks, self.machine)
+        emap = _elements(self.store)
+        items = Items(self.store, emap, self.machine)
+        lowering = Lowering(self.store, items, self.machine)
+        self._phase("lowerGlobally", lambda: lowering.lower(self.programs))
+        estimates = self._phase("estimate", lambda: self._estimates(items))
+        memory = None
+        if self.settings.memory:
+            memory = self._phase("layOut", lambda: self._memory(items, lowering, estimates, emap))
+        plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs))
+        cycles = [
+            estimates[cs].cycles if cs >= 0 else work.cycles
+            for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
+        ]
+        reported = Reported(self.store, items, lowering.table, cycles, estimates, memory, self.settings, self.machine)
+        compilation = self._phase("report", lambda: compilation_of(reported))
+        lowered = Lowered(lowering.table, cycles, lowering.branches, lowering.function_roots)
+        problem = _out_of_memory(memory, self.machine)
+        infos = self.store.debug_infos
+        self._report_progress(_PHASES)
+        return Executable(compilation, self.machine, lowered, plan, len(self.programs), infos, problem)
+
+    def _estimates(self, items: Items) -> list[ComputeEstimate]:
+        """Costs of every compute set: the graph's own, then local copies."""
+        blocks: dict[int, list[VertexBlock]] = {}
+        types: dict[str, int] = {}
+        for block in self.store.blocks:
+            blocks.setdefault(block.compute_set, []).append(block)
+            types.setdefault(block.type.name, len(types))
+        serial = self.settings.compute_level == "vertex"
+        own = len(self.store.compute_set_names)
+        estimates = [
+            estimate_compute_set(index, blocks.get(index, []), types, self.machine, serial) for index in range(own)
+        ]
+        return estimates + [estimate_local_copy(own + i, copy) for i, copy in enumerate(items.local_copies)]
+
+    def _memory(
+        self, items: Items, lowering: Lowering, estimates: list[ComputeEstimate], emap: ElementMap
+    ) -> MemoryReport:
+        store, machine, table = self.store, self.machine, lowering.table
+        order = static_order(table, lowering.branches, lowering.function_roots)
+        v = store.variables
+        constant = np.array([c is not None for c in v.constant], np.bool_)
+        always = constant | np.array(v.host_visible, np.bool_) | np.array([bool(i) for i in v.initial], np.bool_)
+        live = live_classes(table, order, items.numels, always, len(items.buffers))
+        inventory = Inventory()
+        interleaved = _interleaved(store, emap, machine)
+        inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
+        inventory.add_buffers(items.buffers, live)
+        own_memory.add_vertices(inventory, store.blocks, machine)
+        own_memory.add_local_copies(inventory, items.local_copies, machine)
+        own_memory.add_programs(inventory, table, own_memory.control_code(table, machine), lowering.packets, machine)
+        own_memory.add_stacks(inventory, self.settings, machine)
+        own_memory.add_counters(inventory, self.settings, [e.cycles for e in estimates], store.blocks, machine)
+        return memory_report(inventory, live, order, machine, self.settings.lowered_variables)
+
+    def _phase(self, name: str, work: Callable[[], T]) -> T:
+        with pvti.Tracepoint(_channel, f"poplar::core::{name}"):
+            result = work()
+        self._report_progress(self.done + 1)
+        return result
+
+    def _report_progress(self, done: int) -> None:
+        self.done = done
+        if self.progress is not None:
+            self.progress(done, _PHASES)
+
+
+def _snapshot(store: GraphStore) -> GraphStore:
+    """The store as it is now: columns that later calls would change are copied, arrays are shared (they are replaced,
+    never written)."""
+    blocks = [replace(b, edges=dict(b.edges), values=dict(b.values)) for b in store.blocks]
+    v = store.variables
+    for variable in list(v.pending_mapping):
+        store.mapping_of(variable)
+    columns = replace(
+        v,
+        **{name: list(getattr(v, name)) for name in ("base", "numel", "type", "name", "debug_id", "constant")},
+        initial=[list(values) for values in v.initial],
+        host_visible=list(v.host_visible),
+        mapping=list(v.mapping),
+        pending_mapping={},
+    )
+    streams = replace(store.streams, **{name: list(value) for name, value in vars(store.streams).items()})
+    return replace(
+        store,
+        variables=columns,
+        streams=streams,
+        compute_set_names=list(store.compute_set_names),
+        compute_set_debug_ids=list(store.compute_set_debug_ids),
+        settled_blocks=blocks,
+        open_blocks={},
+        vertex_types=dict(store.vertex_types),
+        functions=list(store.functions),
+        host_copies=list(store.host_copies),
+        debug_infos=list(store.debug_infos),
+    )
+
+
+def _check_vertices(blocks: Sequence[VertexBlock], machine: Machine) -> None:
+    for block in blocks:
+        bad = np.flatnonzero(block.tiles >= machine.tiles)
+        if len(bad):
+            raise invalid_tile_mapping(
+                f"Vertex {int(bad[0])} of type {block.type.name} in compute set {block.compute_set} has no tile; "
+                "call graph.setTileMapping on the vertex first."
+            )
+
+
+def _elements(store: GraphStore) -> ElementMap:
+    v = store.variables
+    ends, tiles = store.mapping_table()
+    sizes = np.array([t.size for t in v.type], np.int64)
+    return element_map(np.array(v.base, np.int64), np.array(v.numel, np.int64), sizes, ends, tiles)
+
+
+def _interleaved(store: GraphStore, emap: ElementMap, machine: Machine) -> npt.NDArray[np.bool_]:
+    """Variables connected to a field that asks for interleaved memory, where the target has some."""
+    wanted = np.zeros(len(store.variables.numel), np.bool_)
+    if machine.region_split >= machine.bytes_per_tile:
+        return wanted
+    for block in store.blocks:
+        for name, edges in block.edges.items():
+            if block.type.fields_by_name[name].interleaved:
+                wanted[emap.variable[emap.cut(edges.starts, edges.lengths).row]] = True
+    return wanted
+
+
+def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
+    if memory is None:
+        return ""
+    used = memory.tile_memory.including_gaps
+    over = np.flatnonzero(used > machine.bytes_per_tile)
+    if len(over) == 0:
+        return ""
+    worst = int(used.argmax())
+    return (
+        f"Out of memory: Cannot fit all variable data onto one or more tiles: {len(over)} of {machine.tiles} tiles "
+        f"need more than {machine.bytes_per_tile} bytes, tile {worst} needs {int(used[worst])}."
+    )

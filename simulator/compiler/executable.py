@@ -1,0 +1,42 @@
+"""Executable: everything that remains of a graph once it is compiled.
+
+It shares no state with the graph that could change: later edits of the graph never reach it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import Compilation
+from simulator.compiler.machine import Machine
+from simulator.compiler.program_table import ProgramTable
+
+if TYPE_CHECKING:
+    from simulator.runtime.numeric_plan import NumericPlan
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The lowered programs for the modelled clock. `branches[i]` is the row of program i, then of the host copies."""
+
+    table: ProgramTable
+    cycles: list[I8 | None]  #: per row, cycles per tile of the device
+    branches: list[int]
+    function_roots: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Executable:
+    compilation: Compilation
+    machine: Machine
+    lowered: Lowered
+    plan: NumericPlan
+    num_programs: int
+    debug_infos: list[dict[str, Any]]
+    out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits

@@ -1,0 +1,146 @@
+"""What programs refer to more than once: compute sets and copies, arranged and planned at their first use.
+
+Exchange code and buffers belong to the item, however many programs run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler import copy_groups
+from simulator.compiler.arrange import Accesses, LocalCopy, arrange_compute_set, arrange_copy, check_mapped
+from simulator.compiler.element_map import ElementMap, Pieces
+from simulator.compiler.exchange import Exchanges, plan_exchange
+from simulator.compiler.machine import Machine
+from simulator.compiler.program_table import Buffer
+from simulator.poplar.errors import invalid_tile_mapping
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore, VertexBlock
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass
+class ComputeItem:
+    """A compute set with what runs before and after it. `gather` and `scatter` are compute sets, -1 = none."""
+
+    label: str
+    before: Exchanges
+    after: Exchanges
+    gather: int
+    scatter: int
+    before_buffers: tuple[int, ...]
+    after_buffers: tuple[int, ...]
+    accesses: Accesses
+    placed: bool = False  #: some program runs it already, so its exchange code has been counted
+
+
+@dataclass
+class CopyItem:
+    """A copy between tensors. `local` is the compute set of its local part, -1 = none."""
+
+    label: str
+    exchange: Exchanges
+    local: int
+    accesses: Accesses
+    placed: bool = False
+
+
+class Items:
+    """Compute set i < number of the graph's own is the graph's; the rest are local copies, in order."""
+
+    def __init__(self, store: GraphStore, emap: ElementMap, machine: Machine) -> None:
+        self.emap = emap
+        self.numels = np.array(store.variables.numel, np.int64)
+        self.compute_set_names = list(store.compute_set_names)
+        self.compute_set_debug_ids = list(store.compute_set_debug_ids)
+        self.local_copies: list[LocalCopy] = []
+        self.buffers: list[Buffer] = []
+        self._machine = machine
+        self._variable_names = store.variables.name
+        self._blocks: dict[int, list[VertexBlock]] = {}
+        for block in store.blocks:
+            self._blocks.setdefault(block.compute_set, []).append(block)
+        self._computes: dict[int, ComputeItem] = {}
+        self._copies: dict[tuple[int, ...], tuple[CopyItem, list[Any]]] = {}
+        self._next_number = 0
+
+    def compute(self, index: int) -> ComputeItem:
+        """The item of a compute set of the graph."""
+        if index not in self._computes:
+            self._computes[index] = self._new_compute(index)
+        return self._computes[index]
+
+    def copy(self, copies: Sequence[Any]) -> CopyItem:
+        """The item of one or more copies that run as one."""
+        key = tuple(id(c) for c in copies)
+        if key not in self._copies:
+            self._copies[key] = (self._new_copy(copies), list(copies))  # ids are unique while the objects live
+        return self._copies[key][0]
+
+    def number(self) -> int:
+        """The next number of an exchange or copy."""
+        self._next_number += 1
+        return self._next_number - 1
+
+    def mapped_pieces(self, regions: tuple[I8, I8]) -> Pieces:
+        """The pieces of a tensor; raises invalid_tile_mapping when some have no tile."""
+        pieces = self.emap.cut(*regions)
+        check_mapped(pieces, self.emap, self.unmapped)
+        return pieces
+
+    def unmapped(self, variable: int, element: int) -> Exception:
+        """The error of a used element without a tile."""
+        name = self._variable_names[variable] or f"variable {variable}"
+        return invalid_tile_mapping(
+            f"Element {element} of '{name}' is used by a program but has no tile; call graph.setTileMapping first."
+        )
+
+    def _new_compute(self, index: int) -> ComputeItem:
+        name, m = self.compute_set_names[index], self._machine
+        arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
+        before = plan_exchange(arranged.before, m.ipu_of_tile, m.exchange_rate)
+        after = plan_exchange(arranged.after, m.ipu_of_tile, m.exchange_rate)
+        label = f"cs{self.number()}_{name}" if before or after else name
+        return ComputeItem(
+            label,
+            before,
+            after,
+            self._local_copy(f"{name}/PreArrange-0", arranged.gather),
+            self._local_copy(f"{name}/PostArrange-0", arranged.scatter),
+            self._buffer(f"{label}/message", "message", arranged.message)
+            + self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer),
+            self._buffer(f"{label}/output", "outputEdge", arranged.output)
+            + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer),
+            arranged.accesses,
+        )
+
+    def _new_copy(self, copies: Sequence[Any]) -> CopyItem:
+        m = self._machine
+        source = copy_groups.regions_of([c.source for c in copies])
+        destination = copy_groups.regions_of([c.destination for c in copies])
+        arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped)
+        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.exchange_rate)
+        description = copy_groups.description(source, destination, self.emap, self._variable_names)
+        label = f"copy{self.number()}_{description}"
+        return CopyItem(label, exchange, self._local_copy(f"{label}/OnTileCopy-0", arranged.local), arranged.accesses)
+
+    def _local_copy(self, name: str, local: LocalCopy) -> int:
+        if not local:
+            return -1
+        self.local_copies.append(local)
+        self.compute_set_names.append(name)
+        self.compute_set_debug_ids.append(-1)
+        return len(self.compute_set_names) - 1
+
+    def _buffer(self, name: str, category: str, size: I8) -> tuple[int, ...]:
+        if not size.any():
+            return ()
+        self.buffers.append(Buffer(name, category, size))
+        return (len(self.buffers) - 1,)

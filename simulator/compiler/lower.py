@@ -1,0 +1,222 @@
+"""Lower: host programs become the tree of per-tile programs, in the order that published program trees show.
+
+The root is a Sequence: two control copies from the host (program id and sync id), each Begin, Mid, End and a sync; an
+exchange that broadcasts the switch control word; and a switch with one branch per program, followed by one per host
+write and host read. Below it
+
+- Execute gives [Sync, DoExchange `csN_<name>/ExchangePre`] where operands are remote, OnTileExecute
+  `<name>/PreArrange-0` where operands must be gathered, OnTileExecute `<name>`, and the mirror image for outputs;
+- Copy gives [Sync, DoExchange `copyN_<description>/ExchangePre`] for its remote part and OnTileExecute
+  `<description>/OnTileCopy-0` for its local part; adjacent copies that are independent become one;
+- copies from and to the host give StreamCopyBegin, Mid, End and a Sync;
+- a function's body is lowered once, below a root of its own; Call names it.
+
+N counts exchanges and copies together, as published names do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Rows
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler import copy_groups
+from simulator.compiler.arrange import Accesses, accesses_of
+from simulator.compiler.exchange import Exchanges, broadcast
+from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
+from simulator.compiler.items import Items
+from simulator.compiler.machine import Machine
+from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
+from simulator.poplar import program as host
+from simulator.poplar.debug_context import record
+from simulator.poplar.errors import poplar_error
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore
+
+I8 = npt.NDArray[np.int64]
+
+#: The tile that talks to the host about which program to run, and the size of its word.
+CONTROL_TILE = 0
+CONTROL_BYTES = 4
+
+
+class Lowering:
+    """Lowers one graph's programs into `table`. `branches` are the rows of the root switch's branches: programs in
+    order, then the graph's host copies; `function_roots` the rows of function bodies that are called."""
+
+    def __init__(self, store: GraphStore, items: Items, machine: Machine) -> None:
+        self.table = ProgramTable()
+        self.branches: list[int] = []
+        self.function_roots: dict[int, int] = {}
+        self.packets = np.zeros(machine.tiles, np.int64)  #: host packets per tile
+        self._store = store
+        self._items = items
+        self._machine = machine
+        self._functions: list[int] = []
+        self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
+
+    def lower(self, programs: Rows[host.Program]) -> None:
+        """Lower all programs, host copies and the functions they call."""
+        root = self.table.add(None, "Sequence")
+        for _ in range(2):
+            self._host_copy(root, "", control_copy(CONTROL_TILE, CONTROL_BYTES, self._machine))
+        self._broadcast_switch(root)
+        switch = self.table.add(root, "OnEveryTileSwitch")
+        for program in programs:
+            branch = self.table.add(switch, "Sequence", debug_id=self._debug_id(program))
+            self._into(branch, program)
+            self.branches.append(branch)
+        for kind, handle, tensor in self._store.host_copies:
+            branch = self.table.add(switch, "Sequence", handle)
+            self._tensor_to_or_from_host(branch, tensor, handle, to_device=kind == "write")
+            self.branches.append(branch)
+        done = 0
+        while done < len(self._functions):  # a function may call further functions
+            index = self._functions[done]
+            body = self.table.add(None, "Sequence", f"function {index}", owner=FUNCTION)
+            self.function_roots[index] = body
+            self._into(body, self._store.functions[index])
+            done += 1
+
+    def _into(self, parent: int, program: host.Program) -> None:
+        """Lower a program into an existing Sequence: only its parts when it is a Sequence itself."""
+        if isinstance(program, host.Sequence):
+            self._sequence(parent, program)
+        else:
+            self._parts(parent, [program])
+
+    def _sequence(self, parent: int, sequence: host.Sequence) -> None:
+        self._parts(parent, sequence.programs)
+
+    def _parts(self, parent: int, programs: Rows[host.Program]) -> None:
+        for part in copy_groups.grouped(programs):
+            if isinstance(part, list):
+                self._copy(parent, part)
+            else:
+                self._program(parent, part)
+
+    def _program(self, parent: int, program: host.Program) -> None:
+        match program:
+            case host.LibraryGroup():
+                self._sequence(parent, program)
+            case host.Sequence():
+                self._sequence(self.table.add(parent, "Sequence", debug_id=self._debug_id(program)), program)
+            case host.Execute():
+                self._execute(parent, program)
+            case host.Copy():
+                self._stream_copy(parent, program)
+            case host.Repeat():
+                row = self.table.add(parent, "Repeat", repeat_count=program.count, debug_id=self._debug_id(program))
+                self._into(self.table.add(row, "Sequence"), program.body)
+            case host.Call():
+                self._call(parent, program)
+            case host.PrintTensor():
+                title = program.title or "print-tensor"
+                self._tensor_to_or_from_host(parent, program.tensor, title, False, self._debug_id(program))
+            case host.WriteUndef():
+                self._write_undef(parent, program)
+            case host.Sync():
+                self._sync(parent, external=program.sync_type != host.SyncType.INTERNAL)
+            case _:
+                raise poplar_error(f"Programs of type {type(program).__name__} cannot be compiled.")
+
+    def _execute(self, parent: int, program: host.Execute) -> None:
+        index = program.compute_set
+        item = self._items.compute(index)
+        debug_id = self._items.compute_set_debug_ids[index]
+        before, after = item.before_buffers, item.after_buffers
+        first = not item.placed
+        self._exchange(parent, f"{item.label}/ExchangePre", item.before, Work(buffers=before, code=first), debug_id)
+        if item.gather >= 0:
+            self._on_tile(parent, item.gather, Work(buffers=before), debug_id)
+        self._on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
+        self._exchange(parent, f"{item.label}/ExchangePost", item.after, Work(buffers=after, code=first), debug_id)
+        if item.scatter >= 0:
+            self._on_tile(parent, item.scatter, Work(buffers=after), debug_id)
+        item.placed = True
+
+    def _copy(self, parent: int, copies: list[host.Copy]) -> None:
+        item = self._items.copy(copies)
+        debug_id = self._debug_id(copies[0])
+        work = Work(accesses=item.accesses, code=not item.placed)
+        self._exchange(parent, f"{item.label}/ExchangePre", item.exchange, work, debug_id)
+        if item.local >= 0:
+            self._on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
+        item.placed = True
+
+    def _debug_id(self, program: host.Program) -> int:
+        """The record of a program, made when it is first lowered."""
+        key = id(program)
+        if key not in self._debug_ids:
+            self._debug_ids[key] = (record(self._store, program.debug, "program"), program)
+        return self._debug_ids[key][0]
+
+    def _call(self, parent: int, program: host.Call) -> None:
+        index = program.function
+        if index not in self._functions:
+            self._functions.append(index)
+        self.table.add(parent, "Call", f"function {index}", function=index, debug_id=self._debug_id(program))
+
+    def _write_undef(self, parent: int, program: host.WriteUndef) -> None:
+        emap = self._items.emap
+        pieces = emap.cut(*program.tensor.regions())
+        covered = accesses_of([], [pieces], emap, self._items.numels).full_writes
+        self.table.add(parent, "WriteUndef", work=Work(undefined=covered), debug_id=self._debug_id(program))
+
+    def _barrier(self, parent: int, *, external: bool) -> None:
+        """A sync of the compiler's own, unless one of the kind stands there already."""
+        before = self.table.children[parent][-1:]
+        kind = "external" if external else "internal"
+        if not before or self.table.sync_type[before[0]] != kind:
+            self._sync(parent, external=external)
+
+    def _sync(self, parent: int, *, external: bool) -> None:
+        name = "External" if external else "Internal"
+        self.table.add(parent, "Sync", name, sync_type=name.lower())
+
+    def _exchange(self, parent: int, name: str, exchanges: Exchanges, work: Work, debug_id: int = -1) -> None:
+        """Barrier and exchange, between IPUs first; nothing where nothing moves."""
+        parts = (
+            ("GlobalExchange", name.replace("/Exchange", "/Global"), exchanges.between_ipus, True),
+            ("DoExchange", name, exchanges.internal, False),
+        )
+        for type_, title, figures, external in parts:
+            if figures is not None:
+                self._barrier(parent, external=external)
+                own = Work(figures.cycles, figures, work.code, accesses=work.accesses, buffers=work.buffers)
+                self.table.add(parent, type_, title, work=own, debug_id=debug_id)
+
+    def _on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
+        name = self._items.compute_set_names[compute_set]
+        self.table.add(parent, "OnTileExecute", name, work=work, compute_set=compute_set, debug_id=debug_id)
+
+    def _stream_copy(self, parent: int, copy: host.Copy) -> None:
+        to_device = copy.kind == "host_to_device"
+        stream, tensor = (copy.source, copy.destination) if to_device else (copy.destination, copy.source)
+        self._tensor_to_or_from_host(parent, tensor, stream.handle, to_device, self._debug_id(copy))
+
+    def _tensor_to_or_from_host(self, parent: int, tensor: Any, name: str, to_device: bool, debug_id: int = -1) -> None:
+        pieces = self._items.mapped_pieces(tensor.regions())
+        emap, numels = self._items.emap, self._items.numels
+        written, read = ([pieces], []) if to_device else ([], [pieces.row])
+        accesses = accesses_of(read, written, emap, numels)
+        self._host_copy(parent, name, host_copy(pieces, emap, to_device, self._machine), accesses, debug_id)
+
+    def _host_copy(
+        self, parent: int, name: str, copy: HostCopy, accesses: Accesses | None = None, debug_id: int = -1
+    ) -> None:
+        begin = Work(host_wait=copy.host_wait)
+        mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses)
+        for part, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
+            self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
+        self.packets += copy.packets
+        self._barrier(parent, external=False)
+
+    def _broadcast_switch(self, root: int) -> None:
+        m = self._machine
+        exchanges = broadcast(CONTROL_TILE, m.tiles, CONTROL_BYTES, m.ipu_of_tile, m.exchange_rate)
+        number = self._items.number()
+        self._exchange(root, f"copy{number}_switchControlBroadcast{number}/ExchangePre", exchanges, Work())

@@ -1,0 +1,75 @@
+"""What the passes need to know of the machine a program is compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine import host_exchange
+from simulator.machine.host_exchange import HostLink
+from simulator.poplar.target import Target, TargetType
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Machine:
+    type: str  #: "Ipu", "IpuModel" or "Cpu"
+    architecture: str  #: "Ipu1", "Ipu2" or "Ipu21"
+    num_ipus: int
+    tiles_per_ipu: int
+    bytes_per_tile: int
+    region_split: int  #: byte offset at which interleaved memory begins; `bytes_per_tile` = there is none
+    clock_hz: float
+    exchange_rate: float  #: bytes per cycle and tile
+    min_sync_delay: int
+    relative_sync_delay: I8  #: one entry per tile of an IPU
+    global_sync_cycles: int
+    host_link: HostLink
+    counts_code: bool  #: code and stack have sizes: hardware, or a model that compiles for the IPU
+    target: Target  #: for vertex cost functions
+    physical_tile: I8 | None = None
+
+    @property
+    def tiles(self) -> int:
+        return self.num_ipus * self.tiles_per_ipu
+
+    @property
+    def hardware(self) -> bool:
+        return self.type == "Ipu"
+
+    @cached_property
+    def ipu_of_tile(self) -> I8:
+        return np.repeat(np.arange(self.num_ipus, dtype=np.int64), self.tiles_per_ipu)
+
+    def tiles_of(self, ipu: int) -> slice:
+        """The tiles of one IPU within arrays over the device."""
+        return slice(ipu * self.tiles_per_ipu, (ipu + 1) * self.tiles_per_ipu)
+
+
+_TYPES = {"IPU": "Ipu", "IPU_MODEL": "IpuModel", "CPU": "Cpu"}
+
+
+def machine_of(target: Target) -> Machine:
+    """The facts of a target."""
+    hardware = target.getTargetType() is TargetType.IPU
+    return Machine(
+        type=_TYPES[target.getTargetType().value],
+        architecture=target.getTargetArchString().capitalize(),
+        num_ipus=target.getNumIPUs(),
+        tiles_per_ipu=target.getTilesPerIPU(),
+        bytes_per_tile=target.getBytesPerTile(),
+        region_split=target.region_split,
+        clock_hz=target.getTileClockFrequency(),
+        exchange_rate=target.getExchangeBytesPerCycle(),
+        min_sync_delay=target.getMinIPUSyncDelay(),
+        relative_sync_delay=target.relative_sync_delay(),
+        global_sync_cycles=target.getGlobalSyncCycles(),
+        host_link=host_exchange.HARDWARE if hardware else host_exchange.MODEL,
+        counts_code=hardware or target.compile_ipu_code,
+        target=target,
+        physical_tile=target.physical_tiles(),
+    )

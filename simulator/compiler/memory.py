@@ -1,0 +1,127 @@
+"""Memory of a compiled program, as the columns of a report: from allocations with addresses to totals."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile import model
+from simulator.compiler.inventory import Allocations, Inventory
+from simulator.compiler.layout import lay_out
+from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
+from simulator.compiler.liveness import LiveClasses
+from simulator.compiler.machine import Machine
+from simulator.compiler.overlap import Coverage, coverage
+from simulator.compiler.static_order import StaticOrder
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """The memory columns of `model.Compilation`, by the same names."""
+
+    tile_memory: model.TileMemory
+    category_memory: Sequence[model.CategoryMemory]
+    variables: model.Variables
+    eq_classes: model.EquivalenceClasses
+    liveness: model.Liveness
+    vars_info: tuple[I8, I8, I8, I8]
+    lowered: Sequence[model.LoweredTile]
+    lowered_names: list[str]
+
+
+def memory_report(
+    inventory: Inventory, live: LiveClasses, order: StaticOrder, machine: Machine, keep_lowered: bool
+) -> MemoryReport:
+    """Lay out an inventory and sum it up."""
+    a = inventory.finish()
+    address = lay_out(a, live, machine.tiles, machine.region_split)
+    cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.bytes_per_tile)
+    temporary = a.live_class >= 0
+    temps = a.take(temporary)
+    by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
+    return MemoryReport(
+        _tile_memory(a, address, cover, peak_by_tile(by_class, live, len(order)), machine),
+        _category_memory(a, cover, machine),
+        inventory.variables(a),
+        model.EquivalenceClasses(live.offsets, live.starts, live.ends),
+        _liveness(by_class, live, order, machine),
+        _vars_info(a, len(inventory.names)),
+        _lowered(a, address, machine) if keep_lowered else (),
+        inventory.names,
+    )
+
+
+def _tile_memory(a: Allocations, address: I8, cover: Coverage, peak: I8, machine: Machine) -> model.TileMemory:
+    tiles = machine.tiles
+    including = np.zeros(tiles, np.int64)
+    np.maximum.at(including, a.tile, address + a.bytes)
+    used = cover.alone + cover.overlapped
+    return model.TileMemory(
+        including_gaps=including,
+        excluding_gaps=_sum(a.tile, used.sum(axis=0), tiles),
+        always_live=_sum(a.tile, np.where(a.live_class < 0, a.bytes, 0), tiles),
+        not_always_live=peak,
+        overflowed=_sum(a.tile, used[2], tiles),
+    )
+
+
+def _category_memory(a: Allocations, cover: Coverage, machine: Machine) -> list[model.CategoryMemory]:
+    tables = []
+    n = len(model.CATEGORIES)
+    key = a.category * machine.tiles + a.tile
+    for overlapped, figures in ((False, cover.alone), (True, cover.overlapped)):
+        for region, title in enumerate(model.REGIONS):
+            dense = _sum(key, figures[region], n * machine.tiles).reshape(n, machine.tiles)
+            for category in np.flatnonzero(dense.any(axis=1)).tolist():
+                for ipu in range(machine.num_ipus):
+                    part = dense[category, machine.tiles_of(ipu)]
+                    if part.any():
+                        name = model.CATEGORIES[category]
+                        tables.append(model.CategoryMemory(name, title, overlapped, ipu, part.copy()))
+    return tables
+
+
+def _liveness(by_class: I8, live: LiveClasses, order: StaticOrder, machine: Machine) -> model.Liveness:
+    ipus = by_class.reshape(len(live), machine.num_ipus, machine.tiles_per_ipu).sum(axis=2)
+    sums = sums_by_position(ipus, live, len(order))
+    columns: list[model.IntArray] = [sums[:, ipu].copy() for ipu in range(machine.num_ipus)]
+    return model.Liveness(np.array(order.program, np.int64), sums.sum(axis=1), columns)
+
+
+def _vars_info(a: Allocations, names: int) -> tuple[I8, I8, I8, I8]:
+    n = len(model.CATEGORIES)
+    key, inverse = np.unique((a.tile * n + a.category) * names + a.name, return_inverse=True)
+    total = _sum(inverse, a.bytes, len(key))
+    return key // names // n, key // names % n, key % names, total
+
+
+def _lowered(a: Allocations, address: I8, machine: Machine) -> list[model.LoweredTile]:
+    order = np.lexsort((np.arange(len(a)), address, a.tile))
+    a, address = a.take(order), address[order]
+    region = np.where(address < machine.region_split, 0, np.where(address < machine.bytes_per_tile, 1, 2))
+    borders = np.searchsorted(a.tile, np.arange(machine.tiles + 1)).tolist()
+    eq_class = np.maximum(a.live_class, -1)
+    return [
+        model.LoweredTile(
+            tile,
+            i,
+            a.bytes[i:j],
+            address[i:j],
+            a.category[i:j],
+            region[i:j],
+            a.variable[i:j],
+            eq_class[i:j],
+            a.name[i:j],
+        )
+        for tile, (i, j) in enumerate(itertools.pairwise(borders))
+    ]
+
+
+def _sum(key: I8, value: npt.NDArray[np.int64], n: int) -> I8:
+    return np.bincount(key, weights=value, minlength=n).astype(np.int64)

@@ -1,0 +1,146 @@
+"""Always-live memory of the compiler's own, per tile: code, vertices, counters, headers, stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.arrange import LocalCopy
+from simulator.compiler.inventory import Inventory
+from simulator.compiler.lower import CONTROL_TILE
+from simulator.compiler.machine import Machine
+from simulator.compiler.program_table import ProgramTable
+from simulator.compiler.settings import CompileSettings
+from simulator.compiler.vertex_memory import vertex_memory
+from simulator.machine import footprint, host_exchange
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import VertexBlock
+
+I8 = npt.NDArray[np.int64]
+
+#: Name of the vertex that does local copies.
+COPY_VERTEX = "poplar_rt::LocalCopy"
+
+_CONTROL_CODE = {
+    "OnTileExecute": footprint.CONTROL_CODE_PER_EXECUTE,
+    "DoExchange": footprint.CONTROL_CODE_PER_EXCHANGE,
+    "GlobalExchange": footprint.CONTROL_CODE_PER_EXCHANGE,
+    "StreamCopyBegin": footprint.CONTROL_CODE_PER_STREAM_PART,
+    "StreamCopyMid": footprint.CONTROL_CODE_PER_STREAM_PART,
+    "StreamCopyEnd": footprint.CONTROL_CODE_PER_STREAM_PART,
+    "Sync": footprint.CONTROL_CODE_PER_SYNC,
+    "Repeat": footprint.CONTROL_CODE_PER_REPEAT,
+    "Call": footprint.CONTROL_CODE_PER_CALL,
+}
+
+
+def control_code(table: ProgramTable, machine: Machine) -> list[I8 | None]:
+    """Bytes of control code of each lowered program on every tile, children not included; None where there is none."""
+    if not machine.counts_code:
+        return [None] * len(table)
+    constant: dict[int, I8] = {}
+    code: list[I8 | None] = []
+    for row, type_ in enumerate(table.type):
+        size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
+        if size and size not in constant:
+            constant[size] = np.full(machine.tiles, size, np.int64)
+        code.append(constant[size] if size else None)
+    return code
+
+
+def add_vertices(inventory: Inventory, blocks: Sequence[VertexBlock], machine: Machine) -> None:
+    """State, field data and descriptors of vertices, and the code of their types, each under the type's name."""
+    by_type: dict[str, list[VertexBlock]] = {}
+    for block in blocks:
+        by_type.setdefault(block.type.name, []).append(block)
+    for name, mine in by_type.items():
+        memory = [vertex_memory(block, machine.tiles) for block in mine]
+        inventory.add_own("vertexInstanceState", name, _sum(m.state for m in memory))
+        inventory.add_own("vertexFieldData", name, _sum(m.field_data for m in memory))
+        inventory.add_own("vectorListDescriptor", name, _sum(m.list_descriptors for m in memory))
+        if machine.counts_code:
+            present = _sum(np.bincount(b.tiles.astype(np.int64), minlength=machine.tiles) for b in mine) > 0
+            inventory.add_own("vertexCode", name, present * code_bytes(mine[0]))
+
+
+def code_bytes(block: VertexBlock) -> int:
+    """Bytes of code of a block's type: its own figure, else a guess."""
+    return block.type.code_bytes if block.type.code_bytes >= 0 else footprint.VERTEX_CODE_GUESS
+
+
+def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine: Machine) -> None:
+    """Vertices and descriptors of local copies."""
+    if not copies:
+        return
+    state = _sum(np.where(c.runs > 0, footprint.COPY_VERTEX_STATE, 0) for c in copies)
+    inventory.add_own("vertexInstanceState", COPY_VERTEX, state)
+    further = _sum(np.maximum(c.runs - 1, 0) for c in copies)
+    inventory.add_own("copyDescriptor", "copyDescriptor", further * footprint.COPY_DESCRIPTOR_PER_RUN)
+    if machine.counts_code:
+        present = (state > 0) * footprint.VERTEX_CODE_GUESS
+        inventory.add_own("vertexCode", COPY_VERTEX, present.astype(np.int64))
+
+
+def add_programs(
+    inventory: Inventory, table: ProgramTable, control: Sequence[I8 | None], packets: I8, machine: Machine
+) -> None:
+    """Code of exchanges and control, packet headers, control ids."""
+    own = inventory.add_own
+    if machine.counts_code:
+        for category, type_ in (("internalExchangeCode", "DoExchange"), ("globalExchangeCode", "GlobalExchange")):
+            parts = [w.exchange.code for t, w in zip(table.type, table.work, strict=True)
+                     if t == type_ and w.exchange is not None and w.code]  # fmt: skip
+            if parts:
+                own(category, category, _sum(parts))
+        host = [w.host_code for w in table.work if w.host_code is not None]
+        own("hostExchangeCode", "hostExchangeCode", _sum(host))
+        own("controlCode", "controlCode", _sum(c for c in control if c is not None))
+    headers = host_exchange.HEADER_PER_TILE + host_exchange.HEADER_PER_PACKET * packets
+    own("hostExchangePacketHeader", "hostExchangePacketHeader", headers)
+    ids = np.zeros(machine.tiles, np.int64)
+    ids[CONTROL_TILE] = footprint.CONTROL_ID_BYTES
+    own("controlId", "controlId", ids)
+
+
+def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine) -> None:
+    """Stacks of workers and supervisor, where code is counted."""
+    if machine.counts_code:
+        size = footprint.stack_bytes(settings.worker_stack, settings.supervisor_stack)
+        inventory.add_own("stack", "stack", np.full(machine.tiles, size, np.int64))
+
+
+def add_counters(
+    inventory: Inventory,
+    settings: CompileSettings,
+    cycles: Sequence[I8],
+    blocks: Sequence[VertexBlock],
+    machine: Machine,
+) -> None:
+    """Where cycle counts are stored: per vertex, per compute set and tile, or on one tile for all of an IPU (device).
+    `cycles` = cycles per tile of every compute set."""
+    size = np.zeros(machine.tiles, np.int64)
+    word = footprint.COUNTER_BYTES
+    if settings.compute_level == "vertex":
+        for block in blocks:
+            size += word * np.bincount(block.tiles.astype(np.int64), minlength=machine.tiles)
+    elif settings.compute_level == "tile":
+        for busy in cycles:
+            size += word * (busy > 0)
+    elif settings.compute_level in ("ipu", "device"):
+        ipus = machine.num_ipus if settings.compute_level == "ipu" else 1
+        tile = settings.profiling_tile % machine.tiles_per_ipu
+        size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * len(cycles)
+    if settings.external_exchange:
+        size += footprint.EXTERNAL_COUNTER_BYTES
+    inventory.add_own("instrumentationResults", "instrumentationResults", size)
+
+
+def _sum(parts: object) -> I8:
+    total: I8 | int = 0
+    for part in parts:  # type: ignore[attr-defined]
+        total = total + part
+    return np.asarray(total, dtype=np.int64)

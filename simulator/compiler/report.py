@@ -1,0 +1,150 @@
+"""The columns of a report, from what the passes found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile import model
+from simulator.compiler import own_memory
+from simulator.compiler.estimate import ComputeEstimate
+from simulator.compiler.items import Items
+from simulator.compiler.machine import Machine
+from simulator.compiler.memory import MemoryReport
+from simulator.compiler.program_table import ProgramTable, Work
+from simulator.compiler.settings import CompileSettings
+from simulator.compiler.vertex_memory import state_bytes
+from simulator.machine import exchange as fabric
+from simulator.poplar.store import GraphStore, VertexBlock
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What the passes found."""
+
+    store: GraphStore
+    items: Items
+    table: ProgramTable
+    cycles: Sequence[I8 | None]  #: per lowered program
+    estimates: Sequence[ComputeEstimate]  #: per compute set
+    memory: MemoryReport | None
+    settings: CompileSettings
+    machine: Machine
+
+
+def compilation_of(r: Reported) -> model.Compilation:
+    """The report of a compilation. `meta` is left to whoever writes it."""
+    memory = r.memory
+    return model.Compilation(
+        target=_target(r.machine),
+        programs=r.table.as_model(),
+        compute_sets=model.ComputeSets(
+            r.items.compute_set_names,
+            np.array(r.items.compute_set_debug_ids, np.int64),
+            np.array([e.flops if r.settings.flops else -1 for e in r.estimates], np.int64),
+        ),
+        vertex_types=_vertex_types(r),
+        tile_memory=memory.tile_memory if memory else None,
+        num_vertices=r.store.num_vertices,
+        num_edges=sum(len(e.starts) for b in r.store.blocks for e in b.edges.values()),
+        num_variables=len(r.store.variables.numel),
+        program_on_ipu=list(_programs_on_ipus(r)),
+        messages=list(_messages(r)),
+        compute_set_vertices=[row for e in r.estimates for row in e.vertices],
+        vertex_lanes=[row for e in r.estimates for row in e.lanes],
+        cost_terms=[term for e in r.estimates for term in e.terms] + list(_exchange_terms(r)),
+        category_memory=memory.category_memory if memory else (),
+        variables=memory.variables if memory else None,
+        eq_classes=memory.eq_classes if memory else None,
+        liveness=memory.liveness if memory else None,
+        vars_info=memory.vars_info if memory else None,
+        lowered=memory.lowered if memory else (),
+        lowered_names=memory.lowered_names if memory else [],
+    )
+
+
+def _target(m: Machine) -> model.Target:
+    return model.Target(
+        type=m.type,
+        architecture=m.architecture,
+        num_ipus=m.num_ipus,
+        tiles_per_ipu=m.tiles_per_ipu,
+        bytes_per_tile=m.bytes_per_tile,
+        clock_hz=m.clock_hz,
+        worker_contexts=m.target.getNumWorkerContexts(),
+        exchange_bytes_per_cycle=m.exchange_rate,
+        region_split=m.region_split,
+        min_sync_delay=m.min_sync_delay,
+        relative_sync_delay=m.relative_sync_delay,
+        physical_tile=m.physical_tile,
+    )
+
+
+def _vertex_types(r: Reported) -> model.VertexTypes:
+    """Types in order of first use, the order of rows that estimates refer to."""
+    first: dict[str, VertexBlock] = {}
+    for block in r.store.blocks:
+        first.setdefault(block.type.name, block)
+    code = [own_memory.code_bytes(b) if r.machine.counts_code else b.type.code_bytes for b in first.values()]
+    return model.VertexTypes(
+        list(first),
+        [b.type.kind for b in first.values()],
+        np.array([state_bytes(b.type) for b in first.values()], np.int64),
+        np.array(code, np.int64),
+    )
+
+
+def _programs_on_ipus(r: Reported) -> Iterator[model.ProgramOnIpu]:
+    control = own_memory.control_code(r.table, r.machine)
+    for row, work in enumerate(r.table.work):
+        columns = (r.cycles[row], _received(work), _sent(work), _exchange_code(work, r.machine), control[row])
+        if all(c is None for c in columns):
+            continue
+        for ipu in range(r.machine.num_ipus):
+            part = r.machine.tiles_of(ipu)
+            own = [None if c is None or not c[part].any() else c[part] for c in columns]
+            if any(c is not None for c in own):
+                yield model.ProgramOnIpu(row, ipu, *own)
+
+
+def _received(work: Work) -> I8 | None:
+    return work.exchange.rx if work.exchange is not None else work.rx
+
+
+def _sent(work: Work) -> I8 | None:
+    return work.exchange.tx if work.exchange is not None else work.tx
+
+
+def _exchange_code(work: Work, machine: Machine) -> I8 | None:
+    if work.exchange is not None and work.code and machine.counts_code:
+        return work.exchange.code
+    return work.host_code
+
+
+def _messages(r: Reported) -> Iterator[model.Messages]:
+    for row, work in enumerate(r.table.work):
+        if work.exchange is None:
+            continue
+        ipu_of_message = r.machine.ipu_of_tile[work.exchange.src]
+        for ipu in range(r.machine.num_ipus):
+            mine = ipu_of_message == ipu
+            if mine.any():
+                e = work.exchange
+                yield model.Messages(row, ipu, e.src[mine], e.dst[mine], e.size[mine])
+
+
+def _exchange_terms(r: Reported) -> Iterator[model.CostTerm]:
+    for row, work in enumerate(r.table.work):
+        if r.table.type[row] == "DoExchange" and work.exchange is not None:
+            name = f"program:{row}"
+            yield model.CostTerm(name, "start", fabric.LAUNCH_CYCLES, fabric.LAUNCH_SOURCE)
+            busiest = int(work.exchange.cycles.argmax())
+            moving = float(work.exchange.cycles[busiest] - fabric.LAUNCH_CYCLES)
+            yield model.CostTerm(
+                name, f"words of tile {busiest}", moving, "exact: 4 B per cycle (published-numbers 7.7)"
+            )

@@ -1,0 +1,17 @@
+"""What of the engine options the passes act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CompileSettings:
+    memory: bool = True  #: work out liveness and layout
+    lowered_variables: bool = True  #: keep every allocation of every tile for the report
+    compute_level: str = ""  #: "" (counters off), "vertex", "tile", "ipu" or "device"
+    external_exchange: bool = False  #: counters of exchanges with the outside
+    profiling_tile: int = -1  #: tile of an IPU that holds counters at level "ipu"; -1 = the last
+    worker_stack: int | None = None  #: bytes, None = computed
+    supervisor_stack: int | None = None
+    flops: bool = False  #: put floating-point operations into the report

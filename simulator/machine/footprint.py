@@ -1,0 +1,58 @@
+"""Bytes of what the compiler adds to a program: code, stacks, counters, descriptors.
+
+The IPU Model keeps no code and no stack unless it compiles for the IPU (`compileIPUCode`); published reports of the
+model show 0 there, and vertex state, field data, descriptors, headers, counters and control ids all the same.
+"""
+
+from __future__ import annotations
+
+#: Control code of the root switch on every tile, and of each on-tile program. Fitted to about 700 bytes per tile for a
+#: program of four compute sets (published-numbers 6.2).
+CONTROL_CODE_ROOT = 300
+CONTROL_CODE_PER_EXECUTE = 100
+CONTROL_CODE_PER_EXCHANGE = 8
+CONTROL_CODE_PER_STREAM_PART = 8
+CONTROL_CODE_PER_SYNC = 4
+CONTROL_CODE_PER_REPEAT = 20
+CONTROL_CODE_PER_CALL = 8
+
+#: Bytes of a vertex's code where its type does not say. A guess, and reported as one.
+VERTEX_CODE_GUESS = 256
+
+#: Published: 3,168 bytes per tile, six worker stacks, the supervisor's and 48 bytes of scratch per worker.
+#: The split between workers and supervisor is fitted.
+WORKER_STACK = 400
+SUPERVISOR_STACK = 480
+WORKER_SCRATCH = 48
+WORKERS = 6
+
+#: Counters: 4 bytes per compute set and tile that has vertices in it (exact, published-numbers 6.2); 12 bytes per tile
+#: when exchanges with the outside are instrumented (fitted to published-numbers 6.1).
+COUNTER_BYTES = 4
+EXTERNAL_COUNTER_BYTES = 12
+
+#: Switch variable and sync id, on the control tile.
+CONTROL_ID_BYTES = 8
+
+#: A local copy on a tile: one vertex of 12 bytes, and 4 bytes of descriptor for each further run. Fitted.
+COPY_VERTEX_STATE = 12
+COPY_DESCRIPTOR_PER_RUN = 4
+
+#: Cycles of a local copy on a tile: 72 for a small one (published-numbers 7.3), 8 bytes per cycle (poplar-model 4),
+#: and 3 per further run (the control cost of a fragment, published-numbers 3).
+COPY_CYCLES = 72
+COPY_BYTES_PER_CYCLE = 8
+COPY_CYCLES_PER_RUN = 3
+
+#: Launch of vertices on hardware, cycles per vertex or per worker compute set (published-numbers 5.1, 5.2: hardware
+#: minus estimator). The IPU Model adds nothing.
+LAUNCH_SUPERVISOR = 51
+LAUNCH_MULTI = 82
+LAUNCH_WORKERS = 82
+
+
+def stack_bytes(worker: int | None = None, supervisor: int | None = None) -> int:
+    """Bytes of stack on a tile; arguments replace the computed sizes (debug.workerStackSizeInBytes ...)."""
+    w = WORKER_STACK if worker is None else worker
+    s = SUPERVISOR_STACK if supervisor is None else supervisor
+    return WORKERS * (w + WORKER_SCRATCH) + s

@@ -1,0 +1,113 @@
+"""The arena: the values of all variables in one block of bytes, and places within it.
+
+A place is a tensor as the runtime sees it: a strided window of the arena where the tensor is one (reading it copies
+nothing), else a list of item numbers made once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar import regions
+from simulator.poplar.types import numpy_type
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore
+    from simulator.poplar.tensor import Tensor
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+
+#: Variables begin at multiples of this, so that every item type may index the arena and vector loads are aligned.
+_ALIGNMENT = 64
+
+
+class ArenaLayout:
+    """Where each variable lies. Items of a type are numbered from the beginning of the arena."""
+
+    def __init__(self, store: GraphStore) -> None:
+        v = store.variables
+        self._bases = np.array(v.base, np.int64)
+        self._item_bytes = np.array([t.size for t in v.type], np.int64)
+        size = -(-np.array(v.numel, np.int64) * self._item_bytes // _ALIGNMENT) * _ALIGNMENT
+        self._offsets = np.cumsum(size) - size
+        self.total_bytes = int(size.sum())
+        self.initial: list[tuple[int, Array]] = []  #: (byte offset, values) of constants and initial values
+        for variable, (constant, initial) in enumerate(zip(v.constant, v.initial, strict=True)):
+            offset, item = int(self._offsets[variable]), int(self._item_bytes[variable])
+            if constant is not None:
+                self.initial.append((offset, np.ascontiguousarray(constant).copy()))
+            self.initial += [(offset + first * item, values) for first, values in initial]
+
+    def byte_offset(self, variable: int) -> int:
+        """Where a variable begins."""
+        return int(self._offsets[variable])
+
+    def items(self, starts: I8) -> I8:
+        """The item number of elements of the element space; a region's further elements follow."""
+        if len(starts) == 0:
+            return starts
+        variable = np.searchsorted(self._bases, starts, side="right") - 1
+        return np.asarray(
+            self._offsets[variable] // self._item_bytes[variable] + starts - self._bases[variable], dtype=np.int64
+        )
+
+    def place(self, tensor: Tensor) -> Place:
+        """A tensor as a place."""
+        dtype = numpy_type(tensor.elementType())
+        shape = tuple(tensor.shape())
+        strided = tensor.strided()
+        if strided is not None:
+            variable, offset, strides = strided
+            begin = self.byte_offset(variable) + offset * dtype.itemsize
+            return Place(dtype, shape, begin, tuple(s * dtype.itemsize for s in strides), None)
+        starts, lengths = tensor.regions()
+        return Place(dtype, shape, 0, (), regions.elements(self.items(starts), lengths))
+
+
+@dataclass(frozen=True)
+class Place:
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int  #: byte offset of the first element of a strided window
+    strides: tuple[int, ...]  #: bytes
+    items: I8 | None  #: item numbers in flattened order, None for a strided window
+
+
+class Arena:
+    """The bytes themselves. Filled with zeros, constants and initial values."""
+
+    def __init__(self, layout: ArenaLayout) -> None:
+        self._bytes = np.zeros(layout.total_bytes, np.uint8)
+        self._flat: dict[np.dtype[Any], Array] = {}
+        for offset, values in layout.initial:
+            raw = values.view(np.uint8).reshape(-1)
+            self._bytes[offset : offset + len(raw)] = raw
+
+    def flat(self, dtype: np.dtype[Any]) -> Array:
+        """The whole arena as items of a type."""
+        if dtype not in self._flat:
+            self._flat[dtype] = self._bytes.view(dtype)
+        return self._flat[dtype]
+
+    def window(self, place: Place) -> Array:
+        """The view of a strided place; shared memory."""
+        return np.ndarray(place.shape, place.dtype, self._bytes.data, place.begin, place.strides)
+
+    def read(self, place: Place) -> Array:
+        """The values: a view of a strided place, else a new array."""
+        if place.items is None:
+            return self.window(place)
+        return self.flat(place.dtype)[place.items].reshape(place.shape)
+
+    def write(self, place: Place, values: Array) -> None:
+        """Store values of the place's shape, or flattened."""
+        if place.items is None:
+            window = self.window(place)
+            window[...] = values.reshape(place.shape)
+        else:
+            self.flat(place.dtype)[place.items] = values.reshape(-1)
