@@ -1,0 +1,142 @@
+"""From option flags to typed settings of an engine.
+
+The environment's POPLAR_ENGINE_OPTIONS overrides what the program gives. Then come the implications, each of which an
+option given explicitly overrides:
+
+    autoReport.all                     -> every autoReport.output*
+    autoReport.outputExecutionProfile  -> debug.instrument
+    debug.instrument                   -> debug.instrumentCompute, ...ExternalExchange, ...ControlFlow
+    autoReport.outputGraphProfile      -> debug.allowOutOfMemory
+    autoReport.outputArchive           -> target.saveArchive = archive.a in autoReport.directory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from simulator.poplar.errors import invalid_option
+from simulator.poplar.option_flags import OptionFlags, checked, from_environment, integer, notice_without_effect
+from simulator.poplar.option_table import ENGINE_TABLE, REPORTS
+from simulator.poplar.target import Target
+
+InstrumentationLevel = Literal["vertex", "tile", "ipu", "device"]
+VARIABLE = "POPLAR_ENGINE_OPTIONS"
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Settings of one engine. `given` holds what program and environment set, `values` every option as a string."""
+
+    given: Mapping[str, str]
+    values: Mapping[str, str]
+    report_directory: Path
+    output_graph_profile: bool
+    output_execution_profile: bool
+    output_lowered_vars: bool
+    output_debug_info: bool
+    output_archive: bool
+    output_serialized_graph: bool
+    stream_at_each_run: bool
+    runs_kept: int  #: of each program
+    save_archive: Path | None
+    instrument: bool
+    instrument_compute: bool
+    instrument_external_exchange: bool
+    instrument_control_flow: bool
+    compute_instrumentation_level: InstrumentationLevel
+    profiling_tile: int  #: tile of each IPU
+    branch_record_tile: int
+    allow_out_of_memory: bool
+    retain_debug_information: bool
+    include_flop_estimates: bool
+    worker_stack_bytes: int | None
+    supervisor_stack_bytes: int | None
+
+    @property
+    def any_report(self) -> bool:
+        """Whether some file is to be written into `report_directory`."""
+        return (
+            self.output_graph_profile
+            or self.output_execution_profile
+            or self.output_debug_info
+            or self.output_archive
+            or self.output_serialized_graph
+            or self.output_lowered_vars
+        )
+
+
+def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], target: Target) -> EngineOptions:
+    """Settings for a target. Raises `invalid_option` naming option and value, or the environment variable."""
+    given = OptionFlags(options or {})
+    given.update(from_environment(environment, VARIABLE))
+    for name, value in given.items():
+        checked(name, value, ENGINE_TABLE, "an engine option")
+    notice_without_effect(given, ENGINE_TABLE)
+    values = _values(given, target)
+    on = {name: value == "true" for name, value in values.items()}
+    return EngineOptions(
+        given=dict(given),
+        values=values,
+        report_directory=Path(values["autoReport.directory"]).expanduser(),
+        output_graph_profile=on["autoReport.outputGraphProfile"],
+        output_execution_profile=on["autoReport.outputExecutionProfile"],
+        output_lowered_vars=on["autoReport.outputLoweredVars"],
+        output_debug_info=on["autoReport.outputDebugInfo"],
+        output_archive=on["autoReport.outputArchive"],
+        output_serialized_graph=on["autoReport.outputSerializedGraph"],
+        stream_at_each_run=on["autoReport.streamAtEachRun"],
+        runs_kept=integer(values["autoReport.executionProfileProgramRunCount"]),
+        save_archive=Path(values["target.saveArchive"]).expanduser() if values["target.saveArchive"] else None,
+        instrument=on["debug.instrument"],
+        instrument_compute=on["debug.instrumentCompute"],
+        instrument_external_exchange=on["debug.instrumentExternalExchange"],
+        instrument_control_flow=on["debug.instrumentControlFlow"],
+        compute_instrumentation_level=cast(InstrumentationLevel, values["debug.computeInstrumentationLevel"]),
+        profiling_tile=_tile("debug.profilingTile", values, target.getTilesPerIPU()),
+        branch_record_tile=_tile("debug.branchRecordTile", values, target.getNumTiles()),
+        allow_out_of_memory=on["debug.allowOutOfMemory"],
+        retain_debug_information=on["debug.retainDebugInformation"],
+        include_flop_estimates=on["profiler.includeFlopEstimates"],
+        worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),
+        supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),
+    )
+
+
+def _values(given: Mapping[str, str], target: Target) -> dict[str, str]:
+    """Every option's value: given, else implied, else its default."""
+    values = {name: option.default for name, option in ENGINE_TABLE.items()}
+    values.update(given)
+
+    def imply(name: str, value: str) -> None:
+        if name not in given:
+            values[name] = value
+
+    for option in REPORTS:
+        if option.name.startswith("autoReport.output"):
+            imply(option.name, values["autoReport.all"])
+    if values["autoReport.outputExecutionProfile"] == "true":
+        imply("debug.instrument", "true")
+    for name in ("Compute", "ExternalExchange", "ControlFlow"):
+        imply(f"debug.instrument{name}", values["debug.instrument"])
+    if values["autoReport.outputGraphProfile"] == "true":
+        imply("debug.allowOutOfMemory", "true")
+    if values["autoReport.outputArchive"] == "true":
+        imply("target.saveArchive", str(Path(values["autoReport.directory"]) / "archive.a"))
+    imply("debug.profilingTile", str(target.getTilesPerIPU() - 1))
+    imply("debug.branchRecordTile", str(target.getNumTiles() - 1))
+    imply("opt.useAutoloader", "false" if target.getTargetArchString() == "ipu1" else "true")
+    return values
+
+
+def _tile(name: str, values: Mapping[str, str], tiles: int) -> int:
+    tile = integer(values[name])
+    if tile >= tiles:
+        raise invalid_option(f"Option '{name}' cannot be '{values[name]}'; the last tile is {tiles - 1}.")
+    return tile
+
+
+def _optional(value: str) -> int | None:
+    return integer(value) if value else None
