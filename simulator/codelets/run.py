@@ -30,7 +30,8 @@ def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) ->
         if not multi:
             result = instance.compute()
         else:
-            result = all([instance.compute(worker) is not False for worker in range(WORKERS)])
+            results = [instance.compute(worker) for worker in range(WORKERS)]
+            result = all(r is not False for r in results)
         _write_back(cls, fields, given, instance)
         return result
 

@@ -1,9 +1,9 @@
 """Who made a graph object: names, parents and source lines.
 
-Every creation takes a `DebugContext` (or a plain name) and leaves one record in the graph: its name, the layer that made
-it, its parent record and the file and line of the user's call. The line comes from walking the frames once, without
-traceback objects: about half a microsecond, measured beside the several that a variable or program costs, so it is
-always on. Vertices have no record of their own; they belong to their compute set's.
+Every creation takes a `DebugContext` (or a plain name) and leaves one record in the graph: its name, the layer that
+made it, its parent record and the file and line of the user's call. The line comes from walking the frames once,
+without traceback objects: about half a microsecond, measured beside the several that a variable or program costs, so
+it is always on. Vertices have no record of their own; they belong to their compute set's.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class DebugContext:
         parent: DebugInfo | DebugNameAndId | None = None,
         location: SourceLocation | None = None,
     ) -> None:
-        if isinstance(name, DebugInfo | DebugNameAndId):
-            name, parent = (parent if isinstance(parent, str) else ""), name
+        if not isinstance(name, str):
+            name, parent = "", name
         if isinstance(parent, DebugNameAndId):
             name = "/".join(part for part in (parent.name, name) if part)
             parent = parent.parent
         self.name = name
-        self.parent: DebugInfo | None = parent
+        self.parent = parent
         self.location = location or user_location()
 
     def getPathName(self) -> str:

@@ -1,4 +1,4 @@
-"""Graph: a face over `GraphStore`. Each part of the API has its own module; this one adds codelets and virtual graphs."""
+"""Graph: a face over `GraphStore`. Each part has its own module; this one adds codelets and virtual graphs."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class MappingMethods(GraphState):
         outside = np.flatnonzero((tiles < 0) & (device >= 0))
         if not allowExternal and len(outside):
             raise invalid_tile_mapping(
-                f"{self._describe(t)} lies on tile {device[outside[0]]} of the device, which is not in this virtual graph."
+                f"{self._describe(t)} lies on tile {device[outside[0]]} of the device, outside this virtual graph."
             )
         out: TileToTensorMapping = [[] for _ in range(self._num_tiles)]
         for begin, end, tile in zip(begins.tolist(), ends.tolist(), tiles.tolist(), strict=True):

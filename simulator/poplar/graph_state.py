@@ -54,7 +54,7 @@ class GraphState:
         """The tile on the device of a tile of this graph; `invalid_tile_mapping` when the graph does not have it."""
         if not 0 <= tile < self._num_tiles:
             raise invalid_tile_mapping(
-                f"Tile {tile} is out of range: the graph's target has {self._num_tiles} tiles, 0 to {self._num_tiles - 1}."
+                f"Tile {tile} is out of range: the graph has {self._num_tiles} tiles, 0 to {self._num_tiles - 1}."
             )
         return tile if self._tiles is None else int(self._tiles[tile])
 

@@ -183,14 +183,15 @@ class VariableMethods(MappingMethods):
     ) -> Tensor:
         """`clone` N times as a tensor of shape [N, ...]: arguments (type, t, N, ...) or (t, N, ...)."""
         arguments = [first, *rest]
-        type_ = [arguments.pop(0)] if isinstance(arguments[0], Type) else []
+        type_ = arguments.pop(0) if isinstance(arguments[0], Type) else None
         t: Tensor = arguments.pop(0)
+        type_ = type_ or t.elementType()
         n = int(arguments.pop(0))
         if n < 1:
             raise tensor_creation_error(f"cloneN: {n} copies cannot be made; give at least 1.")
         context = arguments.pop(0) if arguments else debugContext
         method = (arguments.pop(0) if arguments else method) or TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
-        return concat([self.clone(*type_, t, context, method).expand([0]) for _ in range(n)], 0)
+        return concat([self.clone(type_, t, context, method).expand([0]) for _ in range(n)], 0)
 
     # ---- initial values ----------------------------------------------------------------------------------------
 

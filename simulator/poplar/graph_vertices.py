@@ -145,7 +145,7 @@ class VertexMethods(VariableMethods):
         unknown = (set(given) - wanted) | (set(given_values) - simple)
         if unknown:
             raise unknown_field(
-                f"{type_.name} has no field {sorted(unknown)} of that kind; its fields are {list(type_.fields_by_name)}."
+                f"{type_.name} has no such field {sorted(unknown)}; its fields are {list(type_.fields_by_name)}."
             )
         missing = (wanted - set(given)) | (simple - set(given_values))
         if missing:
@@ -165,7 +165,7 @@ class VertexMethods(VariableMethods):
             )
         if column.offsets is not None and len(column.offsets) != n + 1:
             raise graph_connection_error(
-                f"addVertices: field '{spec.name}' of {type_name} has {len(column.offsets)} offsets; {n} vertices need {n + 1}."
+                f"addVertices: field '{spec.name}' of {type_name} has {len(column.offsets)} offsets, not {n + 1}."
             )
         ends = column.starts + column.lengths
         if len(ends) and (column.starts.min() < 0 or ends.max() > self.store.num_elements):
@@ -229,7 +229,7 @@ def _columns(spec: FieldSpec, edges: FieldEdges | Tensor, n: int) -> FieldEdges:
     rank = {"scalar": 1, "vector": 2, "scalars": 2}.get(spec.kind, 3)
     if edges.rank() != rank or edges.dim(0) != n:
         raise graph_connection_error(
-            f"addVertices: field '{spec.name}' needs a tensor of rank {rank} whose first dimension is {n}, got {edges.shape()}."
+            f"addVertices: field '{spec.name}' needs rank {rank} and first dimension {n}, got {edges.shape()}."
         )
     vectors = n if rank < 3 else n * edges.dim(1)
     size = edges.numElements() // vectors if vectors else 0

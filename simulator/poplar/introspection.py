@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,4 +36,4 @@ def vector_sizes(edges: FieldEdges, row: int) -> tuple[int, ...]:
     if edges.row_offsets is None:
         return (int(edges.lengths[first:last].sum()),)
     bounds = edges.row_offsets[first : last + 1].tolist()
-    return tuple(int(edges.lengths[a:b].sum()) for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+    return tuple(int(edges.lengths[a:b].sum()) for a, b in pairwise(bounds))

@@ -65,7 +65,7 @@ def _segment_sums(values: I8, offsets: I8) -> I8:
 
 @dataclass
 class VertexBlock:
-    """Vertices of one type in one compute set. `values` hold simple state fields: a scalar for all or one per vertex."""
+    """Vertices of one type in one compute set. `values` hold simple state fields: one for all or one per vertex."""
 
     compute_set: int
     type: VertexType

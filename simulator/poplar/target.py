@@ -60,7 +60,7 @@ class Target:
     def __post_init__(self) -> None:
         if self.num_ipus < 1 or self.tiles_per_ipu < 1:
             raise invalid_machine_model(
-                f"A target of {self.num_ipus} IPUs with {self.tiles_per_ipu} tiles each is empty; both must be positive."
+                f"A target of {self.num_ipus} IPUs with {self.tiles_per_ipu} tiles each is empty."
             )
         if self.bytes_per_tile < 1 or self.clock_hz <= 0 or self.worker_contexts < 1:
             raise invalid_machine_model("Bytes per tile, clock and worker contexts of a target must be positive.")

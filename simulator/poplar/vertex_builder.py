@@ -124,7 +124,7 @@ class BlockBuilder:
         rank = {"scalar": 0, "vector": 1, "scalars": 1, "vectors": 2}[spec.kind]
         if tensor.rank() != rank:
             raise graph_connection_error(
-                f"Field '{spec.name}' of {self.type.name} needs a tensor of rank {rank}, but its shape is {tensor.shape()}."
+                f"Field '{spec.name}' of {self.type.name} needs a tensor of rank {rank}, got shape {tensor.shape()}."
             )
         for part in tensor if rank == 2 else [tensor]:
             starts, lengths = part.regions()
