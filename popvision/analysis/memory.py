@@ -54,6 +54,9 @@ CATEGORY_LABELS = {
     "multiple": "Shared by Several Categories",
 }
 
+#: The category of each number that a lowered variable carries.
+CATEGORY_KEYS = CATEGORIES
+
 REGION_LABELS = {"nonInterleaved": "Non-interleaved", "interleaved": "Interleaved", "overflowed": "Overflowed"}
 
 LIVENESS_LABELS = ("Always live", "Not always live at the tile's peak", "Held for other times")

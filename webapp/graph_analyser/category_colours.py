@@ -1,0 +1,44 @@
+"""A colour for each memory category: one hue per family (data, vertices, control, exchange, messages, the rest), shades
+within it, mixed from the theme's series colours."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from webapp.theme import tokens
+
+#: Category -> (series colour, share of it; the rest is the surface).
+_SHADES = {
+    "variable": (2, 1.0), "constant": (2, 0.62), "rearrangement": (2, 0.42), "outputEdge": (2, 0.26),
+    "vertexCode": (5, 1.0), "vertexInstanceState": (5, 0.72), "vertexFieldData": (5, 0.52),
+    "copyDescriptor": (5, 0.38), "vectorListDescriptor": (5, 0.26),
+    "controlCode": (1, 1.0), "controlTable": (1, 0.62), "controlId": (1, 0.38),
+    "internalExchangeCode": (3, 1.0), "hostExchangeCode": (3, 0.72), "globalExchangeCode": (3, 0.52),
+    "hostExchangePacketHeader": (3, 0.38), "globalExchangePacketHeader": (3, 0.26),
+    "message": (4, 1.0), "hostMessage": (4, 0.62), "globalMessage": (4, 0.38),
+    "stack": (6, 1.0), "instrumentationResults": (6, 0.72), "sharedCodeStorage": (6, 0.52),
+    "sharedDataStorage": (6, 0.38), "multiple": (6, 0.26),
+}  # fmt: skip
+
+_REGIONS = {"nonInterleaved": (1, 1.0), "interleaved": (3, 1.0), "overflowed": (2, 1.0)}
+_LIVENESS = {"alwaysLive": (1, 1.0), "notAlwaysLive": (2, 1.0), "rest": (6, 0.45)}
+
+
+@cache
+def part_colour(key: str, theme: str) -> str:
+    """Colour "#rrggbb" of a category, region or liveness part; other keys look like "multiple"."""
+    series, share = (_SHADES | _REGIONS | _LIVENESS).get(key, _SHADES["multiple"])
+    values = tokens(theme)
+    return mix(values[f"series-{series}"], values["surface"], share)
+
+
+def mix(colour: str, other: str, share: float) -> str:
+    """`share` of one colour and the rest of another, both "#rrggbb"."""
+    pairs = [(int(colour[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
+
+
+def translucent(colour: str, alpha: float) -> str:
+    """ "#rrggbb" as "rgba(...)"."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"

@@ -1,0 +1,288 @@
+"""The liveness report: how much memory is live at each point of the program, and what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.live_steps import program_label
+from popvision.analysis.liveness import Curve, Where, curve, fullest_tile, liveness, peak
+from popvision.analysis.lowered import variables
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source import ReportSource
+from webapp.components import (
+    Tab,
+    empty_hint,
+    figure,
+    help_text,
+    options_menu,
+    register_rows,
+    search_box,
+    select,
+    spacer,
+    split,
+    tabs,
+    themed,
+    toggle,
+    toolbar,
+    view_shortcuts,
+)
+from webapp.formats import bytes_text, percent_text
+from webapp.graph_analyser.bytes_axis import both_units
+from webapp.graph_analyser.headline import Figure, headline, range_line
+from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
+from webapp.graph_analyser.liveness_state import PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state, where_text
+from webapp.graph_analyser.liveness_tabs import always_frame, live_frame, tab_content
+from webapp.library import Library
+from webapp.view import View, ViewContext, page_key
+
+KEYS = (
+    ("← →", "Move the selected index (focus the plot first)"),
+    ("Shift ← →", "Add the next index to the selection"),
+    ("+ −", "Zoom in and out"),
+    ("0", "Show all indices"),
+    ("p", "Select the peak"),
+    ("Esc", "Select nothing"),
+)
+
+
+def layout(context: ViewContext) -> Component:
+    source = context.source
+    state = _state(source, context.params)
+    graph = figure("live-plot", None, context.theme, image_name="liveness")
+    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize"}
+    plot = html.Div(
+        [
+            _toolbar(source, state),
+            html.Div(id="live-headline", className="headline-line"),
+            html.Div(
+                graph, className="plot-box", tabIndex="0", **{"data-plot": "live", "aria-label": "Liveness curve"}
+            ),
+            html.Div(id="live-range", className="range-box"),
+        ],
+        className="plot-column",
+    )
+    items = [Tab(value, label, html.Div(id=f"live-tab-{value}", className="tab-body")) for value, label in TABS.items()]
+    return html.Div(
+        [
+            split("liveness", plot, tabs("live_tab", items, state.tab, label="Liveness details"), percent=56),
+            dcc.Store(id="live-plot-keys", data=list(PLOT_KEYS)),
+            dcc.Store(id="live-tab-keys", data=list(TAB_KEYS)),
+            dcc.Store(id="live-plot-now"),
+            dcc.Store(id="live-tab-now"),
+            dcc.Store(id="live-config"),
+            html.Div(id="live-done", hidden=True),
+            view_shortcuts(KEYS),
+        ],
+        className="liveness-page",
+    )
+
+
+def _state(source: ReportSource, params: Any) -> LivenessState:
+    return liveness_state(source, params, len(liveness(source).program))
+
+
+def _toolbar(source: ReportSource, state: LivenessState) -> Component:
+    target = source.reader.target()
+    where = state.where
+    sources = {"": "All tiles" if target.num_replicas == 1 else "All tiles of a replica"}
+    sources |= {f"ipu:{ipu}": f"IPU {ipu}" for ipu in range(target.num_ipus)}
+    tile = fullest_tile(source)
+    sources[f"tile:{tile}"] = f"Tile {tile:,} (the fullest)"
+    chosen = "" if where.kind == "all" else f"{where.kind}:{where.number}"
+    sources.setdefault(chosen, f"Tile {where.number:,}")
+    options: list[Any] = [
+        toggle("live_noalways", "Include always live", state.always, on="", off="1"),
+        toggle("live_max", "Show memory (capacity)", state.show_max),
+    ]
+    replicas: list[Component] = []
+    if target.num_replicas > 1:
+        names = {str(each): f"{each} of {target.num_replicas}" for each in range(target.num_replicas)}
+        replicas = [select("live_replica", "Replica", names, str(where.number) if where.kind == "all" else "0")]
+    return toolbar(
+        select("live_source", "Source", sources, chosen),
+        html.Div(search_box("live_source", "Tile, e.g. tile:17", chosen, width=150), title="all, ipu:0 or tile:17"),
+        *replicas,
+        spacer(),
+        search_box("live_filter", "Filter steps by name or type", state.filter, width=220),
+        options_menu(*options),
+    )
+
+
+def register(app: Dash, library: Library) -> None:
+    """Callbacks of the page and rows of its tables."""
+    for name in ("plot", "tab"):
+        app.clientside_callback(
+            ClientsideFunction("plots", "keep"),
+            Output(f"live-{name}-now", "data"),
+            Input("selection", "data"),
+            State(f"live-{name}-keys", "data"),
+            State(f"live-{name}-now", "data"),
+        )
+    _register_browser(app)
+    _register_drawing(app, library)
+    for tab in TABS:
+        _register_tab(app, library, tab)
+    register_rows(app, library, "liveness-always", always_frame)
+    register_rows(app, library, "liveness-live", live_frame)
+
+
+def _register_browser(app: Dash) -> None:
+    for function, prop in (("clicked", "clickData"), ("zoomed", "relayoutData")):
+        app.clientside_callback(
+            ClientsideFunction("plots", function),
+            Output("live-done", "title", allow_duplicate=True),
+            Input("live-plot", prop),
+            State("live-plot", "id"),
+            prevent_initial_call=True,
+        )
+    app.clientside_callback(
+        ClientsideFunction("plots", "configure"), Output("live-done", "className"), Input("live-config", "data")
+    )
+    for rows in ("liveness-always", "liveness-live"):
+        app.clientside_callback(
+            ClientsideFunction("plots", "row"),
+            Output("live-done", "title", allow_duplicate=True),
+            Input({"rows": rows, "query": ALL}, "selectedRows"),
+            prevent_initial_call=True,
+        )
+
+
+def _register_drawing(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("live-plot", "figure"),
+        Output("live-config", "data"),
+        Output("live-headline", "children"),
+        Output("live-range", "children"),
+        Input("live-plot-now", "data"),
+        Input("theme", "data"),
+        State("url", "pathname"),
+    )
+    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
+        if params is None:
+            return (no_update,) * 4
+        key = page_key(pathname)
+        source = library.report(key)
+        return plot_parts(source, key, _state(source, params), theme or "light")
+
+
+def _register_tab(app: Dash, library: Library, tab: str) -> None:
+    @app.callback(Output(f"live-tab-{tab}", "children"), Input("live-tab-now", "data"), State("url", "pathname"))
+    def fill(params: dict[str, str] | None, pathname: str) -> Any:
+        if params is None or params.get("live_tab", "always") != tab:
+            return no_update
+        key = page_key(pathname)
+        source = library.report(key)
+        return tab_content(source, key, _state(source, params))
+
+
+def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str) -> tuple[Any, ...]:
+    """(figure, configuration for plots.js, headline, the lines below the plot)."""
+    try:
+        drawing = draw_liveness(source, state, theme)
+    except (NotRecordedError, ValueError) as problem:
+        empty = themed({"data": [], "layout": {}}, theme)
+        return empty, {"name": "live", "count": 0}, "", empty_hint(str(problem))
+    top = peak(drawing.curve)
+    config = {
+        "name": "live",
+        "view": "live_view",
+        "pick": "liveness",
+        "also": "live_also",
+        "count": len(drawing.curve.program),
+        "first": 0,
+        "order": None,
+        "peak": top.index,
+    }
+    return (
+        themed(drawing.figure, theme),
+        config,
+        _headline(source, key, drawing.curve, state),
+        _below(source, drawing, state),
+    )
+
+
+def _headline(source: ReportSource, key: str, line: Curve, state: LivenessState) -> list[Component]:
+    top = peak(line)
+    here = where_text(line.where, source.reader.target().num_replicas)
+    step = program_label(source, top.program)
+    figures = [
+        Figure(f"Peak of {here}", bytes_text(top.total), f"index {top.index:,}: {step}",
+               f"{both_units(top.total)} = {both_units(top.always_live)} always live + {both_units(top.not_always_live)}",
+               _link(key, line.where, top.index)),
+        Figure("Always live", bytes_text(line.always_live), percent_text(line.always_live / top.total if top.total else None)
+               + " of the peak", both_units(line.always_live)),
+    ]  # fmt: skip
+    if line.where.kind != "tile":
+        figures += _fullest(source, key, line)
+    for index in state.indices[:1]:
+        program = int(line.program[index])
+        total = int(line.not_always_live[index]) + line.always_live
+        figures.append(Figure(f"Selected: index {index:,}", bytes_text(total), program_label(source, program),
+                              f"{both_units(total)}; program {program}", f"/r/{key}/program_tree?program={program}"))  # fmt: skip
+    help_ = help_text(
+        "Peaks",
+        "The peak of the device is not the peak of its fullest tile: each tile is fullest at its own index. "
+        "The index follows the static order of the program: a loop body once, a function body at each call.",
+        formula="live at an index = always live + not always live there",
+    )
+    return [headline(figures), help_]
+
+
+def _fullest(source: ReportSource, key: str, line: Curve) -> list[Figure]:
+    replica = line.where.number if line.where.kind == "all" else None
+    try:
+        tile = fullest_tile(source, replica)
+        mine = peak(curve(source, Where("tile", tile)))
+    except NotRecordedError:
+        return []
+    return [
+        Figure("Peak of the fullest tile", bytes_text(mine.total), f"tile {tile:,}, index {mine.index:,}",
+               f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
+               _link(key, Where("tile", tile), mine.index))
+    ]  # fmt: skip
+
+
+def _link(key: str, where: Where, index: int) -> str:
+    place = "" if where.kind == "all" else f"live_source={where.kind}:{where.number}&"
+    return f"/r/{key}/liveness?{place}liveness={index}"
+
+
+def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
+    lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
+    first, last = drawing.shown
+    whole = len(drawing.curve.program)
+    quantity = "Live, always live included" if state.always else "Live, always live not included"
+    name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
+    drawn = "Drawing decimated: each pixel's minimum and maximum" if drawing.decimated else ""
+    position = lambda at: f"index {first + at:,}"  # noqa: E731
+    lines.append(
+        range_line(drawing.statistics, quantity, name, position=position, decimated=drawing.decimated, drawn=drawn)
+    )
+    notes = []
+    if drawing.matching is not None:
+        notes.append(f"{drawing.matching:,} of {whole:,} steps match the filter (marked below the curve); "
+                     "the statistics are of all steps shown.")  # fmt: skip
+    if state.variable is not None:
+        notes.append(_lifetime_note(source, state.variable, drawing.lifetime))
+    return lines + [html.Div(note, className="range-plain") for note in notes]
+
+
+def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, int]] | None) -> str:
+    name = variables(source).name[variable]
+    if ranges is None:
+        return f"{name} is always live."
+    return f"{name} is live at " + ", ".join(f"{s:,} to {e - 1:,}" for s, e in ranges[:8]) + " (shaded)."
+
+
+def _missing(context: ViewContext) -> str:
+    try:
+        liveness(context.source)
+    except NotRecordedError as lacking:
+        return str(lacking)
+    return ""
+
+
+VIEW = View(id="liveness", title="Liveness Report", icon="liveness", layout=layout, register=register, missing=_missing)

@@ -1,0 +1,88 @@
+"""The liveness curve as a figure: always-live bytes below, the others on top of them, over the static program order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.live_steps import matching_indices, program_label
+from popvision.analysis.live_variables import lifetime
+from popvision.analysis.liveness import Curve, curve
+from popvision.analysis.range_statistics import Statistics, statistics
+from popvision.analysis.source import ReportSource
+from webapp.graph_analyser.liveness_state import LivenessState
+from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
+from webapp.theme import tokens
+
+Int64Array = npt.NDArray[np.int64]
+
+#: Characters of a program's name in the hover box; the end of a name says most.
+_NAME = 90
+
+
+@dataclass(frozen=True)
+class LivenessDrawing:
+    """`matching` is the number of steps that the filter matches, None without a filter."""
+
+    figure: dict[str, Any]
+    curve: Curve
+    statistics: Statistics
+    shown: tuple[int, int]
+    decimated: bool
+    matching: int | None
+    lifetime: list[tuple[int, int]] | None
+
+
+def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> LivenessDrawing:
+    """The drawing of a state. Raises NotRecordedError when the report lacks the curve, ValueError for a variable or
+    place that does not exist."""
+    line = curve(source, state.where)
+    count = len(line.program)
+    matching = matching_indices(source, state.filter) if state.filter.strip() else None
+    ranges = lifetime(source, state.variable) if state.variable is not None else None
+    bands = ranges if ranges is not None else ([(0, count)] if state.variable is not None else [])
+    plot = SteppedPlot(
+        _series(line, state, theme),
+        lambda positions: [_label(source, int(program)) for program in line.program[positions]],
+        "Liveness index %{x:,}",
+        "Liveness index (static program order, not time)",
+        window=state.window,
+        marked=state.indices[:40],
+        bands=bands,
+        limit=(line.capacity, "Memory of " + _place(line)) if state.show_max else None,
+        points=matching if matching is not None else (),
+    )
+    figure, decimated = plot.draw(theme)
+    first, last = plot.shown
+    total = line.not_always_live + (line.always_live if state.always else 0)
+    return LivenessDrawing(
+        figure,
+        line,
+        statistics(total[first : last + 1]),
+        plot.shown,
+        decimated,
+        None if matching is None else len(matching),
+        ranges,
+    )
+
+
+def _series(line: Curve, state: LivenessState, theme: str) -> list[Series]:
+    colours = tokens(theme)
+    live = Series("Not always live", line.not_always_live, colours["series-2"], stacked=True)
+    if not state.always:
+        return [live]
+    always = np.full(len(line.program), line.always_live, dtype=np.int64)
+    return [Series("Always live", always, colours["series-1"], stacked=True), live]
+
+
+def _label(source: ReportSource, program: int) -> str:
+    text = program_label(source, program)
+    text = text if len(text) <= _NAME else "…" + text[-_NAME:]
+    return f"{text}, Id {program}"
+
+
+def _place(line: Curve) -> str:
+    return {"all": "these tiles", "ipu": "the IPU", "tile": "the tile"}[line.where.kind]

@@ -1,0 +1,94 @@
+"""What the liveness page shows, read from the selection: every control is one key of the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from popvision.analysis.liveness import Where
+from popvision.analysis.source import ReportSource
+from webapp.graph_analyser.memory_state import parse_numbers, parse_window
+from webapp.selection import Selection
+
+#: Keys that the plot depends on, and those of the tabs below it.
+PLOT_KEYS = (
+    "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
+    "variable",
+)  # fmt: skip
+TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica")
+
+TABS = {
+    "always": "Always-live variables",
+    "not_always": "Not-always-live variables",
+    "vertices": "Vertices",
+    "cycles": "Cycle estimates",
+    "flops": "FLOP estimates",
+}
+
+#: Indices that fit side by side as columns.
+MOST_INDICES = 6
+
+
+@dataclass(frozen=True)
+class LivenessState:
+    """One state of the page. `indices` are the selected liveness indices, the main one first. `problems` are sentences
+    about values in the URL that do not fit this report."""
+
+    where: Where = Where()  # noqa: RUF009 -- frozen
+    indices: tuple[int, ...] = ()
+    filter: str = ""
+    always: bool = True
+    show_max: bool = False
+    window: tuple[int, int] | None = None
+    tab: str = "always"
+    variable: int | None = None
+    problems: tuple[str, ...] = ()
+
+
+def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count: int) -> LivenessState:
+    """The state that a selection describes for a report with `count` liveness indices; what does not exist in it is
+    left out and named."""
+    selection = Selection.parse(params)
+    extras = selection.extras
+    problems = list(selection.problems)
+    chosen = () if selection.liveness is None else (selection.liveness,)
+    chosen = tuple(dict.fromkeys(chosen + parse_numbers(extras.get("live_also", ""))))
+    indices = tuple(index for index in chosen if index < count)
+    if len(indices) < len(chosen):
+        problems.append(f"This report has liveness indices 0 to {count - 1:,}: others are left out.")
+    where, problem = parse_where(source, extras.get("live_source", ""), extras.get("live_replica", "0"))
+    return LivenessState(
+        where=where,
+        indices=indices,
+        filter=extras.get("live_filter", ""),
+        always=extras.get("live_noalways") != "1",
+        show_max=extras.get("live_max") == "1",
+        window=parse_window(extras.get("live_view", "")),
+        tab=extras.get("live_tab", "always") if extras.get("live_tab") in TABS else "always",
+        variable=selection.variable,
+        problems=(*problems, problem) if problem else tuple(problems),
+    )
+
+
+def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Where, str]:
+    """("tile:5" or "ipu:1" or "" for all tiles of a replica, the sentence that says why it is not that)."""
+    target = source.reader.target()
+    number = int(replica) if replica.isdecimal() and len(replica) < 9 else 0
+    whole = Where("all", number if number < target.num_replicas else 0)
+    if text in ("", "all"):
+        return whole, ""
+    kind, _, rest = text.partition(":")
+    counts = {"ipu": target.num_ipus, "tile": target.num_tiles}
+    if kind not in counts or not rest.isdecimal() or len(rest) > 9:
+        return whole, f"The source {text!r} is unknown: use all, ipu:0 or tile:0."
+    if int(rest) >= counts[kind]:
+        return whole, f"This report has {kind}s 0 to {counts[kind] - 1:,}: {kind} {int(rest):,} does not exist."
+    return Where("ipu" if kind == "ipu" else "tile", int(rest)), ""
+
+
+def where_text(where: Where, replicas: int) -> str:
+    """ "all tiles of replica 0", "IPU 1", "tile 5"."""
+    if where.kind == "all":
+        return "all tiles" if replicas == 1 else f"all tiles of replica {where.number}"
+    return f"IPU {where.number:,}" if where.kind == "ipu" else f"tile {where.number:,}"

@@ -1,0 +1,182 @@
+"""What the tabs of the liveness page hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.live_steps import cycles_table, flops_table, program_at, program_label, vertices_table
+from popvision.analysis.live_variables import always_live_table, live_table
+from popvision.analysis.liveness import curve
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source import ReportSource
+from webapp.components import Column, data_table, empty_hint, help_text, long_table
+from webapp.formats import bytes_text
+from webapp.graph_analyser.bytes_axis import both_units
+from webapp.graph_analyser.liveness_state import MOST_INDICES, LivenessState, parse_where, where_text
+from webapp.graph_analyser.memory_state import parse_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NOTHING = "Select a step in the plot (shift-click adds more) to see its {}."
+_CYCLES = (
+    Column("Index", "Index", "integer", width=80),
+    Column("Step", "Step", flex=3),
+    Column("Program", "Program", "integer", help="Id in the program tree", width=90),
+    Column("Maximum", "Maximum (cycles)", "cycles", help="Longest of the tiles: the length of the step", width=140),
+    Column("Mean", "Mean (cycles)", "decimal", help="Sum over all these tiles / number of tiles", width=120),
+    Column("Minimum", "Minimum (cycles)", "cycles", width=130),
+    Column("Tile", "Longest tile", "integer", help="The tile that has the maximum", width=110),
+    Column("Balance", "Balance", "percent", help="mean / maximum over all these tiles", width=95),
+    Column("Time us", "Device time (us)", "decimal", help="Maximum / clock; modelled, not measured", width=130),
+    Column("Basis", "Basis", help="Least certain source of the vertices' cycles: exact, fitted or guess", width=95),
+)
+
+
+def tab_content(source: ReportSource, key: str, state: LivenessState) -> Component:
+    """The chosen tab. What the report lacks is said in its place."""
+    try:
+        if state.tab == "always":
+            return _always(source, key, state)
+        if not state.indices:
+            noun = {"not_always": "live variables", "vertices": "vertices", "cycles": "cycle estimate"}
+            return empty_hint(_NOTHING.format(noun.get(state.tab, "floating point operations")))
+        return {"not_always": _live, "vertices": _vertices, "cycles": _cycles, "flops": _flops}[state.tab](
+            source, key, state
+        )
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+
+
+def query_of(state: LivenessState) -> dict[str, str]:
+    """The part of a state that the tables of variables depend on."""
+    where = state.where
+    place = f"replica:{where.number}" if where.kind == "all" else f"{where.kind}:{where.number}"
+    query = {"where": place, "indices": ",".join(map(str, state.indices[:MOST_INDICES]))}
+    return {name: value for name, value in query.items() if value}
+
+
+def always_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """Always-live variables of the place that the query names."""
+    return always_live_table(source, _where(source, query))
+
+
+def live_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """Not-always-live variables at the indices of the query, with a column per index and per difference."""
+    return live_table(source, parse_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
+
+
+def _where(source: ReportSource, query: Mapping[str, str]) -> Any:
+    text = query.get("where", "")
+    if text.startswith("replica:"):
+        return parse_where(source, "", text.partition(":")[2])[0]
+    return parse_where(source, text)[0]
+
+
+def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
+    line = curve(source, state.where)
+    columns = [
+        Column("Variable", "Variable", flex=4),
+        Column("Id", "Id", "integer", width=80),
+        Column("Bytes", "Bytes", "bytes", help="On the tiles of the source", width=150),
+    ]
+    always_live_table(source, state.where)
+    return _with_total(
+        [_total("Total", line.always_live)],
+        f"Live all the time on {where_text(state.where, source.reader.target().num_replicas)}",
+        long_table("liveness-always", key, query_of(state), columns, selectable=True),
+    )
+
+
+def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
+    indices = state.indices[:MOST_INDICES]
+    line = curve(source, state.where)
+    totals = [_total(f"Index {index:,}", int(line.not_always_live[index])) for index in indices]
+    totals += [
+        _total(f"Change {index:,} − {indices[0]:,}",
+               int(line.not_always_live[index]) - int(line.not_always_live[indices[0]]), signed=True)
+        for index in indices[1:]
+    ]  # fmt: skip
+    columns = [
+        Column("Variable", "Variable", flex=3),
+        Column("Id", "Id", "integer", width=80),
+        Column("Live", "Live (indices)", width=140, help="Liveness indices at which it is live, last included"),
+        *[Column(f"Index {i}", f"Index {i:,} (B)", "bytes", width=130) for i in indices],
+        *[
+            Column(f"Change {i} - {indices[0]}", f"{i:,} − {indices[0]:,} (B)", "signed", width=130,
+                   help=f"Bytes at index {i} less bytes at index {indices[0]}")
+            for i in indices[1:]
+        ],
+    ]  # fmt: skip
+    live_table(source, indices, state.where)
+    table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
+    return _with_total(totals, "Select a row to draw its lifetime over the curve", table)
+
+
+def _total(label: str, value: int, signed: bool = False) -> Component:
+    text = (
+        bytes_text(value) if not signed else ("+" if value > 0 else "−" if value < 0 else "") + bytes_text(abs(value))
+    )
+    exact = both_units(value) if not signed else f"{value:+,} B"
+    return html.Span([html.Span(label, className="range-label"), html.B(text)], title=exact, className="total")
+
+
+def _with_total(totals: list[Component], note: str, table: Component) -> Component:
+    bar = html.Div([*totals, html.Span(note, className="tab-note")], className="tab-bar")
+    return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")
+
+
+def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component:
+    indices = state.indices[:MOST_INDICES]
+    frame = vertices_table(source, indices, curve(source, state.where).tiles)
+    if frame.empty:
+        return empty_hint("No vertices run here: " + _steps(source, indices) + ".")
+    columns = [Column("Vertex type", "Vertex type", flex=3), Column("Kind", "Kind", width=110)]
+    for index in indices:
+        columns.append(Column(f"Instances, index {index}", f"Instances, index {index:,}", "integer", width=150))
+        columns.append(Column(f"State, index {index}", f"State, index {index:,} (B)", "bytes", width=150,
+                              help="Instances x bytes of one instance's state"))  # fmt: skip
+    columns += [
+        Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,} (B)", "signed", width=150)
+        for i in indices[1:]
+    ]
+    note = html.Div("Vertex state is always live: it lies on the tile at every index.", className="tab-hint")
+    return html.Div([note, data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")],
+                    className="tab-column")  # fmt: skip
+
+
+def _steps(source: ReportSource, indices: tuple[int, ...]) -> str:
+    return ", ".join(program_label(source, program_at(source, index)) for index in indices[:3])
+
+
+def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
+    frame = cycles_table(source, state.indices, curve(source, state.where).tiles)
+    about = help_text(
+        "Cycle estimates",
+        "What the compiler expects one execution to take on the tiles of the source. Figures of the vertices carry their "
+        "certainty: exact (a public formula), fitted (a constant fitted to public figures) or guess.",
+        formula="device time = maximum over tiles / clock",
+    )
+    place = where_text(state.where, source.reader.target().num_replicas)
+    bar = html.Div(
+        [html.Span(f"Estimates for one execution on {place}", className="tab-note"), about], className="tab-bar"
+    )
+    table = data_table("live-cycles", frame, _CYCLES, name="liveness-cycles", height="100%", filter_box=False)
+    return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")
+
+
+def _flops(source: ReportSource, key: str, state: LivenessState) -> Component:
+    frame = flops_table(source, state.indices[:MOST_INDICES])
+    columns = [Column("Vertex type", "Vertex type", flex=3)]
+    columns += [
+        Column(name, name.replace("FLOP, index", "FLOP at index"), "integer", width=160) for name in frame.columns[1:]
+    ]
+    note = ("Floating point operations of one execution over all tiles. A dash means that the report does not know: "
+            "compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate.")  # fmt: skip
+    bar = html.Div(html.Span(note, className="tab-note"), className="tab-bar")
+    table = data_table("live-flops", frame, columns, name="liveness-flops", height="100%", filter_box=False)
+    return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")

@@ -1,0 +1,307 @@
+"""The memory report: what each tile uses, of what, and what lies where."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.live_steps import program_label
+from popvision.analysis.liveness import Where, curve, fullest_tile, peak
+from popvision.analysis.memory import memory_by_tile
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source import ReportSource
+from webapp.components import (
+    Tab,
+    empty_hint,
+    figure,
+    help_text,
+    options_menu,
+    register_rows,
+    search_box,
+    select,
+    spacer,
+    split,
+    tabs,
+    themed,
+    toggle,
+    toolbar,
+    view_shortcuts,
+)
+from webapp.formats import bytes_text, percent_text
+from webapp.graph_analyser.bytes_axis import both_units
+from webapp.graph_analyser.headline import Figure, headline, range_line
+from webapp.graph_analyser.memory_plot import Drawing, draw_memory
+from webapp.graph_analyser.memory_state import BREAKDOWNS, GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, MemoryState, memory_state
+from webapp.graph_analyser.memory_tabs import (
+    ROWS,
+    details_frame,
+    lowered_frame,
+    tab_content,
+    table_frame,
+    variables_frame,
+)
+from webapp.graph_analyser.tile_map_plot import draw_tile_map, map_parts
+from webapp.library import Library
+from webapp.view import View, ViewContext, page_key
+
+KEYS = (
+    ("← →", "Move the selected tile (focus the plot first)"),
+    ("Shift ← →", "Add the next tile to the selection"),
+    ("+ −", "Zoom in and out"),
+    ("0", "Show all tiles"),
+    ("p", "Select the fullest tile"),
+    ("Esc", "Select nothing"),
+)
+
+
+def layout(context: ViewContext) -> Component:
+    source = context.source
+    state = memory_state(source, context.params)
+    graph = figure("mem-plot", None, context.theme, image_name="memory")
+    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize"}
+    plot = html.Div(
+        [
+            _toolbar(source, state),
+            html.Div(_headline(source, context.key, state), className="headline-box"),
+            html.Div(graph, className="plot-box", tabIndex="0", **{"data-plot": "mem", "aria-label": "Memory by tile"}),
+            html.Div(id="mem-range", className="range-box"),
+        ],
+        className="plot-column",
+    )
+    items = [Tab(value, label, html.Div(id=f"mem-tab-{value}", className="tab-body")) for value, label in TABS.items()]
+    return html.Div(
+        [
+            split("memory", plot, tabs("mem_tab", items, state.tab, label="Memory details"), percent=56),
+            dcc.Store(id="mem-plot-keys", data=list(PLOT_KEYS)),
+            dcc.Store(id="mem-tab-keys", data=list(TAB_KEYS)),
+            dcc.Store(id="mem-plot-now"),
+            dcc.Store(id="mem-tab-now"),
+            dcc.Store(id="mem-config"),
+            html.Div(id="mem-done", hidden=True),
+            view_shortcuts(KEYS),
+        ],
+        className="memory-page",
+    )
+
+
+def _toolbar(source: ReportSource, state: MemoryState) -> Component:
+    target = source.reader.target()
+    physical = target.physical_tile is not None
+    graphs = {name: text for name, text in GRAPHS.items() if name != "map" or physical}
+    options: list[Any] = [
+        toggle("mem_nogaps", "Include gaps", state.gaps, on="", off="1"),
+        toggle("mem_nomax", "Show memory of a tile", state.show_max, on="", off="1"),
+        toggle("mem_ipus", "Plot by IPU", state.by_ipu),
+    ]
+    if physical:
+        title = "Sort tiles by physical id within each IPU"
+        options.insert(2, toggle("mem_order", "Hardware order", state.order == "hardware", on="hardware", title=title))
+    return toolbar(
+        select("mem_graph", "Graph", graphs, state.graph),
+        html.Div(select("mem_by", "Breakdown", BREAKDOWNS, state.by), id="mem-by-field"),
+        html.Div(select("mem_part", "Show", map_parts(), state.part), id="mem-part-field"),
+        spacer(),
+        *_replica_choice(target.num_replicas, state.replica),
+        html.Div(
+            search_box("tiles", "Select tiles, e.g. 0, 5-9", _typed(state.tiles), width=190), id="mem-tiles-field"
+        ),
+        html.Div(search_box("ipu", "Select an IPU, e.g. 0", _typed(state.ipus), width=160), id="mem-ipu-field"),
+        options_menu(*options),
+    )
+
+
+def _typed(numbers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, numbers[:12]))
+
+
+def _replica_choice(count: int, replica: int | None) -> list[Component]:
+    """Replicas run the same program; the page says which one it shows."""
+    if count < 2:
+        return []
+    options = {str(each): f"{each} of {count}" for each in range(count)} | {"all": f"All {count}"}
+    return [select("mem_replica", "Replica", options, "all" if replica is None else str(replica))]
+
+
+def _headline(source: ReportSource, key: str, state: MemoryState) -> Component:
+    memory = memory_by_tile(source, state.replica)
+    capacity = memory.capacity * len(memory.tiles)
+    used = int(memory.excluding_gaps.sum())
+    over = memory.over_capacity
+    largest = memory.tiles.start + int(memory.including_gaps.argmax())
+    most = int(memory.including_gaps.max())
+    figures = [
+        Figure("Used", bytes_text(used), f"{percent_text(used / capacity)} of {bytes_text(capacity)}",
+               f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles"),
+        Figure("Fullest tile, with gaps", bytes_text(most), f"tile {largest:,} of {bytes_text(memory.capacity)}",
+               both_units(most), f"/r/{key}/memory?tiles={largest}", "bad" if most > memory.capacity else ""),
+    ]  # fmt: skip
+    figures += _peaks(source, key, state)
+    figures.append(Figure("Over capacity", f"{len(over):,} tiles" if len(over) != 1 else "1 tile",
+                          "" if not len(over) else "first: " + ", ".join(map(str, over[:4].tolist())),
+                          "Tiles whose highest used address lies beyond their memory", "", "bad" if len(over) else ""))  # fmt: skip
+    help_ = help_text(
+        "Peaks",
+        "The peak of the device is the index at which all its tiles together hold most. A single tile may be fullest "
+        "at another index: its peak decides whether the program fits.",
+        formula="total = always live + not always live at the index",
+    )
+    return html.Div([headline(figures), help_], className="headline-line")
+
+
+def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
+    try:
+        whole = peak(curve(source, Where("all", state.replica or 0)))
+        tile = fullest_tile(source, state.replica)
+        mine = peak(curve(source, Where("tile", tile)))
+    except NotRecordedError:
+        return []
+    return [
+        Figure("Live at the device's peak", bytes_text(whole.total), f"index {whole.index:,}",
+               f"{both_units(whole.total)} of one replica while {program_label(source, whole.program)} runs",
+               f"/r/{key}/liveness?liveness={whole.index}"),
+        Figure("Live at the fullest tile's peak", bytes_text(mine.total), f"tile {tile:,}, index {mine.index:,}",
+               f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
+               f"/r/{key}/liveness?live_source=tile:{tile}&liveness={mine.index}&tiles={tile}"),
+    ]  # fmt: skip
+
+
+def register(app: Dash, library: Library) -> None:
+    """Callbacks of the page and rows of its tables."""
+    for name in ("plot", "tab"):
+        app.clientside_callback(
+            ClientsideFunction("plots", "keep"),
+            Output(f"mem-{name}-now", "data"),
+            Input("selection", "data"),
+            State(f"mem-{name}-keys", "data"),
+            State(f"mem-{name}-now", "data"),
+        )
+    _register_browser(app)
+    _register_drawing(app, library)
+    for tab, rows in ROWS.items():
+        register_rows(app, library, rows, partial(table_frame, tab))
+    register_rows(app, library, "memory-details", details_frame)
+    register_rows(app, library, "memory-lowered", lowered_frame)
+    register_rows(app, library, "memory-variables", variables_frame)
+
+
+def _register_browser(app: Dash) -> None:
+    for function, prop in (("clicked", "clickData"), ("zoomed", "relayoutData")):
+        app.clientside_callback(
+            ClientsideFunction("plots", function),
+            Output("mem-done", "title", allow_duplicate=True),
+            Input("mem-plot", prop),
+            State("mem-plot", "id"),
+            prevent_initial_call=True,
+        )
+    app.clientside_callback(
+        ClientsideFunction("plots", "configure"),
+        Output("mem-done", "className"),
+        Input("mem-config", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("plots", "rows"),
+        Output("mem-done", "title", allow_duplicate=True),
+        Input({"rows": "memory-variables", "query": _all()}, "selectedRows"),
+        prevent_initial_call=True,
+    )
+
+
+def _all() -> Any:
+    from dash import ALL
+
+    return ALL
+
+
+def _register_drawing(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("mem-plot", "figure"),
+        Output("mem-config", "data"),
+        Output("mem-range", "children"),
+        Output("mem-by-field", "hidden"),
+        Output("mem-part-field", "hidden"),
+        Output("mem-tiles-field", "hidden"),
+        Output("mem-ipu-field", "hidden"),
+        Input("mem-plot-now", "data"),
+        Input("theme", "data"),
+        State("url", "pathname"),
+    )
+    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
+        if params is None:
+            return (no_update,) * 7
+        source = library.report(page_key(pathname))
+        state = memory_state(source, params)
+        drawn, config, line = plot_parts(source, state, theme or "light")
+        total = state.graph == "total"
+        return drawn, config, line, not total, state.graph != "map", state.by_ipu, not state.by_ipu
+
+    for tab in TABS:
+        _register_tab(app, library, tab)
+
+
+def _register_tab(app: Dash, library: Library, tab: str) -> None:
+    @app.callback(
+        Output(f"mem-tab-{tab}", "children"),
+        Input("mem-tab-now", "data"),
+        Input("theme", "data"),
+        State("url", "pathname"),
+    )
+    def fill(params: dict[str, str] | None, theme: str | None, pathname: str) -> Any:
+        if params is None or params.get("mem_tab", "details") != tab:
+            return no_update
+        key = page_key(pathname)
+        source = library.report(key)
+        return tab_content(source, key, memory_state(source, params), theme or "light")
+
+
+def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """(figure, configuration for plots.js, the line of statistics below it)."""
+    try:
+        drawing = draw_tile_map(source, state, theme) if state.graph == "map" else draw_memory(source, state, theme)
+    except (NotRecordedError, ValueError) as problem:
+        return themed({"data": [], "layout": {}}, theme), {"name": "mem", "count": 0}, empty_hint(str(problem))
+    first = int(drawing.ids[0])
+    in_order = state.graph == "map" or bool((drawing.ids[1:] > drawing.ids[:-1]).all())
+    config = {
+        "name": "mem",
+        "view": "mem_view" if state.graph != "map" and not state.by_ipu else "",
+        "pick": "ipu" if state.by_ipu else "tiles",
+        "also": "",
+        "count": len(drawing.ids),
+        "first": first if in_order else 0,
+        "order": None if in_order else drawing.ids.tolist(),
+        "peak": None if state.by_ipu else fullest_tile(source, state.replica),
+    }
+    return themed(drawing.figure, theme), config, _below(drawing, state)
+
+
+def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
+    lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
+    if drawing.statistics is None:
+        return lines
+    noun = "IPU" if state.by_ipu else "tile"
+    first, last = drawing.shown
+    where = f"{drawing.quantity[0].upper()}{drawing.quantity[1:]}"
+    name = f"{noun}s" if last - first + 1 == drawing.whole else f"of {drawing.whole:,} {noun}s shown"
+    drawn = "Drawing decimated: each pixel's minimum and maximum" if drawing.decimated else ""
+    position = lambda at: f"{noun} {int(drawing.ids[first + at]):,}"  # noqa: E731
+    lines.append(
+        range_line(drawing.statistics, where, name, position=position, decimated=drawing.decimated, drawn=drawn)
+    )
+    if state.graph == "map":
+        lines.append(html.Div("Positions follow physical ids; the public sources give no exact floor plan, so the layout is a guess.",
+                              className="range-note"))  # fmt: skip
+    return lines
+
+
+def _missing(context: ViewContext) -> str:
+    try:
+        memory_by_tile(context.source, None)
+    except NotRecordedError as lacking:
+        return str(lacking)
+    return ""
+
+
+VIEW = View(id="memory", title="Memory Report", icon="memory", layout=layout, register=register, missing=_missing)

@@ -1,0 +1,126 @@
+"""What the memory page shows, read from the selection: every control is one key of the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from popvision.analysis.source import ReportSource
+from popvision.analysis.tile_columns import TileColumns, tile_columns
+from popvision.analysis.tiles import ipus_of_replica, tiles_of_replica
+from webapp.selection import Selection
+
+#: Keys that the plot depends on, and those of the tabs below it.
+PLOT_KEYS = (
+    "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_nomax", "mem_order", "mem_ipus", "mem_view", "mem_vars",
+    "mem_replica", "mem_part",
+)  # fmt: skip
+TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map")
+
+GRAPHS = {"total": "Total memory", "variables": "Variables", "map": "Tile map"}
+BREAKDOWNS = {"none": "None", "region": "By region", "category": "By category", "liveness": "By liveness"}
+TABS = {
+    "details": "Details",
+    "compute_sets": "Compute sets",
+    "vertices": "Vertices",
+    "exchanges": "Exchanges",
+    "variables": "Variables",
+}
+
+#: Columns of details that fit side by side; more tiles may be selected than are shown.
+MOST_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """One state of the page. `problems` are sentences about values in the URL that do not fit this report."""
+
+    graph: str = "total"
+    by: str = "none"
+    gaps: bool = True
+    show_max: bool = True
+    order: str = "software"
+    by_ipu: bool = False
+    window: tuple[int, int] | None = None
+    replica: int | None = 0
+    part: str = "total"
+    tab: str = "details"
+    as_map: bool = False
+    tiles: tuple[int, ...] = ()
+    ipus: tuple[int, ...] = ()
+    variables: tuple[int, ...] = ()
+    focus: int | None = None  #: the tile whose allocations are shown
+    problems: tuple[str, ...] = ()
+
+    def columns(self, source: ReportSource) -> TileColumns:
+        """Columns of the tables: the selected tiles or IPUs, else all tiles of the replica."""
+        target = source.reader.target()
+        return tile_columns(target, self.tiles[:MOST_COLUMNS], self.ipus[:MOST_COLUMNS], self.replica)
+
+
+def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> MemoryState:
+    """The state that a selection describes, with what does not exist in this report left out and named."""
+    selection = Selection.parse(params)
+    extras = selection.extras
+    target = source.reader.target()
+    problems = list(selection.problems)
+    replica = _replica(extras.get("mem_replica", "0"), target.num_replicas)
+    tiles = [tile for tile in selection.tiles if tile < target.num_tiles]
+    if len(tiles) < len(selection.tiles):
+        problems.append(f"This report has tiles 0 to {target.num_tiles - 1:,}: others are left out.")
+    by_ipu = extras.get("mem_ipus") == "1" and extras.get("mem_graph") not in ("variables", "map")
+    ipu = selection.ipu
+    ipus = (ipu,) if by_ipu and ipu is not None and ipu in ipus_of_replica(target, replica) else ()
+    focus = _number(extras.get("mem_tile", ""))
+    return MemoryState(
+        graph=_one_of(extras.get("mem_graph"), GRAPHS),
+        by=_one_of(extras.get("mem_by"), BREAKDOWNS),
+        gaps=extras.get("mem_nogaps") != "1",
+        show_max=extras.get("mem_nomax") != "1",
+        order="hardware" if extras.get("mem_order") == "hardware" and target.physical_tile is not None else "software",
+        by_ipu=by_ipu,
+        window=parse_window(extras.get("mem_view", "")),
+        replica=replica,
+        part=extras.get("mem_part", "total"),
+        tab=_one_of(extras.get("mem_tab"), TABS),
+        as_map=extras.get("mem_map") == "map",
+        tiles=() if by_ipu else tuple(tiles),
+        ipus=ipus,
+        variables=parse_numbers(extras.get("mem_vars", "")),
+        focus=focus if focus in tiles else (tiles[0] if tiles and not by_ipu else None),
+        problems=tuple(problems),
+    )
+
+
+def shown_tiles(source: ReportSource, state: MemoryState) -> range:
+    return tiles_of_replica(source.reader.target(), state.replica)
+
+
+def parse_window(text: str) -> tuple[int, int] | None:
+    """ "12-40" -> (12, 40), both included; anything else -> None."""
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and len(text) < 40):
+        return None
+    return (int(first), int(last)) if int(first) <= int(last) else None
+
+
+def parse_numbers(text: str, most: int = 16) -> tuple[int, ...]:
+    """ "3,7" -> (3, 7), each once, in order; what is not a number is left out."""
+    numbers = [int(part) for part in text.split(",") if part.isdecimal() and len(part) < 12]
+    return tuple(dict.fromkeys(numbers))[:most]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 12 else None
+
+
+def _replica(text: str, count: int) -> int | None:
+    if text == "all":
+        return None
+    number = _number(text)
+    return number if number is not None and number < count else 0
+
+
+def _one_of(value: str | None, known: Mapping[str, str] | Sequence[str]) -> str:
+    return value if value in known else next(iter(known))
