@@ -7,14 +7,16 @@ the column each class takes, whatever bars that time belongs to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.flame import GROUP, STREAM_COPY, Level
+from popvision.analysis.flame import GROUP, RUN, STREAM_COPY, Level
 from popvision.analysis.raster import CLASSES, GRAIN, LEVELS, Grid, pack_levels
-from popvision.analysis.timeline import NOT_DRAWN, PIXEL_CLASS, Timeline
+from popvision.analysis.timeline import NOT_DRAWN, PIXEL_CLASS
 
 Int64 = npt.NDArray[np.int64]
 
@@ -23,16 +25,17 @@ _GROUP_CLASS = len(CLASSES)
 
 _CLASS_OF_KIND = np.full(256, NOT_DRAWN, np.uint8)
 _CLASS_OF_KIND[: len(PIXEL_CLASS)] = PIXEL_CLASS
-_CLASS_OF_KIND[[GROUP, STREAM_COPY]] = _GROUP_CLASS
+_CLASS_OF_KIND[[GROUP, RUN, STREAM_COPY]] = _GROUP_CLASS
 
 
 @dataclass(frozen=True)
 class Bars:
     """Bars at least one column wide. Times in cycles; `first` and `last` are execution steps, inclusive."""
 
+    level: npt.NDArray[np.uint8]  #: row of the levels asked for
     begin: Int64
     end: Int64
-    kind: npt.NDArray[np.uint8]  #: program type, flame.GROUP or flame.STREAM_COPY
+    kind: npt.NDArray[np.uint8]  #: program type, or GROUP, STREAM_COPY or RUN of flame
     name: npt.NDArray[np.int32]
     first: npt.NDArray[np.int32]
     last: npt.NDArray[np.int32]
@@ -42,8 +45,9 @@ class Bars:
 class Merged:
     """One cell per column that holds bars narrower than a column."""
 
+    level: npt.NDArray[np.uint8]  #: row of the levels asked for
     column: npt.NDArray[np.int32]  #: relative to the grid
-    levels: npt.NDArray[np.uint32]  #: packed shares of the classes, as in raster.packed
+    shares: npt.NDArray[np.uint32]  #: packed shares of the classes, as in raster.packed
     group: npt.NDArray[np.uint8]  #: share of grouping bars, 0 to 31
     count: npt.NDArray[np.int32]  #: bars merged here
     first: npt.NDArray[np.int32]  #: the first of their steps
@@ -60,30 +64,31 @@ class Spread:
     pixel_class: npt.NDArray[np.uint8]
 
 
-def visible(level: Level, steps: Timeline, grid: Grid) -> tuple[Bars, Merged]:
-    """The bars of `level` that overlap the grid's columns (a bar of no length: that begin in them)."""
-    shown, spread = _spread(level, steps, grid)
-    small = level_width(level, steps, shown) < grid.pitch
-    large = shown[~small]
-    first, last = level.first[large], level.last[large]
-    bars = Bars(steps.begin[first], steps.end[last], level.kind[large], level.name[large], first, last)
-    return bars, _merge(level.first[shown], spread, small, grid)
+def bars_in_window(levels: Sequence[Level], grid: Grid) -> tuple[Bars, Merged]:
+    """The bars of every level that overlap the grid's columns (a bar of no length: that begin in them)."""
+    found = [_of_level(row, level, grid) for row, level in enumerate(levels)]
+    bars = (np.concatenate([getattr(bars, each.name) for bars, _ in found]) for each in fields(Bars))
+    cells = (np.concatenate([getattr(cells, each.name) for _, cells in found]) for each in fields(Merged))
+    return Bars(*bars), Merged(*cells)
 
 
-def level_width(level: Level, steps: Timeline, rows: Int64) -> Int64:
-    """Whole width of bars, in positions."""
-    width: Int64 = (steps.end[level.last[rows]] - steps.begin[level.first[rows]]) * GRAIN
-    return width
-
-
-def strip(level: Level, steps: Timeline, grid: Grid) -> npt.NDArray[np.uint32]:
+def strip(level: Level, grid: Grid) -> npt.NDArray[np.uint32]:
     """Packed shares of the classes in every column, for the overview."""
-    _, spread = _spread(level, steps, grid)
+    _, spread = _spread(level, grid)
     return pack_levels(_time_in_columns(spread, grid)[: len(CLASSES)], np.int64(grid.pitch).reshape(1))
 
 
-def _spread(level: Level, steps: Timeline, grid: Grid) -> tuple[Int64, Spread]:
-    begin, end = steps.begin[level.first], steps.end[level.last]
+def _of_level(row: int, level: Level, grid: Grid) -> tuple[Bars, Merged]:
+    shown, spread = _spread(level, grid)
+    small = (level.end[shown] - level.begin[shown]) * GRAIN < grid.pitch
+    large = shown[~small]
+    columns: tuple[npt.NDArray[Any], ...] = (level.begin, level.end, level.kind, level.name, level.first, level.last)
+    bars = Bars(np.full(len(large), row, np.uint8), *(column[large] for column in columns))
+    return bars, _merge(row, level.first[shown], spread, small, grid)
+
+
+def _spread(level: Level, grid: Grid) -> tuple[Int64, Spread]:
+    begin, end = level.begin, level.end
     left, right = grid.first * grid.pitch, (grid.first + grid.columns) * grid.pitch
     from_row = int(np.searchsorted(end, left // GRAIN, side="left"))
     to_row = int(np.searchsorted(begin, -(-right // GRAIN), side="left"))
@@ -96,7 +101,9 @@ def _spread(level: Level, steps: Timeline, grid: Grid) -> tuple[Int64, Spread]:
     return rows, Spread(begin, end, first, last, _CLASS_OF_KIND[level.kind[rows]])
 
 
-def _merge(first_step: npt.NDArray[np.int32], spread: Spread, small: npt.NDArray[np.bool_], grid: Grid) -> Merged:
+def _merge(
+    row: int, first_step: npt.NDArray[np.int32], spread: Spread, small: npt.NDArray[np.bool_], grid: Grid
+) -> Merged:
     count = np.bincount(spread.first_column[small], minlength=grid.columns)
     touched = count > 0
     touched[spread.last_column[small]] = True
@@ -108,6 +115,7 @@ def _merge(first_step: npt.NDArray[np.int32], spread: Spread, small: npt.NDArray
         np.minimum.at(first, touching[small], first_step[small])
     group = (2 * LEVELS * time[_GROUP_CLASS] + whole) // (2 * whole)
     return Merged(
+        np.full(len(column), row, np.uint8),
         column.astype(np.int32),
         pack_levels(time[:_GROUP_CLASS], whole),
         np.maximum(group, time[_GROUP_CLASS] > 0).astype(np.uint8),

@@ -15,18 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
-from popvision.analysis.timeline import Timeline, program_labels, timeline
+from popvision.analysis.timeline import RunBars, Timeline, program_labels, timeline
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
 
 Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 
 #: `kind` of a bar that groups others; a leaf's kind is its type, an index into PROGRAM_TYPES.
 GROUP = 255
 #: `kind` of the bar over the steps of one stream copy.
 STREAM_COPY = 254
+#: `kind` of an engine run.
+RUN = 253
 
 #: Names nested deeper than this share the last level, joined by slashes.
 MOST_LEVELS = 24
@@ -38,8 +41,11 @@ _STREAM_BEGIN = PROGRAM_TYPES.index("StreamCopyBegin")
 
 @dataclass(frozen=True)
 class Level:
-    """Bars of one level, in time order and never overlapping: bar b covers steps first[b] to last[b] inclusive."""
+    """Bars of one level, in time order and never overlapping: bar b takes cycles [begin[b], end[b]) and covers steps
+    first[b] to last[b] inclusive."""
 
+    begin: Int64
+    end: Int64
     first: Int32
     last: Int32
     name: Int32  #: row of Flame.names
@@ -69,7 +75,15 @@ def flat(source: ReportSource, ipu: int) -> Flame:
 def make_flat(steps: Timeline, labels: Sequence[str]) -> Flame:
     """The flat level of columns that are at hand."""
     each = np.arange(len(steps), dtype=np.int32)
-    return Flame(list(labels), [Level(each, each, steps.program.astype(np.int32), steps.type)])
+    level = Level(steps.begin, steps.end, each, each, steps.program.astype(np.int32), steps.type)
+    return Flame(list(labels), [level])
+
+
+def run_level(runs: RunBars) -> Level:
+    """The runs as a level of bars; `name` is the row of `runs.name`."""
+    rows = np.arange(len(runs.name), dtype=np.int32)
+    kind = np.full(len(rows), RUN, np.uint8)
+    return Level(runs.begin, runs.end, runs.first.astype(np.int32), runs.last.astype(np.int32), rows, kind)
 
 
 def make_flame(steps: Timeline, labels: Sequence[str]) -> Flame:
@@ -113,13 +127,12 @@ def _path(label: str, type_name: str) -> list[str]:
 
 def _level(key: Int32, kind: npt.NDArray[np.uint8], steps: Timeline) -> Level:
     """Merge neighbours: a bar ends where the prefix, the kind or the run changes, and every leaf is its own bar."""
-    if not len(key):
-        return Level(np.empty(0, np.int32), np.empty(0, np.int32), key, kind)
     begins = np.ones(len(key), bool)
     begins[1:] = (key[1:] != key[:-1]) | (kind[1:] != kind[:-1]) | (steps.run[1:] != steps.run[:-1])
     begins |= kind < STREAM_COPY
     begins |= (kind == STREAM_COPY) & (steps.type == _STREAM_BEGIN)
     first = np.flatnonzero(begins).astype(np.int32)
-    last = np.append(first[1:], np.int32(len(key))).astype(np.int32) - np.int32(1)
+    last = (np.append(first, np.int32(len(key)))[1:] - 1).astype(np.int32)
     present = key[first] >= 0
-    return Level(first[present], last[present], key[first][present], kind[first][present])
+    first, last = first[present], last[present]
+    return Level(steps.begin[first], steps.end[last], first, last, key[first], kind[first])

@@ -41,7 +41,7 @@ class ArrayReader(Protocol):
 @dataclass(frozen=True)
 class Grid:
     """Columns `first .. first + columns` of a time axis cut every `pitch` / 1024 cycles from cycle 0, and
-    `rows` rows of neighbouring tiles. Raises ValueError when a size is not positive."""
+    `rows` rows of neighbouring tiles. Raises ValueError when a size is not positive or a position exceeds 62 bits."""
 
     pitch: int
     first: int

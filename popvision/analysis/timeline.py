@@ -42,6 +42,9 @@ _CLASS_OF_TYPE = {
 
 NOT_DRAWN = 255
 
+#: Names of program types; `Timeline.type` holds rows of it.
+TYPE_NAMES = PROGRAM_TYPES
+
 #: Row = index into PROGRAM_TYPES -> index into CLASSES, or 255 for types that take no time.
 PIXEL_CLASS = np.array(
     [CLASSES.index(_CLASS_OF_TYPE[name]) if name in _CLASS_OF_TYPE else NOT_DRAWN for name in PROGRAM_TYPES], np.uint8
@@ -78,6 +81,8 @@ class RunBars:
     name: list[str]
     begin: Int64
     end: Int64
+    first: Int64  #: first execution step
+    last: Int64  #: last execution step, inclusive
 
     @property
     def total(self) -> int:
@@ -121,7 +126,14 @@ def run_bars(source: ReportSource) -> RunBars:
 def make_run_bars(runs: Runs) -> RunBars:
     """Recorded runs follow each other on the device clock: each begins where the one before ends."""
     end = np.cumsum(_int64(runs.cycles))
-    return RunBars([f"Engine::run #{row}" for row in range(len(end))], end - runs.cycles, end)
+    first, count = _int64(runs.first_step), _int64(runs.n_steps)
+    return RunBars([f"Engine::run #{row}" for row in range(len(end))], end - runs.cycles, end, first, first + count - 1)
+
+
+def step_count(source: ReportSource) -> int:
+    """Number of recorded execution steps over all runs, from the rows of the runs alone."""
+    bars = run_bars(source)
+    return int((bars.last - bars.first + 1).sum())
 
 
 def program_labels(source: ReportSource) -> list[str]:
@@ -138,7 +150,8 @@ def make_labels(programs: Programs, compute_sets: Sequence[str]) -> list[str]:
 
 
 def _steps(source: ReportSource) -> Steps:
-    return kept(source, "steps", source.reader.steps)
+    columns: Steps = kept(source, "steps", source.reader.steps)
+    return columns
 
 
 def _int64(column: npt.ArrayLike) -> Int64:

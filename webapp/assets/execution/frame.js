@@ -1,0 +1,180 @@
+/* One frame of the trace: overview, axis, bands, what is selected and what is under the pointer. Reads, never changes. */
+(function () {
+  "use strict";
+  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const GUTTER = 58;
+  const AXIS = 24;
+
+  ex.drawFrame = function (trace) {
+    const { draw, palette, viewport, view } = trace;
+    draw.setTransform(view.scale, 0, 0, view.scale, 0, 0);
+    draw.fillStyle = palette.plain.surface;
+    draw.fillRect(0, 0, view.width, view.height);
+    trace.overview.draw(draw, palette, viewport, GUTTER, trace.ipus, []);
+    drawAxis(trace);
+    draw.save();
+    draw.beginPath();
+    draw.rect(0, view.bandsTop, view.width, view.height - view.bandsTop);
+    draw.clip();
+    for (const band of trace.bands.visible()) drawBand(trace, band);
+    drawScrollBar(trace);
+    draw.restore();
+    drawSelectedWindow(trace);
+    drawPointer(trace);
+  };
+
+  function drawAxis(trace) {
+    const { draw, palette, viewport, view } = trace;
+    const base = view.bandsTop - 0.5;
+    draw.strokeStyle = palette.plain["line-strong"];
+    draw.lineWidth = 1;
+    draw.beginPath();
+    draw.moveTo(GUTTER, base);
+    draw.lineTo(view.width, base);
+    draw.font = "11px " + palette.font;
+    draw.fillStyle = palette.plain.axis;
+    draw.textBaseline = "middle";
+    let free = -1e9;
+    for (const tick of ex.ticks(viewport, 92, trace.facts.clock, trace.units === "time")) {
+      const x = GUTTER + Math.round(viewport.x(tick.cycle)) + 0.5;
+      draw.moveTo(x, base);
+      draw.lineTo(x, base - 5);
+      const half = draw.measureText(tick.text).width / 2;
+      const left = Math.max(GUTTER, Math.min(view.width - 2 * half - 2, x - half));
+      if (left < free) continue;
+      draw.fillText(tick.text, left, base - 13);
+      free = left + 2 * half + 8;
+    }
+    draw.stroke();
+    draw.fillStyle = palette.plain.faint;
+    draw.fillText(trace.units === "time" ? "time" : "cycles", 8, base - 13);
+  }
+
+  function drawBand(trace, band) {
+    const { draw, palette, viewport, view } = trace;
+    const top = view.bandsTop + band.top - trace.bands.scroll;
+    drawGutter(trace, band, top);
+    draw.save();
+    draw.beginPath();
+    draw.rect(GUTTER, view.bandsTop, viewport.width, view.height);
+    draw.clip();
+    draw.translate(GUTTER, 0);
+    const bars = trace.barsOf(band.ipu);
+    draw.save();
+    draw.beginPath();
+    draw.rect(0, top, viewport.width, band.bars);
+    draw.clip();
+    bars.draw(draw, palette, viewport, top);
+    draw.restore();
+    if (band.tilesHeight) {
+      const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
+      trace.bspOf(band.ipu).draw(draw, palette, viewport, tilesTop, band.tilesHeight, band.rows);
+    }
+    if (band.ipu === trace.searchIpu) trace.search.draw(draw, palette, viewport, 0, top + band.bars - 1, 3);
+    drawSelectedStep(trace, band, top);
+    draw.restore();
+    draw.fillStyle = palette.plain.line;
+    draw.fillRect(0, view.bandsTop + band.bottom + 4 - trace.bands.scroll, view.width, 1);
+  }
+
+  function drawGutter(trace, band, top) {
+    const { draw, palette, view } = trace;
+    draw.fillStyle = palette.plain.ink;
+    draw.font = "600 11px " + palette.font;
+    draw.textBaseline = "middle";
+    draw.fillText("IPU " + band.ipu, 18, top + ex.ROW / 2);
+    draw.strokeStyle = palette.plain.muted;
+    draw.beginPath();
+    const y = top + ex.ROW / 2;
+    if (band.folded) { draw.moveTo(7, y - 4); draw.lineTo(11, y); draw.lineTo(7, y + 4); }
+    else { draw.moveTo(5, y - 2); draw.lineTo(9, y + 2); draw.lineTo(13, y - 2); }
+    draw.stroke();
+    if (!band.tilesHeight) return;
+    const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
+    draw.font = "10px " + palette.font;
+    draw.fillStyle = palette.plain.muted;
+    draw.textAlign = "right";
+    const first = band.ipu * trace.facts.tiles;
+    const apart = Math.max(1, Math.ceil(band.tilesHeight / 60));
+    for (let part = 0; part <= apart; part += 1) {
+      const tile = Math.round(((trace.facts.tiles - 1) * part) / apart);
+      const at = tilesTop + Math.min(band.tilesHeight - 5, Math.max(5, (tile * band.tilesHeight) / trace.facts.tiles));
+      draw.fillText(String(first + tile), GUTTER - 6, at);
+    }
+    draw.textAlign = "left";
+    draw.fillText("tile", 8, tilesTop + 5);
+  }
+
+  function drawScrollBar(trace) {
+    const { draw, palette, view, bands } = trace;
+    if (bands.height <= bands.room) return;
+    const length = Math.max(24, (bands.room * bands.room) / bands.height);
+    const at = ((bands.room - length) * bands.scroll) / (bands.height - bands.room);
+    draw.globalAlpha = 0.5;
+    draw.fillStyle = palette.plain.muted;
+    draw.fillRect(view.width - 5, view.bandsTop + at, 4, length);
+    draw.globalAlpha = 1;
+  }
+
+  /* The selected step: its flat bar in full height, and within the tiles from its first begin to its last end. */
+  function drawSelectedStep(trace, band, top) {
+    const { draw, palette, viewport, view } = trace;
+    const facts = trace.selected;
+    if (!facts || facts.ipu !== band.ipu) return;
+    draw.strokeStyle = palette.plain.accent;
+    draw.lineWidth = 2;
+    const outline = (from, to, y, height) => {
+      const left = Math.max(-3, Math.round(viewport.x(from))), right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
+      if (right >= -2 && left <= viewport.width + 2) draw.strokeRect(left, y, Math.max(2, right - left), height);
+    };
+    outline(facts.begin, facts.end, top + ex.ROW, band.bars - ex.ROW - 1);
+    if (band.tilesHeight) outline(facts.busy_begin, facts.busy_end, view.bandsTop + band.tilesTop - trace.bands.scroll, band.tilesHeight);
+    draw.lineWidth = 1;
+  }
+
+  function drawSelectedWindow(trace) {
+    const { draw, palette, viewport, view } = trace;
+    const chosen = trace.dragged || trace.chosen;
+    if (!chosen) return;
+    const left = Math.max(0, viewport.x(chosen[0])), right = Math.min(viewport.width, viewport.x(chosen[1]));
+    if (right < 0 || left > viewport.width) return;
+    draw.fillStyle = palette.plain.accent;
+    draw.globalAlpha = 0.12;
+    draw.fillRect(GUTTER + left, view.bandsTop, Math.max(1, right - left), view.height - view.bandsTop);
+    draw.globalAlpha = 1;
+    draw.fillRect(GUTTER + Math.round(left), view.bandsTop - 6, 1, view.height);
+    draw.fillRect(GUTTER + Math.round(right) - 1, view.bandsTop - 6, 1, view.height);
+    const text = ex.cyclesText(chosen[1] - chosen[0], trace.facts.clock, trace.units === "time");
+    badge(trace, GUTTER + (left + right) / 2, view.bandsTop - 13, text);
+  }
+
+  function drawPointer(trace) {
+    const { draw, palette, view, pointer } = trace;
+    if (!pointer || pointer.x < GUTTER || pointer.y < view.overview) return;
+    draw.globalAlpha = 0.45;
+    draw.fillStyle = palette.plain.muted;
+    draw.fillRect(pointer.x, view.bandsTop, 1, view.height - view.bandsTop);
+    draw.globalAlpha = 1;
+    if (trace.dragged) return;
+    const cycle = trace.viewport.cycleAt(pointer.x - GUTTER);
+    if (cycle > trace.viewport.total) return;
+    badge(trace, pointer.x, view.bandsTop - 13, trace.units === "time" ? ex.seconds(cycle / trace.facts.clock) : ex.integer(Math.floor(cycle)));
+  }
+
+  function badge(trace, x, y, text) {
+    const { draw, palette, view } = trace;
+    draw.font = "11px " + palette.font;
+    const width = draw.measureText(text).width + 10;
+    const left = Math.max(GUTTER, Math.min(view.width - width - 2, x - width / 2));
+    draw.fillStyle = palette.plain.ink;
+    draw.beginPath();
+    draw.roundRect(Math.round(left), y - 8, width, 16, 3);
+    draw.fill();
+    draw.fillStyle = palette.plain.surface;
+    draw.textBaseline = "middle";
+    draw.fillText(text, Math.round(left) + 5, y + 0.5);
+  }
+
+  ex.GUTTER = GUTTER;
+  ex.AXIS = AXIS;
+})();

@@ -1,0 +1,28 @@
+/* Answers of the binary routes (webapp/packed.py): a JSON header and typed arrays that are views of the reply, nothing parsed.
+
+   popvision.execution.get(address) -> Promise of {header, arrays}; rejects with the server's sentence. */
+(function () {
+  "use strict";
+  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const TYPES = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };
+
+  ex.decode = function (buffer) {
+    const length = new DataView(buffer).getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+    const arrays = {};
+    for (const [name, type, offset, count] of header.arrays) arrays[name] = new TYPES[type](buffer, offset, count);
+    return { header, arrays };
+  };
+
+  async function answer(address) {
+    const reply = await fetch(address);
+    if (!reply.ok) throw new Error((await reply.text()) || "the server answered " + reply.status);
+    return reply;
+  }
+
+  ex.get = async (address) => ex.decode(await (await answer(address)).arrayBuffer());
+  ex.getJson = async (address) => (await answer(address)).json();
+
+  /* Show a sentence in the notice bar of the page. */
+  ex.complain = (problem) => window.dash_clientside.set_props("notice", { children: "Execution trace: " + problem.message });
+})();

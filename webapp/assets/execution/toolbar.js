@@ -1,0 +1,122 @@
+/* The parts of the toolbar that belong to the drawing: zoom box and buttons, key of colours, PNG, moving through matches. */
+(function () {
+  "use strict";
+  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const KEY = [
+    ["compute", "compute", "OnTileExecute"],
+    ["exchange", "exchange", "DoExchange, within an IPU"],
+    ["global", "global exchange", "GlobalExchange, between IPUs"],
+    ["wait", "waiting for host", "StreamCopyBegin"],
+    ["host", "host transfer", "StreamCopyMid"],
+    ["sync", "sync", "Sync, Sans, SyncAns, StreamCopyEnd"],
+    ["group", "group", "prefix of the names below it"],
+    ["run", "run", "one Engine::run"],
+    ["other", "other", "types that take no time of their own"],
+  ];
+
+  const ACTIONS = {
+    "trace-in": (t) => { t.viewport.zoom(1.5, t.viewport.width / 2); t.moved(); },
+    "trace-out": (t) => { t.viewport.zoom(1 / 1.5, t.viewport.width / 2); t.moved(); },
+    "trace-fit": (t) => { t.viewport.fit(); t.bands.stretch = 1; t.moved(); },
+    "trace-save": (t) => save(t),
+  };
+
+  ex.fillToolbar = function (trace) {
+    const box = document.createElement("input");
+    box.className = "box";
+    box.title = "Zoom; type a percentage, 100 % shows everything";
+    box.setAttribute("aria-label", "Zoom in percent");
+    box.addEventListener("change", () => setZoom(trace, box.value));
+    box.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") { setZoom(trace, box.value); box.blur(); trace.host.focus(); }
+      if (event.key === "Escape") { box.blur(); trace.host.focus(); }
+    });
+    trace.slot("zoom").replaceChildren(box);
+    trace.zoomBox = box;
+    const root = trace.host.closest(".execution");
+    root.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-action]");
+      if (button && ACTIONS[button.dataset.action]) ACTIONS[button.dataset.action](trace);
+    });
+    const find = root.querySelector('.search[data-param="find"] input');
+    if (find) find.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target.value === trace.search.text) trace.input.match(event.shiftKey ? -1 : 1);
+      if (event.key === "Escape") trace.host.focus();
+    });
+    ex.fillKey(trace);
+  };
+
+  function setZoom(trace, text) {
+    const percent = parseFloat(text.replace(/[,\s%]/g, ""));
+    if (percent > 0) trace.viewport.setPercent(Math.max(100, percent));
+    trace.moved();
+    trace.zoomBox.dataset.shown = "";
+  }
+
+  ex.showZoom = function (trace) {
+    const box = trace.zoomBox;
+    const text = (trace.viewport.percent < 1000 ? trace.viewport.percent.toFixed(0) : ex.integer(trace.viewport.percent)) + " %";
+    if (!box || box.dataset.shown === text || document.activeElement === box) return;
+    box.value = box.dataset.shown = text;
+  };
+
+  function swatch(trace, family) {
+    const canvas = document.createElement("canvas");
+    canvas.width = 26;
+    canvas.height = 14;
+    const draw = canvas.getContext("2d");
+    draw.fillStyle = trace.palette.families[family].fill;
+    draw.fillRect(0, 0, 26, 14);
+    const tile = trace.palette.families[family].tile;
+    if (tile) {
+      draw.fillStyle = draw.createPattern(tile, "repeat");
+      draw.fillRect(0, 0, 26, 14);
+    }
+    return canvas;
+  }
+
+  function merged(trace) {
+    const canvas = document.createElement("canvas");
+    canvas.width = 26;
+    canvas.height = 14;
+    const draw = canvas.getContext("2d");
+    for (let x = 0; x < 26; x += 1) {
+      const compute = 5 + 4 * Math.sin(x / 3);
+      draw.fillStyle = trace.palette.families.sync.fill;
+      draw.fillRect(x, 0, 1, 12);
+      draw.fillStyle = trace.palette.families.compute.fill;
+      draw.fillRect(x, 12 - compute, 1, compute);
+    }
+    draw.fillStyle = trace.palette.plain.faint;
+    draw.fillRect(0, 12, 26, 1);
+    return canvas;
+  }
+
+  ex.fillKey = function (trace) {
+    const rows = KEY.map(([family, name, about]) => entry(swatch(trace, family), name, about));
+    rows.push(entry(merged(trace), "merged bars", "bars narrower than a pixel: heights are shares of the pixel's time"));
+    trace.slot("key").replaceChildren(...rows);
+  };
+
+  function entry(picture, name, about) {
+    const row = document.createElement("div");
+    row.className = "key-row";
+    const text = document.createElement("strong");
+    text.textContent = name;
+    const more = document.createElement("span");
+    more.textContent = about;
+    row.append(picture, text, more);
+    return row;
+  }
+
+  function save(trace) {
+    ex.drawFrame(trace);
+    trace.canvas.toBlob((blob) => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(blob);
+      link.download = "execution-trace.png";
+      link.click();
+      window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    }, "image/png");
+  }
+})();

@@ -1,0 +1,218 @@
+/* The execution trace of one page: state, requests and frames. Input is input.js, drawing is frame.js. */
+(function () {
+  "use strict";
+  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const REST = 160; /* ms without movement before the URL and the lower pane follow */
+
+  class Trace {
+    constructor(host) {
+      this.host = host;
+      this.facts = JSON.parse(host.dataset.trace);
+      this.canvas = document.createElement("canvas");
+      this.draw = this.canvas.getContext("2d", { alpha: false });
+      host.append(this.canvas);
+      this.viewport = new ex.Viewport(this.facts.total);
+      this.palette = new ex.Palette();
+      const changed = () => this.schedule();
+      this.changed = changed;
+      this.bars = new Map();
+      this.bsps = new Map();
+      this.overview = new ex.Overview(this.facts, changed);
+      this.bands = new ex.Bands(this.facts);
+      this.tooltip = new ex.Tooltip(host, this.facts, () => this.units);
+      this.search = new ex.Search(this.facts, this.slot("matches"), changed);
+      this.view = { width: 0, height: 0, scale: 1, overview: 0, bandsTop: 0 };
+      this.selected = null;
+      this.published = {};
+      this.restTimer = 0;
+      this.frame = 0;
+      this.stops = [];
+      this.start();
+    }
+
+    slot(name) { return this.host.closest(".execution").querySelector(`[data-slot="${name}"]`); }
+
+    start() {
+      const resized = new ResizeObserver(() => this.resize());
+      resized.observe(this.host);
+      const recolour = () => this.recolour();
+      document.addEventListener("popvision:theme", recolour);
+      this.stops = [() => resized.disconnect(), () => document.removeEventListener("popvision:theme", recolour),
+        window.popvision.onSelect((selection) => this.apply(selection))];
+      this.resize();
+      this.apply(window.popvision.selection());
+      this.input = new ex.Input(this);
+      ex.fillToolbar(this);
+      this.host.focus({ preventScroll: true });
+    }
+
+    stop() {
+      this.input.stop();
+      this.tooltip.hide();
+      window.cancelAnimationFrame(this.frame);
+      window.clearTimeout(this.restTimer);
+      for (const stop of this.stops) stop();
+      this.stopped = true;
+    }
+
+    barsOf(ipu) {
+      if (!this.bars.has(ipu)) this.bars.set(ipu, new ex.Bars(this.facts, ipu, this.changed));
+      const bars = this.bars.get(ipu);
+      bars.mode = this.mode;
+      return bars;
+    }
+
+    bspOf(ipu) {
+      if (!this.bsps.has(ipu)) this.bsps.set(ipu, new ex.Bsp(this.facts, ipu, this.changed));
+      return this.bsps.get(ipu);
+    }
+
+    get ipus() { return this.ipu === null ? Array.from({ length: this.facts.ipus }, (_, ipu) => ipu) : [this.ipu]; }
+    get searchIpu() { return this.ipu === null ? 0 : this.ipu; }
+
+    /* ---- state in and out of the URL ---- */
+
+    apply(selection) {
+      const ipu = Number(selection.ipu);
+      this.ipu = selection.ipu !== undefined && ipu < this.facts.ipus ? ipu : null;
+      this.on = this.ipu === null ? Math.min(Number(selection.on) || 0, this.facts.ipus - 1) : this.ipu;
+      this.mode = selection.mode === "flat" ? "flat" : "flame";
+      this.withTiles = selection.bsp !== "0";
+      this.units = selection.units === "time" ? "time" : "cycles";
+      const ends = (selection.sel || "").split("-").map(Number);
+      this.chosen = ends.length === 2 && ends[0] < ends[1] ? ends : null;
+      this.search.look(selection.find || "", this.searchIpu);
+      if (this.published.from !== selection.from || this.published.to !== selection.to) this.move(selection);
+      this.pick(selection.step === undefined ? null : Number(selection.step), selection.from === undefined && this.published.from === undefined);
+      this.schedule();
+    }
+
+    move(selection) {
+      this.published.from = selection.from;
+      this.published.to = selection.to;
+      const from = Number(selection.from || 0), to = selection.to === undefined ? this.facts.total : Number(selection.to);
+      if (selection.from === undefined && selection.to === undefined) this.viewport.fit();
+      else if (from < to) this.viewport.show(from, Math.min(to, this.facts.total));
+    }
+
+    /* Fetch the facts of a step so that it can be outlined; bring it into view when asked. */
+    async pick(step, reveal) {
+      const name = step === null ? null : this.on + ":" + step;
+      if (name === this.picked) return;
+      this.picked = name;
+      if (step === null) {
+        this.selected = null;
+        this.schedule();
+        return;
+      }
+      try {
+        const facts = await ex.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
+        if (this.picked !== name || this.stopped) return;
+        this.selected = facts;
+        if (reveal || this.revealNext) {
+          this.viewport.reveal(facts.begin, facts.end);
+          this.moved();
+        }
+      } catch (problem) { ex.complain(problem); }
+      this.revealNext = false;
+      this.schedule();
+    }
+
+    /* Select a step (on a band's IPU) or nothing. */
+    select(step, ipu, facts) {
+      const patch = { step: step, on: this.ipu === null && step !== null && ipu ? ipu : null, sel: null };
+      if (facts && facts.program !== undefined) patch.program = facts.program;
+      window.popvision.select(patch);
+    }
+
+    choose(from, to) {
+      const begin = Math.max(0, Math.floor(from)), end = Math.min(this.facts.total, Math.ceil(to));
+      window.popvision.select({ sel: end > begin ? begin + "-" + end : null, step: null, on: null });
+    }
+
+    clear() { window.popvision.select({ sel: null, step: null, on: null }); }
+
+    /* The window moved: draw now, tell the page when it rests. */
+    moved() {
+      window.clearTimeout(this.restTimer);
+      this.restTimer = window.setTimeout(() => this.publish(), REST);
+      this.schedule();
+    }
+
+    publish() {
+      const fit = this.viewport.isFit;
+      this.published.from = fit ? undefined : String(Math.floor(this.viewport.from));
+      this.published.to = fit ? undefined : String(Math.ceil(this.viewport.to));
+      window.popvision.select({ from: this.published.from || null, to: this.published.to || null });
+    }
+
+    /* ---- frames ---- */
+
+    resize() {
+      const box = this.host.getBoundingClientRect();
+      if (!box.width || !box.height) return;
+      const scale = window.devicePixelRatio || 1;
+      const view = this.view;
+      view.width = Math.floor(box.width);
+      view.height = Math.floor(box.height);
+      view.scale = scale;
+      this.canvas.width = Math.round(view.width * scale);
+      this.canvas.height = Math.round(view.height * scale);
+      this.canvas.style.width = view.width + "px";
+      this.canvas.style.height = view.height + "px";
+      this.viewport.resize(view.width - ex.GUTTER - 8);
+      this.schedule();
+    }
+
+    recolour() {
+      this.palette = new ex.Palette();
+      this.overview.recolour();
+      for (const bsp of this.bsps.values()) bsp.recolour();
+      ex.fillKey(this);
+      this.schedule();
+    }
+
+    schedule() {
+      if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame((now) => this.step(now));
+    }
+
+    step(now) {
+      this.frame = 0;
+      if (!this.view.width || this.stopped) return;
+      if (this.input && this.input.hold(now)) this.schedule();
+      const complete = this.update();
+      ex.drawFrame(this);
+      ex.showZoom(this);
+      this.host.dataset.state = complete ? "complete" : "loading";
+      if (complete && !this.host.dataset.firstComplete) this.host.dataset.firstComplete = String(performance.now());
+    }
+
+    /* Place the bands and ask for what they lack; true when nothing visible is missing. */
+    update() {
+      const ipus = this.ipus;
+      this.view.overview = this.overview.height(ipus.length);
+      this.view.bandsTop = this.view.overview + ex.AXIS;
+      let complete = this.overview.update(this.viewport, ipus);
+      this.bands.place(ipus, this.view.height - this.view.bandsTop, (ipu) => this.barsOf(ipu).height, this.withTiles);
+      for (const band of this.bands.visible()) {
+        const covered = this.barsOf(band.ipu).update(this.viewport);
+        complete = covered && complete;
+        if (!band.tilesHeight || !this.barsOf(band.ipu).data) continue;
+        complete = this.bspOf(band.ipu).update(this.viewport, band.rows) && complete;
+      }
+      return complete;
+    }
+  }
+
+  /* A page's trace begins when its element appears and stops when it goes. */
+  let current = null;
+  function look() {
+    const host = document.querySelector("[data-trace]");
+    if (current && current.host !== host) {
+      current.stop();
+      current = ex.current = null;
+    }
+    if (host && !current) current = ex.current = new Trace(host);
+  }
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+})();

@@ -1,0 +1,87 @@
+/* The visible part of the time axis. Columns of one pixel are `pitch` / 1024 cycles wide and counted from cycle 0; the
+   leftmost one is `first`. Both are whole numbers, so a column means the same cycles here and on the server. */
+(function () {
+  "use strict";
+  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const GRAIN = 1024;
+  const FINEST = 16; /* 64 pixels to a cycle */
+
+  class Viewport {
+    constructor(total) {
+      this.total = Math.max(1, total);
+      this.width = 0;
+      this.pitch = 0;
+      this.first = 0;
+    }
+
+    /* The pitch at which everything is visible; the last cycle lies within the last column. */
+    get fitPitch() { return Math.max(FINEST, Math.floor((this.total * GRAIN) / this.width) + 1); }
+    get from() { return (this.first * this.pitch) / GRAIN; }
+    get to() { return Math.min(this.total, ((this.first + this.width) * this.pitch) / GRAIN); }
+    get percent() { return (100 * this.fitPitch) / this.pitch; }
+    get isFit() { return this.pitch === this.fitPitch; }
+
+    cycleAt(x) { return ((this.first + x) * this.pitch) / GRAIN; }
+    x(cycle) { return (cycle * GRAIN) / this.pitch - this.first; }
+
+    /* Another canvas width keeps the window: the same cycles are visible. */
+    resize(width) {
+      if (width === this.width) return;
+      const window_ = this.width && !this.isFit ? [this.from, this.to] : null;
+      this.width = width;
+      if (window_) this.show(window_[0], window_[1]);
+      else this.fit();
+    }
+
+    fit() {
+      this.pitch = this.fitPitch;
+      this.first = 0;
+    }
+
+    show(from, to) {
+      this.pitch = this.bound(Math.ceil(((to - from) * GRAIN) / this.width));
+      this.first = Math.round((from * GRAIN) / this.pitch);
+      this.keepInside();
+    }
+
+    pan(pixels) {
+      this.first += Math.round(pixels);
+      this.keepInside();
+    }
+
+    /* Zoom so that what is under pixel x stays there; factor > 1 shows less. */
+    zoom(factor, x) {
+      const position = (this.first + x) * this.pitch;
+      let pitch = this.bound(Math.round(this.pitch / factor));
+      if (pitch === this.pitch && factor !== 1) pitch = this.bound(this.pitch + (factor > 1 ? -1 : 1));
+      this.pitch = pitch;
+      this.first = Math.round(position / pitch - x);
+      this.keepInside();
+    }
+
+    setPercent(percent) { this.zoom(percent / this.percent, this.width / 2); }
+
+    /* Move as little as possible until [from, to) is visible, zooming only when it would be a hairline or not fit. */
+    reveal(from, to) {
+      const wide = ((to - from) * GRAIN) / this.pitch;
+      if (wide < 3 || wide > this.width * 0.9) {
+        const half = Math.max(to - from, 8) * (wide < 3 ? 15 : 0.6);
+        const middle = (from + to) / 2;
+        this.show(Math.max(0, middle - half), Math.min(this.total, middle + half));
+      } else if (this.x(from) < 24 || this.x(to) > this.width - 24) {
+        this.first = Math.round((((from + to) / 2) * GRAIN) / this.pitch - this.width / 2);
+        this.keepInside();
+      }
+    }
+
+    bound(pitch) { return Math.min(this.fitPitch, Math.max(FINEST, pitch || 1)); }
+
+    keepInside() {
+      const columns = Math.floor((this.total * GRAIN) / this.pitch) + 1;
+      this.first = Math.max(0, Math.min(this.first, columns - this.width));
+    }
+  }
+
+  ex.GRAIN = GRAIN;
+  ex.Viewport = Viewport;
+})();

@@ -1,0 +1,150 @@
+"""The Details tab of the execution trace: one step, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.step_details import StepFacts, StepTiles, step_facts, step_tiles
+from webapp.components import Column, data_table, empty_hint, figure, help_text
+from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.graph_analyser.execution_summary import selected_ipu
+from webapp.selection import Selection
+from webapp.theme import step_style
+from webapp.view import page_key
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from webapp.library import Library
+
+_NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
+
+_COLUMNS = (
+    Column("tile", "Tile", "integer", "tile, counted over all IPUs", 80),
+    Column("begin", "Begin", "cycles", "absolute device cycle at which the tile begins the step", 130),
+    Column("cycles", "Cycles", "cycles", "cycles the tile spends in the step; 0 = takes no part", 110),
+    Column("end", "End", "cycles", "begin + cycles", 130),
+)
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-details", className="trace-details")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The callback that fills the tab when the step changes."""
+
+    @app.callback(
+        Output("execution-details", "children"),
+        Input("selection", "data"),
+        Input("theme", "data"),
+        State("url", "pathname"),
+    )
+    def fill(params: Mapping[str, str] | None, theme: str | None, pathname: str) -> Any:
+        selection = Selection.parse(params)
+        if selection.extras.get("detail") != "details":
+            return no_update
+        if selection.step is None:
+            return empty_hint(_NOTHING)
+        try:
+            return details(
+                library.report(page_key(pathname)), selected_ipu(selection), selection.step, theme or "light"
+            )
+        except ValueError as problem:
+            return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+
+
+def details(source: ReportSource, ipu: int, step: int, theme: str) -> list[Component]:
+    """Facts of one step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
+    facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
+    table = data_table("execution-tiles", _rows(facts, tiles), _COLUMNS, name=f"step-{step}-tiles", height="100%")
+    plot = figure("execution-tile-plot", _plot(facts, tiles, theme), theme, image_name=f"step-{step}-cycles-by-tile")
+    return [
+        html.Div(_facts(facts, tiles), className="trace-facts"),
+        html.Div(plot, className="trace-plot"),
+        html.Div(table, className="trace-tiles"),
+    ]
+
+
+def _facts(facts: StepFacts, tiles: StepTiles) -> list[Component]:
+    swatch = html.Span(className=f"swatch step-{step_style(facts.type, 'light').family}")
+    where = f"step {facts.step} · program {facts.program} · run #{facts.run} · IPU {facts.ipu}"
+    rows = [
+        ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
+        ("From", cycles_text(facts.begin), "largest begin over all tiles (flat bar)"),
+        ("To", cycles_text(facts.end), "largest end over all tiles (flat bar)"),
+        ("Cycles", cycles_text(facts.end - facts.begin), "to - from; lengths of all steps add up to the total"),
+        ("Busy", f"{facts.busy_begin:,} – {facts.busy_end:,}", "first begin and last end over tiles that take part"),
+        ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
+        *_statistics(tiles),
+        ("Data in / out", f"{bytes_text(facts.data_in)} / {bytes_text(facts.data_out)}", "bytes received / sent"),
+    ]
+    listing = html.Dl(
+        [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
+    )
+    balance = html.Div(["Tile balance ", html.Strong(percent_text(facts.tile_balance)), _balance_help(facts, tiles)])
+    return [html.H3([swatch, facts.name]), html.P(where, className="where"), listing, balance]
+
+
+def _statistics(tiles: StepTiles) -> list[tuple[str, str, str]]:
+    active = tiles.active
+    if not len(active):
+        return []
+    text = "over active tiles"
+    return [
+        ("Min", cycles_text(int(active.min())), f"least cycles {text}"),
+        ("Mean", f"{active.mean():,.1f}", f"mean of cycles {text}"),
+        ("Max", cycles_text(int(active.max())), f"most cycles {text}, tile {int(tiles.cycles.argmax())} of the IPU"),
+        ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
+    ]
+
+
+def _balance_help(facts: StepFacts, tiles: StepTiles) -> Component:
+    longest = int(tiles.cycles.max(initial=0))
+    filled = f"{tiles.cycles.sum() / facts.tiles:,.1f} / {longest:,}" if longest else "no tile takes part"
+    return help_text(
+        "Tile balance",
+        f"Over all {facts.tiles:,} tiles of the IPU.",
+        f"Over the active tiles it is {percent_text(facts.active_tile_balance)}.",
+        formula=f"mean(tile cycles) / max(tile cycles) = {filled}",
+    )
+
+
+def _rows(facts: StepFacts, tiles: StepTiles) -> Any:
+    import pandas as pd
+
+    first = facts.ipu * facts.tiles
+    return pd.DataFrame(
+        {
+            "tile": np.arange(first, first + facts.tiles),
+            "begin": tiles.begin,
+            "cycles": tiles.cycles,
+            "end": tiles.begin + tiles.cycles,
+        }
+    )
+
+
+def _plot(facts: StepFacts, tiles: StepTiles, theme: str) -> dict[str, Any]:
+    first = facts.ipu * facts.tiles
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "line": {"width": 1, "shape": "hvh", "color": step_style(facts.type, theme).edge},
+        "x": np.arange(first, first + facts.tiles),
+        "y": tiles.cycles,
+        "hovertemplate": "tile %{x}: %{y:,} cycles<extra></extra>",
+    }
+    return {
+        "data": [line],
+        "layout": {
+            "xaxis": {"title": {"text": "Tile"}},
+            "yaxis": {"title": {"text": "Cycles"}, "rangemode": "tozero"},
+            "showlegend": False,
+            "margin": {"l": 64, "r": 12, "t": 10, "b": 36},
+        },
+    }

@@ -1,0 +1,147 @@
+"""Binary routes of the execution trace, below /data/<key>/execution/. Each answers one window of the time axis.
+
+A window is `pitch` (1/1024 cycles per column), `first` (leftmost column counted from cycle 0) and `columns`. A query
+that cannot be answered gets status 400 and one sentence. `Server-Timing` says how long the answer took to make.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import Dash
+from flask import Response, jsonify, request
+
+from popvision.analysis.bars import bars_in_window, strip
+from popvision.analysis.flame import flame, flat, run_level
+from popvision.analysis.raster import Grid, packed, raster
+from popvision.analysis.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
+from popvision.analysis.timeline import run_bars, timeline
+from webapp.packed import packed_response
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from webapp.library import Library
+
+#: Largest window of one answer: keeps answers and the memory behind them small, whoever asks.
+MOST_COLUMNS = 16_384
+MOST_PIXELS = 1 << 18
+
+#: Matches of a search that are sent; the count says how many there are in all.
+MOST_MATCHES = 50_000
+
+_NARROWEST_LABEL = 18  # columns
+
+
+def register_routes(app: Dash, library: Library) -> None:
+    """Add the routes to the viewer."""
+    for name, answer in _ANSWERS.items():
+        app.server.add_url_rule(f"/data/<key>/execution/{name}", f"execution-{name}", _route(library, answer))
+
+
+def _route(library: Library, answer: Callable[[ReportSource], Response]) -> Callable[[str], Response]:
+    def respond(key: str) -> Response:
+        begin = time.perf_counter()
+        try:
+            response = answer(library.report(key))
+        except ValueError as problem:
+            return Response(str(problem), status=400, mimetype="text/plain")
+        response.headers["Server-Timing"] = f"answer;dur={1000 * (time.perf_counter() - begin):.3f}"
+        return response
+
+    return respond
+
+
+def bars(source: ReportSource) -> Response:
+    """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label."""
+    ipu, grid = number("ipu", 0), window()
+    rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
+    runs = run_bars(source)
+    drawn, merged = bars_in_window([run_level(runs), *rows.levels], grid)
+    names: dict[str, int] = {}
+    labels = np.full(len(drawn.begin), -1, np.int32)
+    wide = np.flatnonzero((drawn.end - drawn.begin) * 1024 >= _NARROWEST_LABEL * grid.pitch)
+    for row in wide.tolist():
+        text = runs.name[drawn.name[row]] if drawn.level[row] == 0 else rows.names[drawn.name[row]]
+        labels[row] = names.setdefault(text, len(names))
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "begin": drawn.begin.astype(np.float64), "end": drawn.end.astype(np.float64), "level": drawn.level,
+        "kind": drawn.kind, "name": labels, "first": drawn.first, "last": drawn.last,
+        "cell_level": merged.level, "cell_column": merged.column, "cell_shares": merged.shares,
+        "cell_group": merged.group, "cell_count": merged.count, "cell_first": merged.first,
+    }  # fmt: skip
+    return packed_response({"names": list(names), "levels": 1 + len(rows.levels)}, arrays)
+
+
+def overview(source: ReportSource) -> Response:
+    """Shares of the classes in every column of the flat row."""
+    ipu, grid = number("ipu", 0), window()
+    level = flat(source, ipu).levels[0]
+    return packed_response({}, {"pixels": strip(level, grid)})
+
+
+def bsp(source: ReportSource) -> Response:
+    """Shares of the classes in every pixel of tiles against time, row by row."""
+    steps = timeline(source, number("ipu", 0))
+    grid = window(rows=number("rows", 1, steps.tiles))
+    if grid.columns * grid.rows > MOST_PIXELS:
+        raise ValueError(f"{grid.columns} x {grid.rows} pixels are more than {MOST_PIXELS}: ask for fewer columns")
+    pixels = packed(raster(steps.spans, source.reader, steps.tiles, grid), steps.tiles, grid)
+    return packed_response({"rows": grid.rows, "columns": grid.columns}, {"pixels": pixels.ravel()})
+
+
+def step(source: ReportSource) -> Response:
+    """Facts of one step."""
+    return jsonify(_described(step_facts(source, number("ipu", 0), number("step", 0))))
+
+
+def at(source: ReportSource) -> Response:
+    """What one tile does at one cycle: the step's facts and the tile's own interval, or {} where it has none."""
+    ipu, tile, cycle = number("ipu", 0), number("tile", 0), number("cycle", 0)
+    if tile >= timeline(source, ipu).tiles:
+        raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
+    found = step_at(source, ipu, tile, cycle)
+    if found < 0:
+        return jsonify({})
+    tiles = step_tiles(source, ipu, found)
+    own = {"tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
+    return jsonify(_described(step_facts(source, ipu, found)) | own)
+
+
+def find(source: ReportSource) -> Response:
+    """Steps whose name contains `text`: their number and flat bars, the first MOST_MATCHES of them."""
+    ipu = number("ipu", 0)
+    steps = timeline(source, ipu)
+    found = find_steps(source, ipu, request.args.get("text", ""))
+    shown = found[:MOST_MATCHES]
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "step": shown.astype(np.int32),
+        "begin": steps.begin[shown].astype(np.float64),
+        "end": steps.end[shown].astype(np.float64),
+    }
+    return packed_response({"count": len(found)}, arrays)
+
+
+_ANSWERS = {"bars": bars, "overview": overview, "bsp": bsp, "step": step, "at": at, "find": find}
+
+
+def _described(facts: StepFacts) -> dict[str, Any]:
+    return asdict(facts)
+
+
+def window(rows: int = 1) -> Grid:
+    """The grid that the query asks for. Raises ValueError."""
+    columns = number("columns", 1, MOST_COLUMNS)
+    return Grid(number("pitch", 1, 1 << 53), number("first", 0), columns, rows)
+
+
+def number(name: str, least: int, most: int = 1 << 53) -> int:
+    """A whole number of the query. Raises ValueError naming it and what it may be."""
+    text = request.args.get(name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16) or not least <= int(text) <= most:
+        raise ValueError(f"{name}={text!r} is not a whole number from {least} to {most}")
+    return int(text)

@@ -1,0 +1,195 @@
+"""The Summary tab of the execution trace: figures of the visible window or of the selection, one row per IPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.execution import WindowFigures, window_figures
+from popvision.analysis.step_details import step_facts
+from popvision.analysis.timeline import PHASES, run_bars
+from webapp.components import help_text
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
+from webapp.selection import Selection
+from webapp.view import page_key
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from webapp.library import Library
+
+#: Phase -> family of step colours (webapp/theme.py).
+_FAMILY = {
+    "compute": "compute", "exchange": "exchange", "global exchange": "global", "host": "host", "sync": "sync",
+}  # fmt: skip
+
+SHARE = "share of a phase = tile cycles in the phase / (tiles x cycles of the window)"
+UTILISATION = (
+    "tile utilisation = tile cycles of OnTileExecute + DoExchange + GlobalExchange + StreamCopyMid"
+    " / (tiles x cycles of the window)"
+)
+BALANCE = "tile balance = sum over compute steps of mean(tile cycles) / sum over the same steps of max(tile cycles)"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Cycles [begin, end) that the lower pane speaks about, and where they come from: "visible", "selected", "step"."""
+
+    begin: int
+    end: int
+    origin: str
+    text: str
+
+
+def selected_ipu(selection: Selection) -> int:
+    """The IPU on which a step is selected: the one shown, or with all of them shown the one that `on` names, else 0."""
+    on = selection.extras.get("on", "")
+    return selection.ipu if selection.ipu is not None else int(on) if on.isdecimal() and len(on) < 6 else 0
+
+
+def window_of(source: ReportSource, selection: Selection) -> Window:
+    """The selected cycles, else the selected step's flat bar, else what is visible. Values outside are cut."""
+    total = run_bars(source).total
+    begin, _, end = selection.extras.get("sel", "").partition("-")
+    if begin.isdecimal() and end.isdecimal() and int(begin) < int(end) <= total:
+        return Window(int(begin), int(end), "selected", "selected window")
+    if selection.step is not None:
+        try:
+            facts = step_facts(source, selected_ipu(selection), selection.step)
+        except ValueError:
+            facts = None
+        if facts is not None and facts.end > facts.begin:
+            return Window(facts.begin, facts.end, "step", f"selected step {facts.step}, {facts.name}")
+    first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
+    if last <= first:
+        first, last = 0, total
+    return Window(first, last, "visible", "visible window" if (first, last) != (0, total) else "everything recorded")
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-summary", className="trace-summary")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The callback that fills the tab whenever the window changes."""
+
+    @app.callback(
+        Output("execution-summary", "children"),
+        Input("selection", "data"),
+        State("url", "pathname"),
+    )
+    def fill(params: Mapping[str, str] | None, pathname: str) -> Any:
+        selection = Selection.parse(params)
+        if selection.extras.get("detail", "summary") != "summary":
+            return no_update
+        return summary(library.report(page_key(pathname)), selection)
+
+
+def summary(source: ReportSource, selection: Selection) -> list[Component]:
+    """Total cycles, then a table with one row per IPU."""
+    window = window_of(source, selection)
+    target = source.reader.target()
+    ipus = range(target.num_ipus) if selection.ipu is None else [min(selection.ipu, target.num_ipus - 1)]
+    figures = [window_figures(source, ipu, window.begin, window.end) for ipu in ipus]
+    return [_head(window, figures, target.clock_hz), _table(figures)]
+
+
+def _head(window: Window, figures: list[WindowFigures], clock: float) -> Component:
+    length = window.end - window.begin
+    facts = [
+        ("Total cycles", cycles_text(length), f"device cycles {window.begin:,} to {window.end:,}"),
+        (
+            "Device time",
+            seconds_text(length / clock),
+            f"cycles / clock of {clock / 1e9:.3f} GHz; modelled, not host time",
+        ),
+        ("Steps", integer_text(max(each.steps for each in figures)), "execution steps with a busy tile in the window"),
+        ("Intervals", integer_text(sum(each.intervals for each in figures)), "non-zero (step, tile) cells"),
+    ]
+    cells = [
+        html.Div([html.Span(name, className="figure-name"), html.Span(value, className="figure-value")], title=title)
+        for name, value, title in facts
+    ]
+    return html.Div([html.Div(["Figures of the ", html.Strong(window.text)], className="trace-scope"), *cells],
+                    className="trace-head")  # fmt: skip
+
+
+def _table(figures: list[WindowFigures]) -> Component:
+    head = html.Tr(
+        [
+            html.Th(""),
+            html.Th(["Proportions", help_text("Proportions", _SHARE_HELP, formula=SHARE)], className="wide"),
+            html.Th(["Tile utilisation", help_text("Tile utilisation", _USE_HELP, formula=UTILISATION)]),
+            html.Th(["Tile balance", help_text("Tile balance", _BALANCE_HELP, formula=BALANCE)]),
+            html.Th("StreamCopy Rx / Tx", title=_BYTES_HELP),
+            html.Th("GlobalExchange Rx / Tx", title=_BYTES_HELP),
+        ]
+    )
+    return html.Table([html.Thead(head), html.Tbody([_row(each) for each in figures])], className="trace-table")
+
+
+_SHARE_HELP = (
+    "What the IPU's tiles did in the window. A run's tail on tiles that are done counts as sync; all add up to 100 %."
+)
+_USE_HELP = "Part of all tile cycles that compute or move data, rather than wait at a barrier or for the host."
+_BALANCE_HELP = (
+    "1 when all tiles of the IPU take equally long in every compute step; steps weigh by their longest tile."
+)
+_BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps"
+
+
+def _row(figures: WindowFigures) -> Component:
+    return html.Tr(
+        [
+            html.Th(f"IPU {figures.ipu}", scope="row"),
+            html.Td(_proportions(figures), className="wide"),
+            html.Td(_meter(figures.utilisation, _fraction(figures.useful, figures.whole))),
+            html.Td(_meter(figures.balance, _fraction(figures.compute_mean, figures.compute_max))),
+            html.Td(f"{bytes_text(figures.stream_rx)} / {bytes_text(figures.stream_tx)}"),
+            html.Td(f"{bytes_text(figures.global_rx)} / {bytes_text(figures.global_tx)}"),
+        ]
+    )
+
+
+def _proportions(figures: WindowFigures) -> Component:
+    parts = [
+        html.Span(
+            className=f"share step-{_FAMILY[phase]}",
+            style={"width": f"{100 * (figures.share(phase) or 0):.4f}%"},
+            title=_share_text(figures, phase),
+        )
+        for phase in PHASES
+    ]
+    legend = [
+        html.Span(
+            [html.Span(className=f"swatch step-{_FAMILY[phase]}"), f"{phase} {percent_text(figures.share(phase))}"],
+            title=_share_text(figures, phase),
+        )
+        for phase in PHASES
+        if figures.tile_cycles[phase]
+    ]
+    return html.Div([html.Div(parts, className="shares"), html.Div(legend, className="share-legend")])
+
+
+def _share_text(figures: WindowFigures, phase: str) -> str:
+    cycles = figures.tile_cycles[phase]
+    text = f"{phase}: {_fraction(cycles, figures.whole)} = {percent_text(figures.share(phase))}"
+    text += f"\n({figures.whole:,} = {figures.tiles:,} tiles x {figures.length:,} cycles)"
+    if phase == "host" and cycles:
+        text += "".join(f"\n{name}: {value:,} tile cycles" for name, value in figures.host_parts.items())
+    if phase == "sync" and figures.tail:
+        text += f"\nof which tail of a run, without a step: {figures.tail:,} tile cycles"
+    return text
+
+
+def _meter(share: float | None, formula: str) -> Component:
+    bar = html.Span(html.Span(style={"width": f"{100 * (share or 0):.2f}%"}), className="meter")
+    return html.Div([bar, html.Span(percent_text(share))], className="meter-cell", title=formula)
+
+
+def _fraction(part: float, whole: int) -> str:
+    return f"{part:,.0f} / {whole:,}" if whole else "no such step in the window"
