@@ -47,7 +47,7 @@ def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
         assets_ignore=r"boot\.js",
         index_string=_INDEX,
         suppress_callback_exceptions=True,
-        update_title=None,
+        update_title="",
         add_log_handler=False,
         on_error=_show_problem,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
@@ -116,9 +116,9 @@ def _register_errors(app: Dash) -> None:
     server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("There is no such report here.", 404))
     server.register_error_handler(FormatError, lambda problem: _sentence(str(problem), 422))
 
-    @server.route("/data/<path:_rest>")
-    def no_such_data(_rest: str) -> Response:
-        return _sentence("There is no such data here.", 404)
+    server.add_url_rule(
+        "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("There is no such data here.", 404)
+    )
 
 
 def _sentence(text: str, status: int) -> Response:

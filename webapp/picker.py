@@ -64,7 +64,7 @@ def layout(library: Library) -> Component:
     reports = [each for each in own if each.kind == "report"]
     traces = [each for each in own if each.kind == "trace"]
     samples = [each for each in entries if each.is_sample]
-    sections = [html.P(note, className="note note-warn") for note in library.notes]
+    sections: list[Component] = [html.P(note, className="note note-warn") for note in library.notes]
     if reports:
         sections.append(_section(library, "Reports", "What the program is, and what it did on the device", reports))
     if traces:

@@ -41,7 +41,7 @@ class HostPolicy:
         return scheme in ("http", "https") and rest.lower() == host.lower()
 
 
-def allowed_hosts(names: Iterable[str]) -> frozenset[str]:
+def host_names(names: Iterable[str]) -> frozenset[str]:
     """Lower-cased names. Raises ValueError for one that is not a plain host name, such as "*"."""
     found = set()
     for name in names:

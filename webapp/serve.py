@@ -27,18 +27,18 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
-    allow_hosts: Iterable[str] = (),
+    allowed_hosts: Iterable[str] = (),
     open_browser: bool = False,
     out: TextIO | None = None,
 ) -> None:
     """Serve reports below `folders` (none = the packaged samples) until Ctrl-C.
 
     `port` None takes the first free one from 8050; a port given must be free. `host` other than a loopback name makes
-    the viewer reachable from other machines, which then must use a name in `allow_hosts`. Raises ServeError.
+    the viewer reachable from other machines, which then must use a name in `allowed_hosts`. Raises ServeError.
     """
     bound = bind(host, port)
     try:
-        _serve_on(bound, folders, host, allow_hosts, open_browser, out or sys.stdout)
+        _serve_on(bound, folders, host, allowed_hosts, open_browser, out or sys.stdout)
     finally:
         bound.close()
 
@@ -47,7 +47,7 @@ def _serve_on(
     bound: socket.socket,
     folders: Sequence[str | Path],
     host: str,
-    allow_hosts: Iterable[str],
+    allowed_hosts: Iterable[str],
     open_browser: bool,
     out: TextIO,
 ) -> None:
@@ -55,10 +55,10 @@ def _serve_on(
 
     from webapp.app import create_app
     from webapp.library import Library
-    from webapp.security import HostPolicy, allowed_hosts
+    from webapp.security import HostPolicy, host_names
 
     try:
-        names = allowed_hosts(allow_hosts)
+        names = host_names(allowed_hosts)
     except ValueError as problem:
         raise ServeError(str(problem)) from None
     number = bound.getsockname()[1]

@@ -68,23 +68,16 @@ def find(root: Path) -> tuple[list[Found], str]:
     if not root.is_dir():
         return [], f"{root} does not exist: give a report folder, or a folder above some."
     found: list[Found] = []
-    visited = 0
-    for parent, folders, files in os.walk(root):
-        visited += 1
-        if visited > MOST_FOLDERS:
-            return (
-                found,
-                f"{root} holds more than {MOST_FOLDERS:,} folders; the rest was not searched: give a folder lower down.",
-            )
+    for visited, (parent, folders, files) in enumerate(os.walk(root)):
+        if visited >= MOST_FOLDERS:
+            return found, f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         if "profile.pop" in files:
             found.append(Found("report", Path(parent)))
         found += [Found("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
     if not found:
-        return [], (
-            f"{root} holds no report: run the program with "
-            """POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true", "autoReport.directory":"FOLDER"}' and open that folder."""
-        )
+        options = """POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true", "autoReport.directory":"FOLDER"}'"""
+        return [], f"{root} holds no report: run the program with {options} and open that folder."
     return found, ""
 
 

@@ -22,4 +22,5 @@ def type_name(target: Target) -> str:
 def describe_target(target: Target) -> str:
     """For example "Mk2 IPU Model, 1 IPU x 1,472 tiles"."""
     plural = "" if target.num_ipus == 1 else "s"
-    return f"{architecture_name(target)} {type_name(target)}, {target.num_ipus} IPU{plural} x {target.tiles_per_ipu:,} tiles"
+    name = f"{architecture_name(target)} {type_name(target)}"
+    return f"{name}, {target.num_ipus} IPU{plural} x {target.tiles_per_ipu:,} tiles"

@@ -10,6 +10,7 @@
     bytes: (value) => grouped.format(value),
     us: (value) => grouped.format(value),
     decimal: (value) => decimal.format(value),
+    number: (value) => (Number.isInteger(value) ? grouped.format(value) : decimal.format(value)),
     percent: (value) => decimal.format(100 * value) + " %",
     signed: (value) => (value > 0 ? "+" : "") + grouped.format(value).replace("-", "\u2212"),
   };

@@ -25,7 +25,7 @@ def figure(
     """A graph that fills its box (give the box a height). `drawn` is a plotly Figure or dict; the camera button saves
     it as `<image_name>.png`. A callback that draws it again takes Input("theme", "data") and passes its figure
     through `themed`."""
-    config = _CONFIG | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": image_name}}
+    config: Any = _CONFIG | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": image_name}}
     return dcc.Graph(
         id=id, figure=themed(drawn or {"data": [], "layout": {}}, theme), config=config, className=class_name
     )

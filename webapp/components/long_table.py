@@ -19,7 +19,7 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from webapp.components.icon import icon
-from webapp.components.table import _DEFAULTS, Column, _definition, _framed, _grid_options
+from webapp.components.table import _DEFAULTS, Column, _framed, _grid_options, definitions
 from webapp.view import page_key
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def long_table(
     grid = dag.AgGrid(
         id={"rows": name, "query": text},
         rowModelType="infinite",
-        columnDefs=[_definition(each) for each in columns],
+        columnDefs=definitions(columns),
         defaultColDef={**_DEFAULTS, "floatingFilter": True},
         dashGridOptions=_grid_options(selectable)
         | {"cacheBlockSize": 200, "maxBlocksInCache": 20, "maxConcurrentDatasourceRequests": 2},

@@ -22,13 +22,14 @@ from webapp.components.icon import icon
 #: Rows that may be sent to the browser at once.
 MOST_ROWS = 5_000
 
-_NUMERIC = {"integer", "bytes", "cycles", "percent", "decimal", "us", "signed"}
+_NUMERIC = {"integer", "bytes", "cycles", "percent", "decimal", "us", "signed", "number"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: "text", "integer", "cycles", "bytes", "percent" (of a share 0..1), "decimal", "us" (host microseconds) or
-    "signed" (a difference). `help` is the header's tooltip: say the unit and the formula there."""
+    """`kind`: "text", "integer", "cycles", "bytes", "percent" (of a share 0..1), "decimal", "number" (whole or not),
+    "us" (host microseconds) or "signed" (a difference). `help` is the header's tooltip: say the unit and the formula
+    there."""
 
     field: str
     title: str
@@ -38,6 +39,7 @@ class Column:
     flex: int | None = None
     sort: str | None = None
     hide: bool = False
+    group: str = ""  #: columns side by side with the same group stand under one heading
 
 
 def data_table(
@@ -62,7 +64,7 @@ def data_table(
     grid = dag.AgGrid(
         id=id,
         rowData=rows,
-        columnDefs=[_definition(each) for each in columns],
+        columnDefs=definitions(columns),
         defaultColDef=_DEFAULTS,
         dashGridOptions=grid_options,
         className="grid",
@@ -85,7 +87,6 @@ def _grid_options(selectable: bool) -> dict[str, Any]:
         "ensureDomOrder": True,
         "tooltipShowDelay": 400,
         "suppressColumnVirtualisation": False,
-        "overlayNoRowsTemplate": "<span>No rows</span>",
     }
     if selectable:
         chosen["rowSelection"] = {
@@ -95,6 +96,19 @@ def _grid_options(selectable: bool) -> dict[str, Any]:
             "headerCheckbox": False,
         }
     return chosen
+
+
+def definitions(columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """ag-grid's columnDefs."""
+    found: list[dict[str, Any]] = []
+    for column in columns:
+        if not column.group:
+            found.append(_definition(column))
+        elif found and found[-1].get("groupId") == column.group:
+            found[-1]["children"].append(_definition(column))
+        else:
+            found.append({"groupId": column.group, "headerName": column.group, "children": [_definition(column)]})
+    return found
 
 
 def _definition(column: Column) -> dict[str, Any]:

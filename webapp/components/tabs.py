@@ -50,11 +50,11 @@ def _button(param: str, tab: Tab, is_chosen: bool) -> Component:
         id=f"{param}-tab-{tab.value}",
         className="tab",
         tabIndex="0" if is_chosen else "-1",
-        **{
-            "aria-selected": "true" if is_chosen else "false",
-            "aria-controls": f"{param}-panel-{tab.value}",
-            "data-value": tab.value,
-        },
+        **attributes(
+            aria_selected="true" if is_chosen else "false",
+            aria_controls=f"{param}-panel-{tab.value}",
+            data_value=tab.value,
+        ),
     )
 
 
@@ -65,5 +65,5 @@ def _panel(param: str, tab: Tab, is_chosen: bool) -> Component:
         id=f"{param}-panel-{tab.value}",
         className="tab-panel",
         hidden=not is_chosen,
-        **{"aria-labelledby": f"{param}-tab-{tab.value}", "data-value": tab.value},
+        **attributes(aria_labelledby=f"{param}-tab-{tab.value}", data_value=tab.value),
     )

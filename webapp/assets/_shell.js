@@ -6,6 +6,9 @@
    popvision.onSelect(fn)       call fn(selection, patch) on every change; returns a function that stops it
    popvision.theme()            "light" or "dark"; document receives the event "popvision:theme" when it changes
    popvision.token(name)        the value of a CSS variable of tokens.css
+   popvision.mount(css, start)  call start(element) whenever a matching element appears; what it returns is called when
+                                the element is gone
+   popvision.notice(text)       show a sentence at the bottom of the page
 */
 (function () {
   "use strict";
@@ -181,7 +184,32 @@
     });
   }
 
+  /* ---- parts of pages that are drawn in JavaScript ---- */
+
+  const mounts = [];
+  const mounted = new Map();
+
+  function mount(selector, start) {
+    mounts.push({ selector, start });
+    lookForMounts();
+  }
+
+  function lookForMounts() {
+    for (const [element, stop] of mounted) {
+      if (!element.isConnected) { mounted.delete(element); if (stop) stop(); }
+    }
+    for (const { selector, start } of mounts) {
+      for (const element of document.querySelectorAll(selector)) {
+        if (!mounted.has(element)) { mounted.set(element, null); mounted.set(element, start(element)); }
+      }
+    }
+  }
+
+  new MutationObserver(lookForMounts).observe(document, { childList: true, subtree: true });
+
   window.popvision = Object.assign(window.popvision || {}, {
+    mount,
+    notice: setNotice,
     select,
     go,
     selection: () => current,

@@ -1,0 +1,255 @@
+"""The lowered programs as trees: who contains whom, what each took, and which of them match a text.
+
+Cycles of a program on an IPU are the lengths of its execution steps there (allCycles, which add up to the total), over
+all recorded runs. *Self* counts a program's own steps, *total* adds those of everything below it; a body called from
+several places counts at each of them. Over several IPUs a figure is the largest of the IPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.kept import kept
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.model import PROGRAM_TYPES
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from popvision.formats.profile.model import Programs
+
+Int64 = npt.NDArray[np.int64]
+
+__all__ = [
+    "PROGRAM_TYPES", "ProgramFigures", "Root", "TreeRows", "figures", "matching_rows", "note", "related_programs",
+    "root_of", "roots", "tree_rows", "type_indices",
+]  # fmt: skip
+
+#: Rows of one tree. A file whose shared bodies unfold into more is refused, so that it cannot fill memory.
+MOST_ROWS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Root:
+    """A program that is nobody's child. `number` counts within its list, "control" or "function"."""
+
+    program: int
+    owner: str
+    number: int
+    name: str
+
+
+@dataclass(frozen=True)
+class TreeRows:
+    """One tree in pre-order: row r shows `program[r]`, indented `depth[r]` deep; its descendants are the
+    `size[r] - 1` rows after it."""
+
+    program: Int64
+    depth: Int64
+    size: Int64
+
+
+@dataclass(frozen=True)
+class ProgramFigures:
+    """Figures by program. Cycles are device cycles over all recorded runs, bytes those its steps moved."""
+
+    executions: Int64  #: execution steps, 0 for programs that never ran or take no time
+    self_cycles: Int64
+    total_cycles: Int64
+    bytes_received: Int64
+    bytes_sent: Int64
+
+
+def roots(source: ReportSource) -> list[Root]:
+    """Control programs and functions in the order of the file."""
+    programs = source.reader.programs()
+    is_child = np.zeros(len(programs.type), bool)
+    is_child[_children(programs)] = True
+    numbers: dict[str, int] = {}
+    found = []
+    for program in np.flatnonzero(~is_child).tolist():
+        owner = programs.owner[program]
+        found.append(Root(program, owner, numbers.get(owner, 0), programs.name[program]))
+        numbers[owner] = numbers.get(owner, 0) + 1
+    return found
+
+
+def tree_rows(source: ReportSource, root: int) -> TreeRows:
+    """The tree below a program. Raises FormatError when programs contain each other or the tree is too large, and
+    ValueError for a program that is not there."""
+    return kept(source, f"tree_rows:{root}", lambda: _walk(source.reader.programs(), root))
+
+
+def root_of(source: ReportSource, program: int) -> int:
+    """The root of the first tree that shows a program. Raises ValueError for a program that is not there."""
+    first_root = kept(source, "first_roots", lambda: _first_roots(source))
+    if not 0 <= program < len(first_root) or first_root[program] < 0:
+        raise ValueError(f"there is no program {program}: ids go from 0 to {len(first_root) - 1}")
+    return int(first_root[program])
+
+
+def figures(source: ReportSource, ipu: int | None = None) -> ProgramFigures:
+    """Figures by program on one IPU, or the largest over all IPUs."""
+    name = f"program_figures:{source.generation}:{ipu}"
+    return kept(source, name, lambda: _figures(source, ipu))
+
+
+def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
+    """Rows of a tree whose type or name contains `text` (case aside), or whose id is the number after "#"."""
+    programs = source.reader.programs()
+    rows = tree_rows(source, root)
+    wanted = text.strip().lower()
+    if not wanted:
+        return np.empty(0, np.int64)
+    if wanted.startswith("#") and wanted[1:].isdecimal():
+        matches = np.arange(len(programs.type)) == int(wanted[1:])
+    else:
+        texts = kept(source, "program_texts", lambda: _search_texts(programs))
+        matches = np.fromiter((wanted in each for each in texts), bool, len(texts))
+    return np.flatnonzero(matches[rows.program]).astype(np.int64)
+
+
+def related_programs(source: ReportSource, program: int) -> Int64:
+    """Programs that do the same work: those of the same compute set, else those of the same type and name."""
+    programs = source.reader.programs()
+    compute_set = int(programs.compute_set[program])
+    if compute_set >= 0:
+        return np.flatnonzero(np.asarray(programs.compute_set) == compute_set).astype(np.int64)
+    name, type_ = programs.name[program], programs.type[program]
+    if not name:
+        return np.array([program], np.int64)
+    same = [row for row, each in enumerate(programs.name) if each == name and programs.type[row] == type_]
+    return np.array(same, np.int64)
+
+
+def type_indices(source: ReportSource) -> npt.NDArray[np.uint8]:
+    """Each program's type as an index into PROGRAM_TYPES; types that are not known count as the last, "Unknown"."""
+    index = {name: row for row, name in enumerate(PROGRAM_TYPES)}
+    last = len(PROGRAM_TYPES) - 1
+    types = source.reader.programs().type
+    return kept(source, "type_indices", lambda: np.array([index.get(type_, last) for type_ in types], np.uint8))
+
+
+def note(source: ReportSource, program: int) -> str:
+    """What stands between a program's type and its name: trips of a Repeat, kind of a Sync, tiles of a Sans."""
+    programs = source.reader.programs()
+    type_ = programs.type[program]
+    if type_ == "Repeat":
+        return f"× {int(programs.repeat_count[program]):,}"
+    if type_ == "Sync" and programs.sync_type[program]:
+        return programs.sync_type[program].capitalize()
+    if type_ in ("Sans", "SyncAns"):
+        return _tiles_note(source, program)
+    return ""
+
+
+def _tiles_note(source: ReportSource, program: int) -> str:
+    """Tiles that took part in the program's first step, all IPUs; "" when it never ran."""
+    steps = kept(source, f"first_steps:{source.generation}", lambda: _first_steps(source))
+    step = int(steps[program])
+    if step < 0:
+        return ""
+    ipus = range(source.reader.target().num_ipus)
+    tiles = sum(int(source.reader.steps_on_ipu(ipu).active_tiles[step]) for ipu in ipus)
+    return f"{tiles:,} tiles"
+
+
+def _first_steps(source: ReportSource) -> Int64:
+    first = np.full(len(source.reader.programs().type), -1, np.int64)
+    program = np.asarray(source.reader.steps().program, np.int64)
+    first[program[::-1]] = np.arange(len(program) - 1, -1, -1)
+    return first
+
+
+def _search_texts(programs: Programs) -> list[str]:
+    return [f"{type_} ({name})".lower() for type_, name in zip(programs.type, programs.name, strict=True)]
+
+
+def _children(programs: Programs) -> Int64:
+    """All children in one array. Raises FormatError for ids that are not programs."""
+    children = np.asarray(programs.children, np.int64)
+    offsets = np.asarray(programs.child_offsets, np.int64)
+    n = len(programs.type)
+    if len(offsets) != n + 1 or np.any(np.diff(offsets) < 0) or offsets[-1] > len(children) or offsets[0] < 0:
+        raise FormatError("The program tree is damaged: lists of children do not fit the programs.")
+    if len(children) and (children.min() < 0 or children.max() >= n):
+        raise FormatError("The program tree is damaged: a child is not a program.")
+    return children
+
+
+def _walk(programs: Programs, root: int) -> TreeRows:
+    if not 0 <= root < len(programs.type):
+        raise ValueError(f"there is no program {root}: ids go from 0 to {len(programs.type) - 1}")
+    children = _children(programs).tolist()
+    offsets = np.asarray(programs.child_offsets, np.int64).tolist()
+    order: list[int] = []
+    depths: list[int] = []
+    sizes: list[int] = []
+    path: list[int] = []  # rows above the current one
+    on_path = {root}
+    stack = [(root, 0)]
+    while stack:
+        program, depth = stack.pop()
+        while len(path) > depth:
+            closed = path.pop()
+            sizes[closed] = len(order) - closed
+            on_path.discard(order[closed])
+        row = len(order)
+        if row >= MOST_ROWS:
+            raise FormatError(f"The program tree has more than {MOST_ROWS:,} rows.")
+        order.append(program)
+        depths.append(depth)
+        sizes.append(0)
+        path.append(row)
+        on_path.add(program)
+        below = children[offsets[program] : offsets[program + 1]]
+        if any(child in on_path for child in below):
+            raise FormatError(f"The program tree is damaged: program {program} contains itself.")
+        stack.extend((child, depth + 1) for child in reversed(below))
+    for closed in path:
+        sizes[closed] = len(order) - closed
+    return TreeRows(*(np.array(each, np.int64) for each in (order, depths, sizes)))
+
+
+def _first_roots(source: ReportSource) -> Int64:
+    first = np.full(len(source.reader.programs().type), -1, np.int64)
+    for root in roots(source):
+        shown = tree_rows(source, root.program).program
+        first[shown[first[shown] < 0]] = root.program
+    return first
+
+
+def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
+    reader = source.reader
+    n = len(reader.programs().type)
+    ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
+    program = np.asarray(reader.steps().program, np.int64)
+    columns = np.zeros((4, n), np.int64)  # self, total, received, sent: the largest of the IPUs
+    for each in ipus:
+        steps = reader.steps_on_ipu(each)
+        own, received, sent = (
+            _sum_by_program(program, values, n) for values in (steps.cycles, steps.data_in, steps.data_out)
+        )
+        columns = np.maximum(columns, [own, _totals(source, own), received, sent])
+    executions = np.bincount(program, minlength=n).astype(np.int64)
+    return ProgramFigures(executions, *columns)
+
+
+def _sum_by_program(program: Int64, values: npt.ArrayLike, n: int) -> Int64:
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, program, np.asarray(values, np.int64))
+    return sums
+
+
+def _totals(source: ReportSource, own: Int64) -> Int64:
+    """Own cycles plus those of all rows below, by the difference of running sums over each tree."""
+    totals = own.copy()
+    for root in roots(source):
+        rows = tree_rows(source, root.program)
+        running = np.concatenate([[0], np.cumsum(own[rows.program])])
+        at = np.arange(len(rows.program))
+        totals[rows.program] = running[at + rows.size] - running[at]
+    return totals

@@ -1,0 +1,91 @@
+"""What lies in a report folder: the files a report can have, and what the framework and the application wrote there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+#: JSON files that programs and frameworks put beside a report.
+JSON_FILES = {"framework.json": "Framework", "app.json": "Application"}
+
+_LARGEST_JSON = 1 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """One file or part of one. `state` is "found", "missing" or "stale": written by another run than profile.pop.
+    `option` is the engine option that asks for it."""
+
+    label: str
+    name: str
+    option: str
+    state: str
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class JsonFile:
+    """framework.json or app.json as (name, value) rows, nested names joined by " / "; `problem`: why there are none."""
+
+    label: str
+    name: str
+    rows: list[tuple[str, str]]
+    problem: str = ""
+
+
+def file_rows(source: ReportSource) -> list[FileRow]:
+    """The two parts of profile.pop, then every other known file."""
+    files = dict(source.files)
+    profile = files.pop("profile.pop", None)
+    size = None if profile is None else profile.size_bytes
+    has_memory = source.reader.tile_memory() is not None
+    has_runs = bool(source.reader.runs().name)
+    rows = [
+        FileRow("Graph profile", "profile.pop", "autoReport.outputGraphProfile", _state(has_memory), size),
+        FileRow("Execution profile", "profile.pop", "autoReport.outputExecutionProfile", _state(has_runs), None),
+    ]
+    for file in files.values():
+        known = None if file.state == "missing" else file.size_bytes
+        rows.append(FileRow(file.what[:1].upper() + file.what[1:], file.name, file.option, file.state, known))
+    return rows
+
+
+def _state(is_there: bool) -> str:
+    return "found" if is_there else "missing"
+
+
+def json_files(source: ReportSource) -> list[JsonFile]:
+    """framework.json and app.json where they are, in the folder or the one above it."""
+    found = []
+    for name, label in JSON_FILES.items():
+        for folder in (source.folder, source.folder.absolute().parent):
+            path = folder / name
+            if path.is_file():
+                found.append(_read(path, label))
+                break
+    return found
+
+
+def _read(path: Path, label: str) -> JsonFile:
+    try:
+        if path.stat().st_size > _LARGEST_JSON:
+            return JsonFile(label, path.name, [], f"{path.name} is larger than 1 MiB and is not shown.")
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        return JsonFile(label, path.name, [], f"{path.name} cannot be read: {problem}")
+    rows: list[tuple[str, str]] = []
+    _flatten(content, (), rows)
+    return JsonFile(label, path.name, rows)
+
+
+def _flatten(value: Any, names: tuple[str, ...], rows: list[tuple[str, str]]) -> None:
+    if isinstance(value, dict) and value:
+        for name, part in value.items():
+            _flatten(part, (*names, str(name)), rows)
+    else:
+        rows.append((" / ".join(names), value if isinstance(value, str) else json.dumps(value)))

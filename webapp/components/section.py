@@ -1,0 +1,52 @@
+"""Sections that fold, figures in a row, label and value lists: the pieces of a page of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from webapp.components.attributes import attributes
+
+
+def section(name: str, title: str, content: Any, *, hint: str = "") -> Component:
+    """A section that folds at its heading; its state is remembered by `name` across all reports (assets/fold.js)."""
+    heading: list[Any] = [html.Span(className="icon icon-chevron fold-mark"), html.H2(title)]
+    if hint:
+        heading.append(html.Span(hint, className="section-hint"))
+    return html.Details(
+        [html.Summary(heading, className="section-title"), html.Div(content, className="section-body")],
+        open=True,
+        className="section",
+        **attributes(data_fold=name),
+    )
+
+
+def figure_card(label: str, value: str, *details: Any, help: Any = None, tone: str = "") -> Component:
+    """One headline figure. `tone` "bad" or "warn" colours the value; the text must say why as well."""
+    head = [html.Span(label, className="figure-label")] + ([] if help is None else [help])
+    return html.Div(
+        [
+            html.Div(head, className="figure-head"),
+            html.Div(value, className=f"figure-value {tone}".strip()),
+            *[html.Div(each, className="figure-detail") for each in details],
+        ],
+        className="figure-card",
+    )
+
+
+def meter(share: float, label: str) -> Component:
+    """A bar of a share 0..1 (longer is cut at 1 and marked)."""
+    return html.Div(
+        html.Div(className="meter-fill" + (" over" if share > 1 else ""), style={"width": f"{min(share, 1):.2%}"}),
+        className="meter",
+        role="img",
+        **attributes(aria_label=label),
+    )
+
+
+def facts(rows: Sequence[tuple[Any, Any]]) -> Component:
+    """Label and value pairs."""
+    return html.Dl([html.Div([html.Dt(label), html.Dd(value)]) for label, value in rows], className="facts-list")

@@ -1,0 +1,308 @@
+"""Summary: what the report is, and the figures one asks for first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.report_files import FileRow, JsonFile, file_rows, json_files
+from popvision.analysis.summary import Headline, RunRow, Summary, TargetFacts, summarise
+from webapp.components import Column, data_table, empty_hint, help_text, icon
+from webapp.components.attributes import attributes
+from webapp.components.section import facts, figure_card, meter, section
+from webapp.formats import bytes_text, integer_text, percent_text, seconds_text
+from webapp.library import Library
+from webapp.view import View, ViewContext
+
+_PHASE_NAMES = {
+    "compute": ("Compute", "compute", "OnTileExecute: compute sets running"),
+    "exchange": ("Exchange", "exchange", "DoExchange: data between tiles of one IPU"),
+    "global exchange": ("Global exchange", "global", "GlobalExchange: data between IPUs"),
+    "host": ("Host", "host", "StreamCopy begin, mid and end: waiting for the host and moving its data"),
+    "sync": ("Sync", "sync", "Sync, Sans and SyncAns, waiting at barriers, and the end of each run"),
+}
+
+
+def layout(context: ViewContext) -> Component:
+    summary = summarise(context.source)
+    return html.Div(
+        [
+            _headline(summary.headline, context.key),
+            _shares(summary.headline),
+            html.Div([_target(summary.target), _graph(summary), _provenance(summary)], className="section-columns"),
+            _runs(summary.runs),
+            _options(summary),
+            *[_json_file(each) for each in json_files(context.source)],
+            _files(file_rows(context.source), str(context.source.folder), summary.missing),
+        ],
+        className="page-of-facts",
+    )
+
+
+def register(_app: Dash, _library: Library) -> None:
+    """The page is whole when it is laid out."""
+
+
+def _headline(headline: Headline, key: str) -> Component:
+    return html.Div(
+        [_cycles_card(headline), _tile_card(headline, key), _memory_card(headline), _longest_card(headline, key)],
+        className="figure-row",
+    )
+
+
+def _cycles_card(headline: Headline) -> Component:
+    about = help_text(
+        "Total device cycles",
+        "Modelled cycles of all recorded runs together. Host time is not in them.",
+        formula="device time = total cycles / clock",
+    )
+    if headline.total_cycles is None:
+        return figure_card("Total device cycles", "–", "No run was recorded", help=about)
+    runs = f"{headline.runs} recorded run{'' if headline.runs == 1 else 's'}"
+    cut = [html.Span("truncated: later steps are missing", className="warn")] if headline.truncated else []
+    return figure_card(
+        "Total device cycles",
+        integer_text(headline.total_cycles),
+        f"{seconds_text(headline.device_seconds)} of device time · {runs}",
+        *cut,
+        help=about,
+    )
+
+
+def _tile_card(headline: Headline, key: str) -> Component:
+    about = help_text(
+        "Fullest tile",
+        "The tile whose highest used byte is highest; gaps count. Above 100 % the program does not fit.",
+        formula="bytes including gaps of the tile / bytes per tile",
+    )
+    if headline.tile_bytes is None or headline.tile_share is None:
+        return figure_card("Fullest tile", "–", "Memory was not recorded", help=about)
+    over = headline.tiles_out_of_memory or 0
+    link = html.A(
+        f"tile {headline.worst_tile:,}",
+        href=f"/r/{key}/memory?tiles={headline.worst_tile}",
+        **attributes(data_nav="to"),
+    )
+    details: list[Any] = [
+        meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
+        [f"{percent_text(headline.tile_share)} of {bytes_text(headline.tile_capacity)} · ", link],
+    ]
+    if over:
+        details.append(html.Span(f"{over:,} tile{'' if over == 1 else 's'} out of memory", className="bad"))
+    return figure_card(
+        "Fullest tile", bytes_text(headline.tile_bytes), *details, help=about, tone="bad" if over else ""
+    )
+
+
+def _memory_card(headline: Headline) -> Component:
+    about = help_text(
+        "Memory in use",
+        "Bytes used over all tiles; an address shared by several variables counts once, gaps do not count.",
+        formula="sum over tiles of bytes excluding gaps / (tiles x bytes per tile)",
+    )
+    if headline.used_bytes is None or headline.used_share is None:
+        return figure_card("Memory in use", "–", "Memory was not recorded", help=about)
+    return figure_card(
+        "Memory in use",
+        bytes_text(headline.used_bytes),
+        meter(headline.used_share, f"{percent_text(headline.used_share)} of all tiles"),
+        f"{percent_text(headline.used_share)} of {bytes_text(headline.total_capacity)}",
+        help=about,
+    )
+
+
+def _longest_card(headline: Headline, key: str) -> Component:
+    about = help_text(
+        "Longest program",
+        "The lowered program whose own steps took most cycles, on the IPU where they took most.",
+        formula="sum of its steps' lengths / total device cycles",
+    )
+    longest = headline.longest
+    if longest is None:
+        return figure_card("Longest program", "–", "Nothing was recorded", help=about)
+    label = f"{longest.type} ({longest.name})" if longest.name else longest.type
+    times = f"{longest.executions:,} execution{'' if longest.executions == 1 else 's'}"
+    link = html.A(
+        label,
+        href=f"/r/{key}/program_tree?program={longest.program}",
+        className="cut",
+        title=label,
+        **attributes(data_nav="to"),
+    )
+    return figure_card(
+        "Longest program",
+        f"{integer_text(longest.cycles)} cycles",
+        link,
+        f"{percent_text(longest.share)} of the total · {times}",
+        help=about,
+    )
+
+
+def _shares(headline: Headline) -> Component:
+    about = help_text(
+        "Where the time goes",
+        "All cycles of all tiles, by what the tile was doing. Waiting at a barrier counts as sync, waiting for the "
+        "host before a stream copy as host. The shares add up to 100 %.",
+        formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
+    )
+    if headline.shares is None:
+        return section(
+            "shares", "Where the time goes", empty_hint("No run was recorded, so there is no time to share out.")
+        )
+    present = [(phase, share) for phase, share in headline.shares.items() if share > 0]
+    bar = [_share_part(phase, share) for phase, share in present]
+    rows = [_share_row(phase, share) for phase, share in headline.shares.items()]
+    body = [html.Div(bar, className="share-bar"), html.Div([*rows, about], className="share-legend")]
+    return section("shares", "Where the time goes", body, hint="share of tile cycles, all tiles, all recorded runs")
+
+
+def _share_part(phase: str, share: float) -> Component:
+    title, family, _ = _PHASE_NAMES[phase]
+    text = f"{title} {percent_text(share)}"
+    label = text if share > 0.12 else ""
+    return html.Div(label, className=f"share-part step-{family}", style={"flexGrow": share}, title=text)
+
+
+def _share_row(phase: str, share: float) -> Component:
+    title, family, meaning = _PHASE_NAMES[phase]
+    swatch = html.Span(className=f"swatch step-{family}")
+    return html.Div([swatch, title, html.Strong(percent_text(share))], className="share-entry", title=meaning)
+
+
+def _target(target: TargetFacts) -> Component:
+    rows: list[tuple[Any, Any]] = [
+        ("Type", target.type),
+        ("Architecture", target.architecture),
+        ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz"),
+        ("Tiles per IPU", integer_text(target.tiles_per_ipu)),
+    ]
+    if target.replicas > 1:
+        rows += [
+            ("IPUs per replica", integer_text(target.ipus_per_replica)),
+            ("Replicas", integer_text(target.replicas)),
+        ]
+    rows += [
+        ("Total IPUs", integer_text(target.total_ipus)),
+        ("Total tiles", integer_text(target.total_tiles)),
+        ("Memory per tile", _exact_bytes(target.bytes_per_tile)),
+        ("Memory per IPU", _exact_bytes(target.bytes_per_ipu)),
+    ]
+    if target.replicas > 1:
+        rows.append(("Memory per replica", _exact_bytes(target.bytes_per_replica)))
+    rows += [
+        ("Total memory", _exact_bytes(target.bytes_total)),
+        ("Compute set instrumentation", target.compute_instrumentation or "–"),
+        ("External exchange instrumentation", target.external_exchange_instrumentation or "–"),
+    ]
+    return section("target", "Target", facts(rows))
+
+
+def _exact_bytes(size: int) -> Component:
+    return html.Span(bytes_text(size), title=f"{size:,} B")
+
+
+def _graph(summary: Summary) -> Component:
+    labels = {
+        "num_compute_sets": "Compute sets",
+        "num_vertices": "Vertices",
+        "num_edges": "Edges",
+        "num_variables": "Variables",
+    }
+    rows = [(label, integer_text(summary.graph.get(name))) for name, label in labels.items()]
+    return section("graph", "Graph", facts(rows))
+
+
+def _provenance(summary: Summary) -> Component:
+    return section("provenance", "Provenance", facts(summary.provenance))
+
+
+def _runs(runs: list[RunRow]) -> Component:
+    if not runs:
+        sentence = "No run was recorded: set autoReport.outputExecutionProfile (or autoReport.all) and run the program."
+        return section("runs", "Runs", empty_hint(sentence))
+    rows = [
+        {
+            "run": row.run,
+            "program": row.program_index,
+            "name": row.name or "–",
+            "steps": row.steps,
+            "cycles": row.cycles,
+            "device_us": row.device_us,
+            "host_start": _host_time(row.host_start_us),
+            "host_us": row.host_us,
+            "state": "truncated" if row.truncated else "complete",
+        }
+        for row in runs
+    ]
+    columns = [
+        Column("run", "Run", "integer", width=70),
+        Column("program", "Program", "integer", "Index of the control program that Engine.run was given", width=100),
+        Column("name", "Name", flex=1),
+        Column("steps", "Steps", "integer", "Execution steps recorded", width=100, group="Device time (modelled)"),
+        Column("cycles", "Cycles", "cycles", "Device cycles of the run", width=130, group="Device time (modelled)"),
+        Column("device_us", "Time, µs", "decimal", "Cycles / clock", width=120, group="Device time (modelled)"),
+        Column("host_start", "Began", width=210, help="On the host's clock, UTC", group="Host time (measured)"),
+        Column("host_us", "Took, µs", "us", "End - begin on the host's clock", width=120, group="Host time (measured)"),
+        Column("state", "State", width=100),
+    ]
+    height = None if len(rows) <= 12 else 380
+    return section(
+        "runs",
+        "Runs",
+        data_table("summary-runs", rows, columns, name="runs", height=height, filter_box=len(rows) > 12),
+        hint="device cycles and host time are different clocks and are never added",
+    )
+
+
+def _host_time(microseconds: int) -> str:
+    if microseconds <= 0:
+        return "–"
+    when = datetime.fromtimestamp(microseconds // 1_000_000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}.{microseconds % 1_000_000:06d}"
+
+
+def _options(summary: Summary) -> Component:
+    if not summary.options:
+        return section("options", "Engine options", empty_hint("The report names no options."))
+    rows = [{"kind": kind, "name": name, "value": value} for kind, name, value in summary.options]
+    columns = [Column("name", "Option", flex=2), Column("value", "Value", flex=3)]
+    if any(kind != "engine" for kind, _, _ in summary.options):
+        columns.insert(0, Column("kind", "Of", width=90))
+    height = None if len(rows) <= 14 else 420
+    return section(
+        "options", "Engine options", data_table("summary-options", rows, columns, name="options", height=height)
+    )
+
+
+def _json_file(file: JsonFile) -> Component:
+    body = empty_hint(file.problem) if file.problem else facts(file.rows)
+    return section(f"json-{file.name}", file.label, body, hint=file.name)
+
+
+def _files(files: list[FileRow], folder: str, missing: list[str]) -> Component:
+    rows = [html.Tr(_file_cells(each), className=each.state) for each in files]
+    body: list[Any] = [html.Table(html.Tbody(rows), className="file-list")]
+    if any(each.state == "stale" for each in files):
+        notice = "Stale files were written by another run than profile.pop; they are not used here."
+        body.append(html.P(notice, className="note note-warn"))
+    if missing:
+        body.append(html.P(f"profile.pop does not have: {', '.join(missing)}.", className="note note-warn"))
+    return section("files", "Report files", body, hint=folder)
+
+
+def _file_cells(file: FileRow) -> list[Component]:
+    marks = {"found": icon("check"), "stale": icon("warning"), "missing": html.Span("–", className="file-mark")}
+    hint = {"found": "", "stale": "stale: of another run", "missing": f"not found; {file.option}=true writes it"}
+    return [
+        html.Td(marks[file.state], className="file-state"),
+        html.Td(file.label),
+        html.Td(html.Code(file.name)),
+        html.Td("" if file.bytes is None else bytes_text(file.bytes), className="number"),
+        html.Td(hint[file.state], className="dim"),
+    ]
+
+
+VIEW = View(id="summary", title="Summary", icon="summary", layout=layout, register=register)
