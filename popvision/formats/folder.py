@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from popvision.formats import debug_info
+from popvision.formats import archive, debug_info, serialized_graph
 from popvision.formats.errors import FormatError
 
 PROFILE_NAME = "profile.pop"
@@ -27,6 +27,8 @@ _ABOVE = ("debug.json", "debug.cbor")
 _RUN_IDS = {
     "debug.json": debug_info.run_id_of,
     "debug.cbor": debug_info.run_id_of,
+    "serialized_graph.capnp": serialized_graph.run_id_of,
+    "archive.a": archive.run_id_of,
 }
 
 
@@ -75,7 +77,7 @@ def _look(folder: Path, name: str, run_id: str) -> ReportFile:
         path = place / name
         try:
             size = path.stat().st_size
-            found = _RUN_IDS[name](path) if name in _RUN_IDS else run_id
+            found = run_id if name == PROFILE_NAME else _RUN_IDS[name](path)
         except (OSError, FormatError):
             continue
         state = "stale" if run_id and found and found != run_id else "found"

@@ -97,7 +97,7 @@ def _sizes(tiles: int, slots: int, capacity: int, rng: np.random.Generator) -> I
     """Bytes, multiples of 4, log-normal, such that the fullest tile uses at most nine tenths of its memory."""
     weights = rng.lognormal(0, 1.2, slots) * rng.lognormal(0, 0.1, (tiles, slots))
     scale = 0.85 * capacity / weights.sum(axis=1).max()
-    return np.maximum((weights * scale).astype(np.int64) // 4, 1) * 4
+    return np.asarray(np.maximum((weights * scale).astype(np.int64) // 4, 1) * 4)
 
 
 def _aligned(size: IntArray) -> IntArray:

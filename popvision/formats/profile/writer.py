@@ -23,7 +23,8 @@ from popvision.formats.profile.run_rows import write_run_rows
 from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, TABLES
 from popvision.formats.profile.table_writer import write_rows
 
-_PAGE_SIZE = 16_384
+#: Bytes. Arrays of one tile row (about 2.5 kB) pack into pages of 8 KiB, in pages of 4 KiB a third is lost.
+_PAGE_SIZE = 8_192
 _RESERVED = ("format", "formatVersion", "generation", "target", "counts")
 
 
@@ -31,7 +32,7 @@ class ProfileWriter:
     """Writes one profile.pop. Nothing is on disk before `write_compilation`; each `append_run` is one transaction, so
     a killed program loses at most the run it was appending. Safe to call from several threads.
 
-    `max_page_count` limits the database to that many pages of 16 KiB (SQLite's PRAGMA of the same name).
+    `max_page_count` limits the database to that many pages of 8 KiB (SQLite's PRAGMA of the same name).
     All methods raise FormatError; what was committed before stays readable."""
 
     def __init__(self, path: str | Path, *, max_page_count: int | None = None) -> None:

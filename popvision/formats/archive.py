@@ -1,0 +1,106 @@
+"""archive.a: an `ar` archive with one ELF32 object per tile, or one per distinct image.
+
+`size -A archive.a` and `readelf -s archive.a` work on it. Sections hold no bytes, only their sizes (see elf_image).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from popvision.formats.elf_image import TileImage, decode_image, encode_image
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.model import IntArray
+
+_MAGIC = b"!<arch>\n"
+_HEADER_BYTES = 60
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    image: TileImage
+
+
+@dataclass(frozen=True)
+class Archive:
+    run_id: str
+    members: list[Member]
+
+    def tile_bytes(self, num_tiles: int) -> IntArray:
+        """Bytes of all sections per tile; 0 on tiles without an image."""
+        total = np.zeros(num_tiles, dtype=np.int64)
+        for member in self.members:
+            tiles = member.image.tiles
+            total[tiles[tiles < num_tiles]] = member.image.total_bytes
+        return total
+
+
+def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) -> None:
+    """Writes one member per image, named after its first tile, under a temporary name, then renames.
+
+    Raises FormatError when an image cannot be stored or the file cannot be written."""
+    path = Path(path)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(_MAGIC)
+            for image in images:
+                if not len(image.tiles):
+                    raise FormatError(f"cannot write {path}: an image belongs to no tile.")
+                data = encode_image(replace(image, run_id=run_id))
+                name = f"tile{int(image.tiles.min()):06d}.o/"
+                file.write(f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n".encode())
+                file.write(data + b"\n" * (len(data) % 2))
+        temporary.replace(path)
+    except OSError as error:
+        raise FormatError(f"cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_archive(path: str | Path) -> Archive:
+    """Reads sizes and symbols of every member. Raises FormatError."""
+    path = Path(path)
+    try:
+        members = [Member(name, decode_image(data)) for name, data in _members(path.read_bytes())]
+    except OSError as error:
+        raise FormatError(f"cannot open {path}: {error.strerror or error}.") from error
+    except FormatError as error:
+        raise FormatError(f"{path} cannot be read as an archive of tiles: {str(error).rstrip('.')}.") from None
+    ids = {member.image.run_id for member in members}
+    return Archive(ids.pop() if len(ids) == 1 else "", members)
+
+
+def run_id_of(path: str | Path) -> str:
+    """The run_id of the first member, "" in an empty archive. Raises FormatError or OSError."""
+    with Path(path).open("rb") as file:
+        head = file.read(len(_MAGIC) + _HEADER_BYTES)
+        size = next((size for _, size in _headers(head)), 0) if len(head) > len(_MAGIC) else 0
+        return decode_image(file.read(size)).run_id if size else ""
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    at = len(_MAGIC)
+    if data[:at] != _MAGIC:
+        raise FormatError("it is no ar archive")
+    while at < len(data):
+        ((name, size),) = _headers(_MAGIC + data[at : at + _HEADER_BYTES])
+        at += _HEADER_BYTES
+        if at + size > len(data):
+            raise FormatError("it ends within a member")
+        yield name, data[at : at + size]
+        at += size + size % 2
+
+
+def _headers(head: bytes) -> Iterator[tuple[str, int]]:
+    """Name and size from the header that follows the magic bytes."""
+    header = head[len(_MAGIC) :]
+    size = header[48:58].strip()
+    if head[: len(_MAGIC)] != _MAGIC or len(header) != _HEADER_BYTES or header[58:] != b"`\n" or not size.isdigit():
+        raise FormatError("a member has no sound header")
+    yield header[:16].decode("ascii", "replace").strip().rstrip("/"), int(size)
