@@ -1,0 +1,93 @@
+"""Placing the vertices of an operation that works element by element: on the tiles that hold its output.
+
+A tile whose share is one run gets one vertex over that run (flat: a MultiVertex that six workers share); a tile with
+several runs gets up to six worker vertices over rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex_type import VertexType
+from simulator.poplar.graph import Graph
+from simulator.poplar.graph_objects import ComputeSet
+from simulator.poplar.store import FieldEdges
+from simulator.poplar.tensor import Tensor
+from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
+from simulator.poplibs.type_names import grain
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The two vertex types of an operation: over one run, and over rows."""
+
+    flat: VertexType
+    rows: VertexType
+
+
+def place_elementwise(
+    graph: Graph,
+    cs: ComputeSet,
+    forms: Forms,
+    out: tuple[str, Tensor],
+    vectors: Mapping[str, Tensor],
+    scalars: Mapping[str, Tensor],
+) -> None:
+    """Add the vertices. `out` = (field, tensor) that decides the tiles; `vectors` = operands as large as it, by field;
+    `scalars` = tensors of one element that every vertex reads."""
+    field, tensor = out
+    if tensor.numElements() == 0:
+        return
+    share = max([grain(tensor.elementType())] + [grain(t.elementType()) for t in vectors.values()])
+    runs = aligned_runs(graph.store, tensor, list(vectors.values()), share)
+    flat = runs.workers < 0
+    if flat.any():
+        _add_flat(graph, cs, forms.flat, field, runs.take(flat), list(vectors), scalars)
+    if not flat.all():
+        _add_rows(graph, cs, forms.rows, field, runs.take(~flat), list(vectors), scalars)
+
+
+def _add_flat(
+    graph: Graph,
+    cs: ComputeSet,
+    type_: VertexType,
+    field: str,
+    runs: Runs,
+    names: list[str],
+    scalars: Mapping[str, Tensor],
+) -> None:
+    edges = {field: vector_edges(runs.starts, runs.lengths)}
+    for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
+        edges[name] = vector_edges(starts, lengths, offsets)
+    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles), edges | _scalars(scalars, len(runs.tiles)))
+
+
+def _add_rows(
+    graph: Graph,
+    cs: ComputeSet,
+    type_: VertexType,
+    field: str,
+    runs: Runs,
+    names: list[str],
+    scalars: Mapping[str, Tensor],
+) -> None:
+    first = np.flatnonzero(np.diff(runs.tiles * 8 + runs.workers, prepend=-1))
+    rows = np.append(first, len(runs.tiles))
+    edges = {field: rows_edges(runs.starts, runs.lengths, rows)}
+    for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
+        edges[name] = rows_edges(starts, lengths, rows, offsets)
+    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles[first]), edges | _scalars(scalars, len(first)))
+
+
+def _scalars(scalars: Mapping[str, Tensor], n: int) -> dict[str, FieldEdges]:
+    """The same element for every vertex."""
+    return {
+        name: vector_edges(np.full(n, int(tensor.regions()[0][0]), np.int64), np.ones(n, np.int64))
+        for name, tensor in scalars.items()
+    }

@@ -1,0 +1,4 @@
+"""poplin: matrix products."""
+
+from simulator.poplibs.poplin.matmul import matMul as matMul
+from simulator.poplibs.poplin.matmul import matMulReportPlan as matMulReportPlan

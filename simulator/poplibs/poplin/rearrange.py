@@ -1,0 +1,126 @@
+"""Bringing an operand of a product into groups of input channels.
+
+The vertices need, for each group of input channels, the positions one after another with the group's channels
+innermost. An operand whose channels already lie next to each other in memory is used or copied as it is; any other is
+regrouped (a copy into blocks), transposed block by block where the blocks lie, and copied on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles.movement import transpose_2d
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Copy, Execute, Program
+from simulator.poplar.store import VertexBlock
+from simulator.poplar.tensor import Tensor, concat
+from simulator.poplar.types import Type
+from simulator.poplibs.pieces import rows_edges
+from simulator.poplibs.poputil import linear_shares
+from simulator.poplibs.type_names import short_name
+
+I8 = npt.NDArray[np.int64]
+
+_ZEROS = 64  #: elements of the constant that padding is read from
+
+
+def channels_adjacent(operand: Tensor, group: int) -> bool:
+    """Whether the channels of a group, elements [p, c .. c + group) of a [positions, channels] operand, are one run."""
+    return len(operand.slice([0, 0], [1, min(group, operand.dim(1))]).regions()[0]) == 1
+
+
+def padded(graph: Graph, operand: Tensor, shape: tuple[int, int]) -> Tensor:
+    """The operand with zeros after its last row and column: a view, the zeros are one small constant."""
+    rows, columns = operand.shape()
+    if (rows, columns) == shape:
+        return operand
+    constant = graph.addConstant(operand.elementType(), [_ZEROS], 0, "ValuePadder/padding")
+    graph.setTileMapping(constant, 0)
+
+    def zeros(height: int, width: int) -> Tensor:
+        line = constant.broadcast(-(-width // _ZEROS), 0).slice(0, width, 0)
+        return line.expand([0]).broadcast(height, 0)
+
+    if columns < shape[1]:
+        operand = concat([operand, zeros(rows, shape[1] - columns)], 1)
+    if rows < shape[0]:
+        operand = concat([operand, zeros(shape[0] - rows, shape[1])], 0)
+    return operand
+
+
+def transposed_in_blocks(
+    graph: Graph, operand: Tensor, group: int, width: int, name: str, programs: list[Program]
+) -> Tensor:
+    """Append the regrouping of a [positions, channels] operand whose positions are adjacent in memory.
+
+    `group` channels by `width` positions make a block. Returns a [positions, channels] view, both padded to whole
+    blocks with zeros, in which the channels of a group are adjacent."""
+    positions, channels = operand.shape()
+    across, along = -(-channels // group), -(-positions // width)
+    source = padded(graph, operand.transpose(), (across * group, along * width))
+    type_ = operand.elementType()
+    blocks = across * along
+    regroup = graph.addVariable(type_, [blocks, group, width], f"{name}/preRegroup")
+    turned = graph.addVariable(type_, [blocks, width, group], f"{name}/partialTranspose")
+    ends = linear_shares(blocks, graph.getTarget().getNumTiles(), 1, 1)
+    begins = np.concatenate([[0], ends[:-1]])
+    tiles = np.arange(len(ends), dtype=np.int64)
+    for tensor in (regroup, turned):
+        graph.setTileMappingIntervals(tensor, begins * group * width, ends * group * width, tiles)
+    target = regroup.reshape([across, along, group, width]).dimShuffle([0, 2, 1, 3])
+    programs.append(Copy(source.reshape([across, group, along, width]), target))
+    programs.append(Execute(_transpose(graph, regroup, turned, (begins, ends, tiles), name)))
+    return (
+        turned.reshape([across, along, width, group]).dimShuffle([1, 2, 0, 3]).reshape([along * width, across * group])
+    )
+
+
+def _transpose(graph: Graph, source: Tensor, target: Tensor, shares: tuple[I8, I8, I8], name: str) -> Any:
+    """One vertex per tile that turns its blocks."""
+    begins, ends, tiles = shares
+    cs = graph.addComputeSet(f"{name}/Transpose_#0")
+    _, rows, columns = source.shape()
+    first = int(source.regions()[0][0]), int(target.regions()[0][0])
+    block = np.arange(int(ends[-1]), dtype=np.int64) * rows * columns
+    size = np.full(len(block), rows * columns, np.int64)
+    offsets = np.append(begins, ends[-1])
+    edges = {
+        "src": rows_edges(first[0] + block, size, offsets),
+        "dst": rows_edges(first[1] + block, size, offsets),
+    }
+    type_ = transpose_vertex(source.elementType())
+    graph.addVertices(cs, type_, tiles, edges, {"numSrcRows": rows, "numSrcColumns": columns})
+    return cs
+
+
+@lru_cache(maxsize=8)
+def transpose_vertex(type_: Type) -> VertexType:
+    """Transposes matrices of one size, dealt to the six workers of a tile."""
+
+    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+        rows, columns = block.values["numSrcRows"], block.values["numSrcColumns"]
+        matrices = elements["src"] // (rows * columns)
+        return BlockCosts(
+            transpose_2d(type_.size, rows, columns, matrices), "exact", "PopLibs Transpose2D, published-numbers 7.3"
+        )
+
+    def compute(vertex: Any) -> None:
+        shape = (int(vertex.numSrcRows), int(vertex.numSrcColumns))
+        for source, target in zip(vertex.src, vertex.dst, strict=True):
+            target[...] = np.asarray(source).reshape(shape).T.reshape(-1)
+
+    fields = (
+        FieldSpec("src", "vectors", "in", None, "scaled_ptr64", 8),
+        FieldSpec("dst", "vectors", "out", None, "scaled_ptr64", 8),
+        FieldSpec("numSrcRows", "value", "", None),
+        FieldSpec("numSrcColumns", "value", "", None),
+    )
+    return VertexType(
+        f"poplin::Transpose2D<{short_name(type_)}>", "multi", fields, costs, compute, doc="transposed blocks"
+    )

@@ -1,0 +1,147 @@
+"""popops: element-wise operations, casts, fills, scaled addition and reductions, under PopLibs' names.
+
+Functions take (graph, operands..., prog, debugContext, options); `options` is accepted as PopLibs accepts it, with no
+option defined. Operands may be tensors or numbers (at least one tensor) and are broadcast as NumPy broadcasts. The
+`...InPlace` forms write into the first operand and return nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.errors import invalid_option
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Sequence
+from simulator.poplar.tensor import Tensor
+from simulator.poplibs.popops import elementwise
+from simulator.poplibs.popops.casting import cast as cast
+from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
+from simulator.poplibs.popops.elementwise import Operand
+from simulator.poplibs.popops.filling import fill as fill
+from simulator.poplibs.popops.filling import zero as zero
+from simulator.poplibs.popops.reduction import Operation as Operation
+from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
+from simulator.poplibs.popops.reduction import reduce as reduce
+from simulator.poplibs.popops.scaled import scaledAddTo as scaledAddTo
+from simulator.poplibs.popops.scaled import scaledSubtractFrom as scaledSubtractFrom
+
+Options = dict[str, str] | None
+
+
+class Unary(Protocol):
+    def __call__(
+        self, graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> Tensor: ...
+
+
+class UnaryInPlace(Protocol):
+    def __call__(
+        self, graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> None: ...
+
+
+class Binary(Protocol):
+    def __call__(
+        self, graph: Graph, A: Operand, B: Operand, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> Tensor: ...
+
+
+class BinaryInPlace(Protocol):
+    def __call__(
+        self, graph: Graph, A: Tensor, B: Operand, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> None: ...
+
+
+def _no_options(options: Options) -> None:
+    for name in options or {}:
+        raise invalid_option(f"Element-wise operations have no option '{name}'; leave the options out.")
+
+
+def _unary(op: str) -> tuple[Unary, UnaryInPlace]:
+    def function(
+        graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> Tensor:
+        _no_options(options)
+        return elementwise.unary(graph, op, A, prog, debugContext, in_place=False)
+
+    def in_place(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None) -> None:
+        _no_options(options)
+        elementwise.unary(graph, op, A, prog, debugContext, in_place=True)
+
+    return function, in_place
+
+
+def _binary(op: str) -> tuple[Binary, BinaryInPlace]:
+    def function(
+        graph: Graph, A: Operand, B: Operand, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> Tensor:
+        _no_options(options)
+        return elementwise.binary(graph, op, A, B, prog, debugContext, in_place=False)
+
+    def in_place(
+        graph: Graph, A: Tensor, B: Operand, prog: Sequence, debugContext: Context = "", options: Options = None
+    ) -> None:
+        _no_options(options)
+        elementwise.binary(graph, op, A, B, prog, debugContext, in_place=True)
+
+    return function, in_place
+
+
+abs, absInPlace = _unary("ABSOLUTE")
+asin, asinInPlace = _unary("ASIN")
+bitwiseNot, bitwiseNotInPlace = _unary("BITWISE_NOT")
+cbrt, cbrtInPlace = _unary("CBRT")
+ceil, ceilInPlace = _unary("CEIL")
+countLeadingZeros, countLeadingZerosInPlace = _unary("COUNT_LEADING_ZEROS")
+cos, cosInPlace = _unary("COS")
+erf, erfInPlace = _unary("ERF")
+exp, expInPlace = _unary("EXPONENT")
+expm1, expm1InPlace = _unary("EXPONENT_MINUS_ONE")
+floor, floorInPlace = _unary("FLOOR")
+geluErf, geluErfInPlace = _unary("GELU_ERF")
+inv, invInPlace = _unary("INVERSE")
+isFinite = _unary("IS_FINITE")[0]
+isInf = _unary("IS_INF")[0]
+isNaN = _unary("IS_NAN")[0]
+log, logInPlace = _unary("LOGARITHM")
+log1p, log1pInPlace = _unary("LOGARITHM_ONE_PLUS")
+logicalNot, logicalNotInPlace = _unary("LOGICAL_NOT")
+neg, negInPlace = _unary("NEGATE")
+popcount, popcountInPlace = _unary("POPCOUNT")
+relu, reluInPlace = _unary("RELU")
+round, roundInPlace = _unary("ROUND")
+rsqrt, rsqrtInPlace = _unary("RSQRT")
+sigmoid, sigmoidInPlace = _unary("SIGMOID")
+signum, signumInPlace = _unary("SIGNUM")
+sin, sinInPlace = _unary("SIN")
+sqrt, sqrtInPlace = _unary("SQRT")
+square, squareInPlace = _unary("SQUARE")
+tan, tanInPlace = _unary("TAN")
+tanh, tanhInPlace = _unary("TANH")
+trunc, truncInPlace = _unary("TRUNC")
+
+add, addInPlace = _binary("ADD")
+atan2, atan2InPlace = _binary("ATAN2")
+bitwiseAnd, bitwiseAndInPlace = _binary("BITWISE_AND")
+bitwiseOr, bitwiseOrInPlace = _binary("BITWISE_OR")
+bitwiseXor, bitwiseXorInPlace = _binary("BITWISE_XOR")
+div, divInPlace = _binary("DIVIDE")
+eq = _binary("EQUAL")[0]
+gt = _binary("GREATER_THAN")[0]
+gteq = _binary("GREATER_THAN_EQUAL")[0]
+invStdDevToVariance, invStdDevToVarianceInPlace = _binary("INV_STD_DEV_TO_VARIANCE")
+logicalAnd, logicalAndInPlace = _binary("LOGICAL_AND")
+logicalOr, logicalOrInPlace = _binary("LOGICAL_OR")
+lt = _binary("LESS_THAN")[0]
+lteq = _binary("LESS_THAN_EQUAL")[0]
+max, maxInPlace = _binary("MAXIMUM")
+min, minInPlace = _binary("MINIMUM")
+mul, mulInPlace = _binary("MULTIPLY")
+neq = _binary("NOT_EQUAL")[0]
+pow, powInPlace = _binary("POWER")
+rem, remInPlace = _binary("REMAINDER")
+shiftLeft, shiftLeftInPlace = _binary("SHIFT_LEFT")
+shiftRight, shiftRightInPlace = _binary("SHIFT_RIGHT")
+sub, subInPlace = _binary("SUBTRACT")
+varianceToInvStdDev, varianceToInvStdDevInPlace = _binary("VARIANCE_TO_INV_STD_DEV")

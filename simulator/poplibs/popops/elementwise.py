@@ -1,0 +1,143 @@
+"""Building element-wise operations: one compute set, vertices on the tiles that hold the output."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.errors import graph_connection_error, type_error
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Execute, LibraryGroup, Sequence
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import BOOL, Type
+from simulator.poplibs.placement import Forms, place_elementwise
+from simulator.poplibs.popops import operators
+from simulator.poplibs.popops.vertices import Form, elementwise_vertex
+from simulator.poplibs.poputil import clone_mapped
+from simulator.poplibs.type_names import short_name
+from simulator.runtime.kernels import register
+
+Operand = Tensor | float | int | bool
+
+
+def _register_kernels() -> None:
+    for op in (*operators.UNARY, *operators.BINARY):
+
+        def kernel(
+            outputs: list[operators.Array], inputs: list[operators.Array], attributes: object, op: str = op
+        ) -> None:
+            operators.evaluate(op, inputs, outputs[0])
+
+        register(f"popops.{op.lower()}")(kernel)
+
+
+_register_kernels()
+
+
+def unary(graph: Graph, op: str, a: Tensor, prog: Sequence, context: Context, in_place: bool) -> Tensor:
+    """Append `op` of one tensor to `prog`; returns the result, `a` itself when in place."""
+    out = a if in_place else clone_mapped(graph, a, _result_type(op, a), operation_name(context, op) + "/Out")
+    build(graph, "unary", op, [a], out, prog, context, in_place)
+    return out
+
+
+def binary(graph: Graph, op: str, a: Operand, b: Operand, prog: Sequence, context: Context, in_place: bool) -> Tensor:
+    """Append `op` of two operands to `prog`. A number becomes a constant of the other operand's type; shapes that
+    differ are broadcast as NumPy does. Raises `graph_connection_error` for shapes that do not fit, `type_error` for
+    types that differ or that the operator does not take."""
+    a, b = _as_tensors(graph, a, b, op)
+    shape = _joint_shape(op, a, b)
+    if in_place and tuple(a.shape()) != shape:
+        raise graph_connection_error(
+            f"{op} in place: {b.shape()} does not broadcast into {a.shape()}; swap the operands."
+        )
+    model = a if tuple(a.shape()) == shape and a.isParallelWriteable() else b
+    if in_place:
+        out = a
+    elif tuple(model.shape()) == shape:
+        out = clone_mapped(graph, model, _result_type(op, a), operation_name(context, op) + "/Out")
+    else:
+        out = clone_mapped(graph, broadcast_to(a, shape), _result_type(op, a), operation_name(context, op) + "/Out")
+    scalar = b.numElements() == 1 and out.numElements() > 1 and tuple(a.shape()) == shape
+    if scalar:
+        build(graph, "scalar", op, [a, b], out, prog, context, in_place)
+    else:
+        build(graph, "binary", op, [a, b], out, prog, context, in_place)
+    return out
+
+
+def build(
+    graph: Graph,
+    form: Form,
+    op: str,
+    operands: list[Tensor],
+    out: Tensor,
+    prog: Sequence,
+    context: Context,
+    in_place: bool,
+) -> None:
+    """Add the compute set of one operation to the graph and its program to `prog`."""
+    if out.numElements() == 0:
+        return
+    dtype = short_name(operands[0].elementType())
+    shape = tuple(out.shape())
+    try:
+        forms = Forms(*[elementwise_vertex(form, op, dtype, in_place, flat) for flat in (True, False)])
+    except KeyError as error:
+        raise type_error(str(error.args[0])) from None
+    vectors = operands[:1] if form == "scalar" else operands
+    spread = [broadcast_to(t, shape) for t in (vectors[1:] if in_place else vectors)]
+    names = ["in2"] if in_place else ["in1", "in2"]
+    scalars = {"in2": operands[1]} if form == "scalar" else {}
+    cs = graph.addComputeSet(operation_name(context, op))
+    place_elementwise(graph, cs, forms, ("out", out), dict(zip(names, spread, strict=False)), scalars)
+    prog.add(LibraryGroup([Execute(cs)], f"popops.{op.lower()}", operands, [out]))
+
+
+def operation_name(context: Context, op: str) -> str:
+    """The debug name of an operation below the caller's: "<name>/Op/Add"."""
+    path = as_context(context).getPathName()
+    title = "".join(word.capitalize() for word in op.split("_"))
+    return f"{path}/Op/{title}" if path else f"Op/{title}"
+
+
+def _result_type(op: str, a: Tensor) -> Type:
+    return BOOL if op in operators.BOOLEAN_RESULT else a.elementType()
+
+
+def _as_tensors(graph: Graph, a: Operand, b: Operand, op: str) -> tuple[Tensor, Tensor]:
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        raise type_error(f"{op}: at least one operand must be a tensor.")
+    model = a if isinstance(a, Tensor) else b
+    assert isinstance(model, Tensor)
+    tensors = [t if isinstance(t, Tensor) else _constant(graph, model, t) for t in (a, b)]
+    if tensors[0].elementType() is not tensors[1].elementType():
+        raise type_error(
+            f"{op}: operands hold {tensors[0].elementType()} and {tensors[1].elementType()}; cast one with popops.cast."
+        )
+    return tensors[0], tensors[1]
+
+
+def _constant(graph: Graph, model: Tensor, value: float) -> Tensor:
+    constant = graph.addConstant(model.elementType(), [], value)
+    graph.setTileMapping(constant, 0)
+    return constant
+
+
+def _joint_shape(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
+    try:
+        return tuple(np.broadcast_shapes(tuple(a.shape()), tuple(b.shape())))
+    except ValueError:
+        raise graph_connection_error(
+            f"{op}: shapes {a.shape()} and {b.shape()} cannot be broadcast together."
+        ) from None
+
+
+def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A view of `tensor` with the given shape, dimensions of size 1 or absent ones repeated."""
+    missing = len(shape) - tensor.rank()
+    out = tensor.expand([0] * missing) if missing else tensor
+    for axis, (have, want) in enumerate(zip(out.shape(), shape, strict=True)):
+        if have != want:
+            out = out.broadcast(want, axis)
+    return out

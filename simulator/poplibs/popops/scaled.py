@@ -1,0 +1,114 @@
+"""popops.scaledAddTo and scaledSubtractFrom: A += scale * B, rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.run import store
+from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles import scaled as cycles
+from simulator.machine.cycles.rounding import ceil_div, vector_width
+from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.errors import graph_connection_error, type_error
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Execute, LibraryGroup, Sequence
+from simulator.poplar.store import VertexBlock
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import FLOAT, HALF
+from simulator.poplibs.placement import Forms, place_elementwise
+from simulator.poplibs.popops.operators import wide
+from simulator.poplibs.popops.vertices import row_lengths, sum_rows
+from simulator.poplibs.type_names import short_name
+from simulator.runtime.kernels import register
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+
+
+def scaledAddTo(
+    graph: Graph, A: Tensor, B: Tensor, scaleB: Tensor | float, prog: Sequence, debugContext: Context = ""
+) -> None:
+    """A += scaleB * B, element by element. The scale is a number or a tensor of one FLOAT or of A's type."""
+    _build(graph, A, B, scaleB, prog, debugContext, subtract=False)
+
+
+def scaledSubtractFrom(
+    graph: Graph, A: Tensor, B: Tensor, scaleB: Tensor | float, prog: Sequence, debugContext: Context = ""
+) -> None:
+    """A -= scaleB * B, element by element."""
+    _build(graph, A, B, scaleB, prog, debugContext, subtract=True)
+
+
+def _build(
+    graph: Graph, a: Tensor, b: Tensor, scale: Tensor | float, prog: Sequence, context: Context, subtract: bool
+) -> None:
+    name = "ScaledSubtract" if subtract else "ScaledAdd"
+    if a.shape() != b.shape():
+        raise graph_connection_error(f"{name}: shapes {a.shape()} and {b.shape()} differ; they must be equal.")
+    if a.elementType() not in (FLOAT, HALF) or b.elementType() not in (FLOAT, HALF):
+        raise type_error(f"{name}: operands hold {a.elementType()} and {b.elementType()}; FLOAT or HALF is needed.")
+    dtypes = (short_name(a.elementType()), short_name(b.elementType()))
+    constant = not isinstance(scale, Tensor)
+    forms = Forms(*(_vertex(dtypes, subtract, constant, flat) for flat in (True, False)))
+    path = as_context(context).getPathName()
+    cs = graph.addComputeSet(f"{path}/{name}" if path else name)
+    tensor = graph.addConstant(FLOAT, [], scale) if not isinstance(scale, Tensor) else scale.flatten()
+    if not isinstance(scale, Tensor):
+        graph.setTileMapping(tensor, 0)
+    place_elementwise(graph, cs, forms, ("A", a), {"B": b}, {"scaleB": tensor})
+    prog.add(LibraryGroup([Execute(cs)], f"popops.{name}", [a, b, tensor], [a]))
+
+
+def accumulate(a: Array, b: Array, scale: Array, out: Array, subtract: bool) -> None:
+    """out = a ± scale * b, halves in float32, rounded once."""
+    with np.errstate(all="ignore"):
+        product = wide(b) * wide(np.asarray(scale).reshape(()))
+        total = wide(a) - product if subtract else wide(a) + product
+        store(out, total)
+
+
+def _kernel(subtract: bool) -> Any:
+    def kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+        accumulate(inputs[0], inputs[1], inputs[2], outputs[0], subtract)
+
+    return kernel
+
+
+register("popops.ScaledAdd")(_kernel(False))
+register("popops.ScaledSubtract")(_kernel(True))
+
+
+@lru_cache(maxsize=64)
+def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool) -> VertexType:
+    mixed = dtypes[0] != dtypes[1]
+
+    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+        source = "PopLibs cycle estimator of ScaledAdd, published-numbers 7.2"
+        if flat:
+            spent = cycles.scaled_add(dtypes[0], elements["A"], subtract=subtract, mixed=mixed)
+            return BlockCosts(spent, "exact", source, 2 * elements["A"])
+        edges = block.edges["A"]
+        rows = row_lengths(edges)
+        width = vector_width(dtypes[0])
+        body = 15 + 5 + 3 * ceil_div(rows, width) + np.where(rows % width > 0, 7, 0)
+        return BlockCosts(10 + sum_rows(body, edges), "exact", source, 2 * elements["A"])
+
+    def compute(vertex: Any) -> None:
+        outs, others = ([vertex.A], [vertex.B]) if flat else (vertex.A, vertex.B)
+        for out, b in zip(outs, others, strict=True):
+            accumulate(out, b, vertex.scaleB, out, subtract)
+
+    kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
+    fields = (
+        FieldSpec("A", kind, "inout", None, "scaled_ptr64", 8),
+        FieldSpec("B", kind, "in", None, "scaled_ptr64", 8),
+        FieldSpec("scaleB", "scalar", "in", None, "one_ptr"),
+    )
+    name = f"popops::Scaled{'Subtract' if subtract else 'Add'}{'Supervisor' if flat else '2D'}"
+    template = f"<{dtypes[0]},{dtypes[1]},float,{str(constant).lower()},true>"
+    return VertexType(name + template, "supervisor" if flat else "worker", fields, costs, compute, doc="A ± scale * B")

@@ -1,0 +1,31 @@
+"""Short names of element types, as the cycle formulas and vertex type names spell them."""
+
+from __future__ import annotations
+
+from simulator.poplar import types
+from simulator.poplar.types import Type
+
+_SHORT = {
+    types.FLOAT: "float",
+    types.HALF: "half",
+    types.INT: "int",
+    types.UNSIGNED_INT: "uint",
+    types.BOOL: "bool",
+    types.SHORT: "short",
+    types.UNSIGNED_SHORT: "ushort",
+    types.CHAR: "char",
+    types.SIGNED_CHAR: "schar",
+    types.UNSIGNED_CHAR: "uchar",
+    types.LONGLONG: "longlong",
+    types.UNSIGNED_LONGLONG: "ulonglong",
+}
+
+
+def short_name(type_: Type) -> str:
+    """ "float", "half", "uint", ...: the name that cycle formulas know the type by."""
+    return _SHORT.get(type_, type_.name)
+
+
+def grain(type_: Type) -> int:
+    """Elements of one 64-bit access: the unit in which libraries share out elements."""
+    return max(8 // type_.size, 1)
