@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ _INDEX = """<!DOCTYPE html>
 
 def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
     """The viewer over a library. `policy` says which Host headers are answered (default: loopback names, any port)."""
+    # Plotly looks at sys.modules["pandas"] while it writes JSON and fails on a half-imported one: two requests at once.
+    import_module("pandas")
     app = Dash(
         "popvision",
         title="PopVision",
