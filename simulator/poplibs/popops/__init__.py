@@ -20,6 +20,7 @@ from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
 from simulator.poplibs.popops.elementwise import Operand
 from simulator.poplibs.popops.filling import fill as fill
 from simulator.poplibs.popops.filling import zero as zero
+from simulator.poplibs.popops.one_hot import encodeOneHot as encodeOneHot
 from simulator.poplibs.popops.reduction import Operation as Operation
 from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
 from simulator.poplibs.popops.reduction import reduce as reduce
