@@ -2,8 +2,9 @@
 
 Public sources give 16 columns of tiles per IPU, grouped in islands of four (Jia et al. 2019 for Mk1: 16 columns of
 80 physical tiles, 76 enabled), and name physical ids, but no public table maps an id to a place. The map here is
-therefore a guess and says so: ids run down one column after the other, and the four tiles of an island lie two by two.
-Islands and columns follow the ids, and tiles that share an exchange bus (id XOR 2) lie side by side.
+therefore a guess and says so: ids run along one column after the other, and the four tiles of an island lie two by
+two. Islands and columns follow the ids, and tiles that share an exchange bus (id XOR 2) lie side by side. The plan lies
+on its side (columns run from left to right), because pages are wider than high.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def floor_plan(target: Target) -> FloorPlan:
     islands_per_column = -(-islands // columns)
     island, corner = physical // ISLAND, physical % ISLAND
     # Corner bits: ids that differ by 2 share an exchange bus and lie side by side.
-    x = 2 * (island // islands_per_column) + (corner >> 1)
-    y = 2 * (island % islands_per_column) + (corner & 1)
-    return FloorPlan(x, y, 2 * columns, 2 * islands_per_column)
+    x = 2 * (island % islands_per_column) + (corner >> 1)
+    y = 2 * (island // islands_per_column) + (corner & 1)
+    return FloorPlan(x, y, 2 * islands_per_column, 2 * columns)
 
 
 def on_floor_plan(plan: FloorPlan, values: npt.NDArray[np.generic]) -> npt.NDArray[np.float64]:

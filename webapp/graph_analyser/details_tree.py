@@ -23,7 +23,7 @@ def details_tree(details: TileDetails, export: str, query: str) -> Component:
             html.Span("Memory", className="mem-tree-label"),
             *[html.Span(name, className="mem-tree-value") for name in details.columns],
         ],
-        className="mem-mem-tree-row mem-tree-head",
+        className="mem-tree-row mem-tree-head",
     )
     links = [
         html.A(

@@ -89,10 +89,8 @@ def _toolbar(source: ReportSource, state: LivenessState) -> Component:
     where = state.where
     sources = {"": "All tiles" if target.num_replicas == 1 else "All tiles of a replica"}
     sources |= {f"ipu:{ipu}": f"IPU {ipu}" for ipu in range(target.num_ipus)}
-    tile = fullest_tile(source)
-    sources[f"tile:{tile}"] = f"Tile {tile:,} (the fullest)"
-    chosen = "" if where.kind == "all" else f"{where.kind}:{where.number}"
-    sources.setdefault(chosen, f"Tile {where.number:,}")
+    sources["tile"] = "One tile"
+    chosen = {"all": "", "ipu": f"ipu:{where.number}", "tile": "tile"}[where.kind]
     options: list[Any] = [
         toggle("live_noalways", "Include always live", state.always, on="", off="1"),
         toggle("live_max", "Show memory (capacity)", state.show_max),
@@ -103,12 +101,18 @@ def _toolbar(source: ReportSource, state: LivenessState) -> Component:
         replicas = [select("live_replica", "Replica", names, str(where.number) if where.kind == "all" else "0")]
     return toolbar(
         select("live_source", "Source", sources, chosen),
-        html.Div(search_box("live_source", "Tile, e.g. tile:17", chosen, width=150), title="all, ipu:0 or tile:17"),
+        html.Div(
+            search_box("tiles", f"Tile, e.g. {fullest_tile(source)}", _typed(where), width=120), id="live-tile-field"
+        ),
         *replicas,
         spacer(),
         search_box("live_filter", "Filter steps by name or type", state.filter, width=220),
         options_menu(*options),
     )
+
+
+def _typed(where: Where) -> str:
+    return str(where.number) if where.kind == "tile" else ""
 
 
 def register(app: Dash, library: Library) -> None:
@@ -156,16 +160,18 @@ def _register_drawing(app: Dash, library: Library) -> None:
         Output("live-config", "data"),
         Output("live-headline", "children"),
         Output("live-range", "children"),
+        Output("live-tile-field", "hidden"),
         Input("live-plot-now", "data"),
         Input("theme", "data"),
         State("url", "pathname"),
     )
     def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
         if params is None:
-            return (no_update,) * 4
+            return (no_update,) * 5
         key = page_key(pathname)
         source = library.report(key)
-        return plot_parts(source, key, _state(source, params), theme or "light")
+        state = _state(source, params)
+        return *plot_parts(source, key, state, theme or "light"), state.where.kind != "tile"
 
 
 def _register_tab(app: Dash, library: Library, tab: str) -> None:
@@ -246,7 +252,8 @@ def _fullest(source: ReportSource, key: str, line: Curve) -> list[Figure]:
 
 
 def _link(key: str, where: Where, index: int) -> str:
-    place = "" if where.kind == "all" else f"live_source={where.kind}:{where.number}&"
+    places = {"all": "", "ipu": f"live_source=ipu:{where.number}&", "tile": f"live_source=tile&tiles={where.number}&"}
+    place = places[where.kind]
     return f"/r/{key}/liveness?{place}liveness={index}"
 
 

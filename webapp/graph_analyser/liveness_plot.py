@@ -47,7 +47,7 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
     plot = SteppedPlot(
         _series(line, state, theme),
         lambda positions: [_label(source, int(program)) for program in line.program[positions]],
-        "Liveness index %{x:,}",
+        "Liveness index %{x:,.0f}",
         "Liveness index (static program order, not time)",
         window=state.window,
         marked=state.indices[:40],

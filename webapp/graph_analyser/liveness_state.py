@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from popvision.analysis.liveness import Where
+from popvision.analysis.liveness import Where, fullest_tile
 from popvision.analysis.source import ReportSource
 from webapp.graph_analyser.memory_state import parse_numbers, parse_window
 from webapp.selection import Selection
@@ -14,9 +14,9 @@ from webapp.selection import Selection
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
     "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
-    "variable",
+    "variable", "tiles",
 )  # fmt: skip
-TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica")
+TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica", "tiles")
 
 TABS = {
     "always": "Always-live variables",
@@ -57,7 +57,10 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
     indices = tuple(index for index in chosen if index < count)
     if len(indices) < len(chosen):
         problems.append(f"This report has liveness indices 0 to {count - 1:,}: others are left out.")
-    where, problem = parse_where(source, extras.get("live_source", ""), extras.get("live_replica", "0"))
+    text = extras.get("live_source", "")
+    if text == "tile":
+        text = f"tile:{selection.tiles[0] if selection.tiles else fullest_tile(source)}"
+    where, problem = parse_where(source, text, extras.get("live_replica", "0"))
     return LivenessState(
         where=where,
         indices=indices,
@@ -81,7 +84,7 @@ def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Wh
     kind, _, rest = text.partition(":")
     counts = {"ipu": target.num_ipus, "tile": target.num_tiles}
     if kind not in counts or not rest.isdecimal() or len(rest) > 9:
-        return whole, f"The source {text!r} is unknown: use all, ipu:0 or tile:0."
+        return whole, f"The source {text!r} is unknown: use tile, ipu:0 or nothing for all tiles."
     if int(rest) >= counts[kind]:
         return whole, f"This report has {kind}s 0 to {counts[kind] - 1:,}: {kind} {int(rest):,} does not exist."
     return Where("ipu" if kind == "ipu" else "tile", int(rest)), ""

@@ -164,7 +164,7 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
                f"/r/{key}/liveness?liveness={whole.index}"),
         Figure("Live at the fullest tile's peak", bytes_text(mine.total), f"tile {tile:,}, index {mine.index:,}",
                f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
-               f"/r/{key}/liveness?live_source=tile:{tile}&liveness={mine.index}&tiles={tile}"),
+               f"/r/{key}/liveness?live_source=tile&liveness={mine.index}&tiles={tile}"),
     ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from popvision.analysis.tiles import physical_id, tiles_in_order
 from popvision.analysis.variable_tiles import variable_bytes_by_tile
 from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import bytes_axis
-from webapp.graph_analyser.category_colours import part_colour, translucent
+from webapp.graph_analyser.category_colours import mix, part_colour, translucent
 from webapp.graph_analyser.memory_state import MemoryState, shown_tiles
 from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
 from webapp.theme import tokens
@@ -56,16 +56,12 @@ def draw_memory(source: ReportSource, state: MemoryState, theme: str) -> Drawing
 
 def _series(memory: MemoryByTile, parts: Breakdown | None, theme: str, gaps: bool, order: Int64Array) -> list[Series]:
     colours = tokens(theme)
+    faint = mix(colours["series-1"], colours["surface"], 0.75)
+    series = [Series("Including gaps", memory.including_gaps[order], faint, filled=False)] if gaps else []
     if parts is None:
-        series = [Series("Excluding gaps", memory.excluding_gaps[order], colours["series-2"])]
-    else:
-        series = [
-            Series(label, values[order], part_colour(key, theme), stacked=True)
-            for key, label, values in zip(parts.keys, parts.labels, parts.values, strict=True)
-        ]
-    if gaps:
-        series.append(Series("Including gaps", memory.including_gaps[order], colours["series-1"], filled=False))
-    return series
+        return [*series, Series("Excluding gaps", memory.excluding_gaps[order], colours["series-2"])]
+    rows = zip(parts.keys, parts.labels, parts.values, strict=True)
+    return series + [Series(label, values[order], part_colour(key, theme), stacked=True) for key, label, values in rows]
 
 
 def _stepped(
@@ -81,19 +77,22 @@ def _stepped(
     target = source.reader.target()
     place = {tile: position for position, tile in enumerate(ids.tolist())}
 
+    hardware = state.order == "hardware"
+
     def labels(positions: Int64Array) -> list[str]:
         texts = []
         for tile in ids[positions].tolist():
             physical = physical_id(target, tile)
             known = "" if physical is None else f", physical {physical}"
-            texts.append(f"tile {tile:,} on IPU {tile // target.tiles_per_ipu}{known}")
+            texts.append(
+                f"{'tile ' + format(tile, ',') + ' ' if hardware else ''}on IPU {tile // target.tiles_per_ipu}{known}"
+            )
         return texts
 
-    hardware = state.order == "hardware"
     plot = SteppedPlot(
         series,
         labels,
-        "Position %{x:,}" if hardware else "",
+        "Position %{x:,.0f}" if hardware else "Tile %{x:,.0f}",
         "Tiles (hardware order: by physical id within each IPU)" if hardware else "Tiles (software order)",
         window=state.window,
         marked=[place[tile] for tile in state.tiles if tile in place][:40],
@@ -194,7 +193,7 @@ def _draw_ipus(memory: MemoryByTile, parts: Breakdown | None, state: MemoryState
 
 def _line(name: str, ids: Int64Array, values: npt.NDArray[Any], colour: str) -> dict[str, Any]:
     """A short horizontal line across each bar."""
-    x = np.stack([ids - 0.42, ids + 0.42, np.full(len(ids), np.nan)], axis=1).ravel()
+    x = np.stack([ids - 0.36, ids + 0.36, np.full(len(ids), np.nan)], axis=1).ravel()
     y = np.repeat(values.astype(float), 3)
     y[2::3] = np.nan
     missing = [None if value != value else value for value in x.tolist()]

@@ -123,7 +123,7 @@ def _peak_line(source: ReportSource, key: str, tile: int) -> Component:
         top = peak(curve(source, Where("tile", tile)))
     except NotRecordedError:
         return html.Div()
-    href = f"/r/{key}/liveness?live_source=tile:{tile}&liveness={top.index}&tiles={tile}"
+    href = f"/r/{key}/liveness?live_source=tile&liveness={top.index}&tiles={tile}"
     return html.Div(
         [
             html.B(f"Tile {tile:,}"),

@@ -37,7 +37,6 @@ class Series:
     colour: str
     stacked: bool = False
     filled: bool = True
-    dash: str = "solid"
 
 
 @dataclass(frozen=True)
@@ -124,26 +123,28 @@ class SteppedPlot:
 
     def _label_trace(self, positions: Values) -> dict[str, Any]:
         """An invisible curve whose line in the hover box names the position."""
+        texts = [plain(text) for text in self.labels(positions)]
         return {
             "type": "scatter",
-            "x": positions.tolist(),
-            "y": [0] * len(positions),
+            "x": _to_edges(positions),
+            "y": [0] * (len(positions) + 2),
             "mode": "lines",
             "line": {"width": 0, "color": "rgba(0,0,0,0)"},
-            "customdata": [plain(text) for text in self.labels(positions)],
+            "customdata": [texts[0], *texts, texts[-1]],
             "hovertemplate": "%{customdata}<extra></extra>",
             "showlegend": False,
         }
 
     def _trace(self, series: Series, positions: Values, theme: str) -> dict[str, Any]:
         name = plain(series.name)
+        values = series.values[positions].tolist()
         trace: dict[str, Any] = {
             "type": "scatter",
             "mode": "lines",
             "name": name,
-            "x": positions.tolist(),
-            "y": series.values[positions].tolist(),
-            "line": {"shape": "hvh", "width": 1.4, "color": series.colour, "dash": series.dash},
+            "x": _to_edges(positions),
+            "y": [values[0], *values, values[-1]],
+            "line": {"shape": "hvh", "width": 1.4, "color": series.colour},
             "hovertemplate": "%{y:,} B<extra>" + name + "</extra>",
         }
         if series.stacked:
@@ -222,3 +223,9 @@ class SteppedPlot:
             }
             for start, end, colour, alpha in ranges
         ]
+
+
+def _to_edges(positions: Values) -> list[float]:
+    """The positions with the outer edges of the first and last step, which round to those positions."""
+    numbers = positions.tolist()
+    return [numbers[0] - 0.499, *numbers, numbers[-1] + 0.499]

@@ -66,7 +66,7 @@ def draw_tile_map(source: ReportSource, state: MemoryState, theme: str) -> Drawi
         },
     }
     layout = _layout(plan.width, plan.height, list(ipus), image.shape)
-    layout["shapes"] = _marks(number, state.tiles, colours["accent"])
+    layout["shapes"] = _marks(number, state.tiles, colours["bad"])
     ids = np.arange(tiles.start, tiles.stop, dtype=np.int64)
     figure = {"data": [heat], "layout": layout}
     return Drawing(figure, ids, statistics(values), label.lower(), (0, len(ids) - 1), whole=len(ids))
@@ -142,7 +142,7 @@ def _marks(number: npt.NDArray[np.float64], tiles: tuple[int, ...], colour: str)
                     "x1": x + 0.5,
                     "y0": y - 0.5,
                     "y1": y + 0.5,
-                    "line": {"color": colour, "width": 3},
+                    "line": {"color": colour, "width": 2.5},
                 }
             )
     return marks
