@@ -25,6 +25,9 @@ from popvision.formats.errors import FormatError
 _MAGIC = b"SQLite format 3\0"
 _COPY_ATTEMPTS = 5
 
+#: What sqlite3 raises on damaged files; names in messages may be no UTF-8.
+_DAMAGE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
+
 #: What tells one state of the file from another: inode, size and time of the file and of its log.
 Signature = tuple[tuple[int, int, int] | None, ...]
 
@@ -50,11 +53,11 @@ class SqliteFile:
         """A connection inside one read transaction; every SQLite error becomes a FormatError."""
         try:
             db = self._open()
-        except (sqlite3.Error, OSError) as error:
+        except (*_DAMAGE, OSError) as error:
             raise self._unreadable(error) from error
         try:
             yield db
-        except (sqlite3.Error, MemoryError, UnicodeDecodeError) as error:
+        except _DAMAGE as error:
             raise self._unreadable(error) from error
         finally:
             db.close()

@@ -129,6 +129,15 @@ class ProfileReader:
         found = self._row_arrays("program_by_ipu", {"program": program, "ipu": ipu}, names)
         return None if found is None else ProgramOnIpu(program, ipu, *found)
 
+    def program_columns(self, column: str, programs: Sequence[int]) -> list[tuple[int, int, AnyArray]]:
+        """(program, ipu, values per tile) of many programs in one go, where stored; `column` is a field of
+        ProgramOnIpu: cycles, rx, tx, exchange_code or control_code."""
+        table = self._tables["program_by_ipu"]
+        ids = self._tables.ints("program_by_ipu", f"{column}_array")
+        rows = np.flatnonzero(np.isin(table["program"], np.asarray(programs, np.int64)) & (np.asarray(ids) >= 0))
+        arrays = self.arrays([int(ids[row]) for row in rows])
+        return [(int(table["program"][row]), int(table["ipu"][row]), a) for row, a in zip(rows, arrays, strict=True)]
+
     def messages(self, program: int, ipu: int) -> Messages | None:
         """Tile-to-tile traffic of an exchange program that starts on `ipu`, None where nothing was stored."""
         names = ("src_array", "dst_array", "bytes_array")
