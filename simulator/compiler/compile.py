@@ -23,7 +23,7 @@ from simulator.compiler.memory import MemoryReport, memory_report
 from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
-from simulator.poplar.errors import invalid_tile_mapping
+from simulator.poplar.checks import check_graph
 from simulator.runtime.numeric_plan import NumericPlan
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class _Compiler:
         settings: CompileSettings,
         progress: Progress | None,
     ) -> None:
+        check_graph(store)
         self.store = _snapshot(store)
         self.machine = machine_of(target)
         self.programs = list(programs)
@@ -71,7 +72,6 @@ class _Compiler:
         self.done = 0
 
     def run(self) -> Executable:
-        _check_vertices(self.store.blocks, self.machine)
         emap = _elements(self.store)
         items = Items(self.store, emap, self.machine)
         lowering = Lowering(self.store, items, self.machine)
@@ -168,16 +168,6 @@ def _snapshot(store: GraphStore) -> GraphStore:
         host_copies=list(store.host_copies),
         debug_infos=list(store.debug_infos),
     )
-
-
-def _check_vertices(blocks: Sequence[VertexBlock], machine: Machine) -> None:
-    for block in blocks:
-        bad = np.flatnonzero(block.tiles >= machine.tiles)
-        if len(bad):
-            raise invalid_tile_mapping(
-                f"Vertex {int(bad[0])} of type {block.type.name} in compute set {block.compute_set} has no tile; "
-                "call graph.setTileMapping on the vertex first."
-            )
 
 
 def _elements(store: GraphStore) -> ElementMap:

@@ -51,6 +51,7 @@ class RunTime:
     segment: Segment
     cycles: int  #: until the last tile is done
     tail: list[I8]  #: per IPU: cycles per tile between its last recorded step and the end of the run
+    repeatable: bool = True  #: False when waits were measured, so that no further run is like it
 
 
 class DeviceClock:
@@ -198,7 +199,7 @@ class DeviceClock:
         for ipu in range(m.num_ipus):
             last = self.patterns[int(segment.pattern[-1, ipu])]
             tail.append(cycles - (int(segment.base[-1, ipu]) + last.start + last.cycles))
-        return RunTime(segment, cycles, tail)
+        return RunTime(segment, cycles, tail, self._waits is None)
 
 
 class _Parts:

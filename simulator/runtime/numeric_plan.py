@@ -52,6 +52,7 @@ class NumericPlan:
         self.host_copies: dict[tuple[str, str], Place] = {
             (kind, handle): self.layout.place(tensor) for kind, handle, tensor in store.host_copies
         }
+        self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
         streams = store.streams
         #: handle -> (elements, type, to the device) of user streams
         self.streams = {

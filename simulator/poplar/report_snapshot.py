@@ -1,0 +1,98 @@
+"""An engine's profile as of now, through a temporary profile.pop: what getReport and the printed summaries read."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from popvision.analysis.intervals import write_intervals
+from popvision.analysis.profile_summary import SummaryOptions, profile_summary
+from popvision.analysis.source import ReportSource
+from popvision.formats.debug_info import write_debug_info
+from popvision.formats.profile.model import RunRecord
+from popvision.formats.profile.writer import ProfileWriter
+from popvision.pva import Report, openReport
+from simulator.compiler.executable import Executable
+from simulator.poplar.engine_options import EngineOptions
+from simulator.runtime.report_folder import PROFILE_NAME, debug_contexts
+from simulator.runtime.report_meta import report_meta
+
+#: Option of printProfileSummary -> field of SummaryOptions, "" = changes nothing in plain text.
+_OPTIONS = {
+    "colours": "",
+    "showVarStorage": "show_var_storage",
+    "showOptimizations": "show_optimizations",
+    "showExecutionSteps": "show_execution_steps",
+    "showPerIpuMemoryUsage": "show_per_ipu_memory",
+}
+
+
+def snapshot_report(executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]) -> Report:
+    """A report that stays readable as long as it is in use."""
+    folder = tempfile.TemporaryDirectory(prefix="popvision-report-")
+    path = _write(Path(folder.name), executable, options, name, records)
+    report = openReport(path, path.with_name("debug.cbor"))
+    weakref.finalize(report, folder.cleanup)
+    return report
+
+
+def write_summary(
+    executable: Executable,
+    options: EngineOptions,
+    name: str,
+    records: Sequence[RunRecord],
+    flags: Mapping[str, Any],
+) -> str:
+    """The text of printProfileSummary. Raises KeyError with a sentence for an unknown or malformed option."""
+    chosen = SummaryOptions(**_chosen(flags))
+    with _source(executable, options, name, records) as source:
+        return profile_summary(source, chosen)
+
+
+def write_interval_rows(
+    executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord], stream: IO[str]
+) -> None:
+    """The rows of reportIntervals."""
+    with _source(executable, options, name, records) as source:
+        write_intervals(source, stream)
+
+
+def _chosen(flags: Mapping[str, Any]) -> dict[str, bool]:
+    chosen = {}
+    for option, value in flags.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if option not in _OPTIONS:
+            raise KeyError(
+                f"'{option}' is not an option of printProfileSummary; the options are {', '.join(_OPTIONS)}."
+            )
+        if text not in ("true", "false"):
+            raise KeyError(f"Option '{option}' cannot be '{value}'; use 'true' or 'false'.")
+        if _OPTIONS[option]:
+            chosen[_OPTIONS[option]] = text == "true"
+    return chosen
+
+
+@contextmanager
+def _source(
+    executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]
+) -> Iterator[ReportSource]:
+    with tempfile.TemporaryDirectory(prefix="popvision-report-") as folder:
+        yield ReportSource(_write(Path(folder), executable, options, name, records))
+
+
+def _write(
+    folder: Path, executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]
+) -> Path:
+    meta = report_meta(options, name, "", executable.compilation.target)
+    path = folder / PROFILE_NAME
+    with ProfileWriter(path) as writer:
+        writer.write_compilation(replace(executable.compilation, meta=meta))
+        for record in records:
+            writer.append_run(record)
+    write_debug_info(folder, debug_contexts(executable.debug_infos), "", ["debug.cbor"])
+    return path

@@ -1,0 +1,128 @@
+"""EngineCore: a loaded executable. Runs programs, serves the host side, records what ran."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import numpy.typing as npt
+
+from popvision import pvti
+from popvision.formats.profile.model import RunRecord
+from simulator.compiler.executable import Executable
+from simulator.poplar.errors import poplar_error, stream_connection_error
+from simulator.poplar.program import PrintTensorFmt
+from simulator.runtime.arena import Arena
+from simulator.runtime.device_clock import DeviceClock, RunTime
+from simulator.runtime.numeric_plan import Action
+from simulator.runtime.print_tensor import printed
+from simulator.runtime.recorder import Recorder
+from simulator.runtime.streams import Streams, memory_of
+
+Array = npt.NDArray[Any]
+_channel = pvti.channel("Poplar Runtime")
+
+
+class EngineCore:
+    """`recording` = keep records of runs; `runs_kept` of each program. `measured_host` = the time that host callbacks
+    take becomes waiting of the device, instead of the target's constant."""
+
+    def __init__(self, executable: Executable, *, recording: bool, runs_kept: int, measured_host: bool = False) -> None:
+        self.executable = executable
+        self.streams = Streams(executable.plan.streams)
+        self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
+        self.recording = recording
+        self.device_cycles = 0  #: of all runs since loading
+        self.recorder = Recorder(executable.lowered, executable.machine, runs_kept)
+        self._measured_host = measured_host
+        self._arena: Arena | None = None
+        self._actions: list[Action] = []
+        lowered = executable.lowered
+        self.clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
+
+    @property
+    def loaded(self) -> bool:
+        return self._arena is not None
+
+    def load(self) -> None:
+        """Bring all variables into their first state: zeros, constants and initial values."""
+        with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
+            self._arena = Arena(self.executable.plan.layout)
+            self._actions = self.executable.plan.bind(self._arena, self)
+            self.device_cycles = 0
+
+    def run(self, index: int, name: str) -> RunRecord | None:
+        """Run a program; returns the record when one was kept."""
+        if not 0 <= index < len(self._actions):
+            raise poplar_error(f"There is no program {index}; the engine has {len(self._actions)}, numbered from 0.")
+        self.streams.host_seconds = [] if self._measured_host else None
+        begin = time.time_ns() // 1000
+        with pvti.Tracepoint(_channel, "poplar::core::Engine::run"):
+            self._actions[index]()
+        end = time.time_ns() // 1000
+        time_of_run = self._modelled(index)
+        self.device_cycles += time_of_run.cycles
+        if not self.recording or not self.recorder.wants(index):
+            return None
+        return self.recorder.record(self.clock, time_of_run, index, name, begin, end)
+
+    def read_tensor(self, handle: str, buffer: Any) -> None:
+        """Copy a tensor marked by createHostRead into a buffer of exactly its size."""
+        memory, values = self._host_copy("read", handle, buffer)
+        memory[...] = values.reshape(-1)
+
+    def write_tensor(self, handle: str, buffer: Any) -> None:
+        """Copy a buffer of exactly its size into a tensor marked by createHostWrite."""
+        memory, _ = self._host_copy("write", handle, buffer)
+        assert self._arena is not None
+        self._arena.write(self.executable.plan.host_copies["write", handle], memory)
+
+    def list_streams(self) -> list[str]:
+        """Every stream's handle with "+" for host to device and "-" for device to host, host copies included."""
+        plan = self.executable.plan
+        user = [handle + ("+" if to_device else "-") for handle, (_, _, to_device) in plan.streams.items()]
+        return user + [handle + ("+" if kind == "write" else "-") for kind, handle in plan.host_copies]
+
+    # What programs ask for while they run
+
+    def read_stream(self, handle: str, into: Array) -> None:
+        self.streams.read_stream(handle, into)
+
+    def write_stream(self, handle: str, values: Array) -> None:
+        self.streams.write_stream(handle, values)
+
+    def print_tensor(self, title: str, values: Array, form: PrintTensorFmt) -> None:
+        begin = time.perf_counter()
+        stream = self.print_stream or sys.stderr
+        stream.write(printed(title, values, form) + "\n")
+        if self.streams.host_seconds is not None:
+            self.streams.host_seconds.append(time.perf_counter() - begin)
+
+    def _modelled(self, index: int) -> RunTime:
+        branch = self.executable.lowered.branches[index]
+        seconds = self.streams.host_seconds
+        if seconds is None:
+            return self.clock.run(branch)
+        waits: Iterator[int] = (round(s * self.executable.machine.clock_hz) for s in seconds)
+        return self.clock.run(branch, waits)
+
+    def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Array]:
+        """(the buffer as elements, the tensor's values)."""
+        plan = self.executable.plan
+        place = plan.host_copies.get((kind, handle))
+        if place is None:
+            known = ", ".join(h for k, h in plan.host_copies if k == kind) or "none"
+            verb, method = ("read", "createHostRead") if kind == "read" else ("written", "createHostWrite")
+            raise stream_connection_error(
+                f"No tensor can be {verb} as '{handle}'; make it so with Graph.{method}. Known: {known}."
+            )
+        if self._arena is None:
+            raise poplar_error(f"The engine is not loaded; call load(device) before '{handle}' is read or written.")
+        what = f"Tensor '{handle}'"
+        memory = memory_of(buffer, plan.host_types[kind, handle], what, writable=kind == "read")
+        values = self._arena.read(place)
+        if len(memory) != values.size:
+            raise stream_connection_error(f"{what} has {values.size} elements, but the buffer holds {len(memory)}.")
+        return memory, values

@@ -1,0 +1,103 @@
+"""Keeps what ran: run records as reports hold them.
+
+Recorded runs lie end to end on one clock that starts with the first of them. What a run's steps look like is worked out
+once per modelled run; a further run of the same program shares the arrays and only moves their base.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import RunRecord
+from simulator.compiler.executable import Lowered
+from simulator.compiler.machine import Machine
+from simulator.runtime.device_clock import DeviceClock, RunTime
+
+I8 = npt.NDArray[np.int64]
+
+
+class Recorder:
+    """Records up to `runs_kept` runs of each program. `records` holds them all until `reset`."""
+
+    def __init__(self, lowered: Lowered, machine: Machine, runs_kept: int) -> None:
+        self.records: list[RunRecord] = []
+        self.cycles = 0  #: length of all recorded runs
+        self._runs_kept = runs_kept
+        self._counts: dict[int, int] = {}
+        self._shapes: dict[int, tuple[RunTime, RunRecord]] = {}
+        self._bytes_in, self._bytes_out = _bytes_by_program(lowered, machine)
+
+    def wants(self, program_index: int) -> bool:
+        """Whether a further run of this program would be kept."""
+        return self._counts.get(program_index, 0) < self._runs_kept
+
+    def record(
+        self, clock: DeviceClock, run: RunTime, program_index: int, name: str, host_start_us: int, host_end_us: int
+    ) -> RunRecord:
+        """Keep one run."""
+        shape = self._shape(clock, run)
+        record = RunRecord(
+            program_index=program_index,
+            name=name,
+            host_start_us=host_start_us,
+            host_end_us=host_end_us,
+            cycles=run.cycles,
+            program=shape.program,
+            base=shape.base + self.cycles,
+            pattern=shape.pattern,
+            patterns=shape.patterns,
+            tail=shape.tail,
+            data_in=shape.data_in,
+            data_out=shape.data_out,
+            truncated=shape.truncated,
+        )
+        self.records.append(record)
+        self.cycles += run.cycles
+        self._counts[program_index] = self._counts.get(program_index, 0) + 1
+        return record
+
+    def reset(self) -> None:
+        """Forget all records; the clock starts again."""
+        self.records = []
+        self.cycles = 0
+        self._counts = {}
+
+    def _shape(self, clock: DeviceClock, run: RunTime) -> RunRecord:
+        """A record without name and time, from base 0."""
+        kept = self._shapes.get(id(run))
+        if kept is not None and kept[0] is run:
+            return kept[1]
+        segment = run.segment
+        used, pattern = np.unique(segment.pattern, return_inverse=True)
+        shape = RunRecord(
+            program_index=0,
+            name="",
+            host_start_us=0,
+            host_end_us=0,
+            cycles=run.cycles,
+            program=segment.program,
+            base=segment.base,
+            pattern=pattern.reshape(segment.pattern.shape).astype(np.int32),
+            patterns=[clock.patterns[i] for i in used.tolist()],
+            tail=list(run.tail),
+            data_in=self._bytes_in[segment.program],
+            data_out=self._bytes_out[segment.program],
+            truncated=segment.truncated,
+        )
+        if run.repeatable:
+            self._shapes[id(run)] = (run, shape)
+        return shape
+
+
+def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[I8, I8]:
+    """Bytes received and sent by each lowered program, (programs, ipus)."""
+    received = np.zeros((len(lowered.table), machine.num_ipus), np.int64)
+    sent = np.zeros_like(received)
+    for row, work in enumerate(lowered.table.work):
+        rx = work.exchange.rx if work.exchange is not None else work.rx
+        tx = work.exchange.tx if work.exchange is not None else work.tx
+        for table, size in ((received, rx), (sent, tx)):
+            if size is not None:
+                table[row] = size.reshape(machine.num_ipus, -1).sum(axis=1)
+    return received, sent

@@ -1,0 +1,207 @@
+"""The report folder of an engine: which files, where, and writing them.
+
+All engines of a process that write into one directory share a run_id and the debug files at its root. An engine with a
+name writes its profile into a sub-folder of that name; of those without, the first uses the directory itself and the
+next ones `engine_1`, `engine_2` ... Only files that the options ask for are overwritten.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from popvision.formats.debug_info import DebugInfo, write_debug_info
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.model import Compilation, RunRecord
+from popvision.formats.profile.writer import ProfileWriter
+from simulator.poplar.engine_options import EngineOptions
+from simulator.poplar.errors import poplar_error
+from simulator.runtime.report_meta import report_meta
+
+PROFILE_NAME = "profile.pop"
+
+
+@dataclass
+class _Directory:
+    """What engines of this process have put into one report directory."""
+
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    contexts: list[DebugInfo] = field(default_factory=list)
+    unnamed: int = 0
+    names: dict[str, int] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def folder_name(self, engine_name: str) -> str:
+        """The sub-folder of the next engine of this name, "" for the directory itself."""
+        with self.lock:
+            if not engine_name:
+                self.unnamed += 1
+                return "" if self.unnamed == 1 else f"engine_{self.unnamed - 1}"
+            name = re.sub(r"[^\w.+-]+", "_", engine_name).strip(".") or "engine"
+            seen = self.names.get(name, 0)
+            self.names[name] = seen + 1
+            return f"{name}_{seen}" if seen else name
+
+    def add_contexts(self, infos: Iterable[dict[str, Any]]) -> int:
+        """Append one engine's debug records; returns what was added to their ids."""
+        with self.lock:
+            shift = len(self.contexts)
+            self.contexts += debug_contexts(infos, shift)
+            return shift
+
+
+_directories: dict[Path, _Directory] = {}
+
+
+class ReportFolder:
+    """Writes the reports of one engine. Nothing is on disk before `write_compilation`."""
+
+    def __init__(self, options: EngineOptions, engine_name: str) -> None:
+        self._options = options
+        self._engine_name = engine_name
+        self._root = options.report_directory
+        self._directory = _directories.setdefault(self._root.absolute(), _Directory())
+        self.folder = self._root / self._directory.folder_name(engine_name)
+        self._writer: ProfileWriter | None = None
+        self._waiting: list[RunRecord] = []
+        self._failed = False
+
+    @property
+    def profile_path(self) -> Path:
+        return self.folder / PROFILE_NAME
+
+    def write_compilation(self, compilation: Compilation, debug_infos: list[dict[str, Any]]) -> None:
+        """Make the folder and write what compilation knows. Raises poplar_error when it cannot be written."""
+        _make(self._root)
+        _make(self.folder)
+        shift = self._directory.add_contexts(debug_infos)
+        meta = report_meta(self._options, self._engine_name, self._directory.run_id, compilation.target)
+        compilation = _shifted(compilation, shift)
+        try:
+            if self._options.output_debug_info:
+                write_debug_info(self._root, self._directory.contexts, self._directory.run_id)
+            if self._options.output_graph_profile or self._options.output_execution_profile:
+                kept = compilation if self._options.output_graph_profile else without_memory(compilation)
+                self._writer = ProfileWriter(self.profile_path)
+                self._writer.write_compilation(replace(kept, meta=meta))
+        except FormatError as error:
+            self._writer = None
+            raise poplar_error(_sentence(error)) from None
+
+    def append_run(self, record: RunRecord) -> None:
+        """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""
+        if self._writer is None or not self._options.output_execution_profile or self._failed:
+            return
+        if not self._options.stream_at_each_run:
+            self._waiting.append(record)
+            return
+        self._append(record)
+
+    def close(self) -> None:
+        """Write what waits and finish the file. Idempotent."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        try:
+            for record in self._waiting:
+                writer.append_run(record)
+        except FormatError as error:
+            raise poplar_error(_sentence(error)) from None
+        finally:
+            self._waiting = []
+            writer.close()
+
+    def _append(self, record: RunRecord) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.append_run(record)
+        except FormatError as error:
+            self._failed = True
+            raise poplar_error(
+                f"{_sentence(error)} The report keeps the runs before this one; further runs are not recorded."
+            ) from None
+
+
+def debug_contexts(infos: Iterable[dict[str, Any]], shift: int = 0) -> list[DebugInfo]:
+    """A graph's debug records as debug files hold them, `shift` added to their ids."""
+    return [_context(info, shift) for info in infos]
+
+
+def without_memory(compilation: Compilation) -> Compilation:
+    """The compilation without what only a graph profile shows."""
+    return replace(
+        compilation,
+        tile_memory=None,
+        category_memory=(),
+        variables=None,
+        eq_classes=None,
+        liveness=None,
+        vars_info=None,
+        lowered=(),
+        lowered_names=[],
+    )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise poplar_error(f"The report folder {folder} is a file; give autoReport.directory another path.") from None
+    except OSError as error:
+        raise poplar_error(f"The report folder {folder} cannot be made: {error.strerror or error}.") from None
+
+
+def _shifted(compilation: Compilation, shift: int) -> Compilation:
+    """Debug ids as they are in the directory's debug files."""
+    if shift == 0:
+        return compilation
+
+    def moved(ids: Any) -> Any:
+        return ids + shift * (ids >= 0)
+
+    programs, compute_sets, variables = compilation.programs, compilation.compute_sets, compilation.variables
+    return replace(
+        compilation,
+        programs=replace(programs, debug_id=moved(programs.debug_id)),
+        compute_sets=replace(compute_sets, debug_id=moved(compute_sets.debug_id)),
+        variables=None if variables is None else replace(variables, debug_id=moved(variables.debug_id)),
+    )
+
+
+def _context(info: dict[str, Any], shift: int) -> DebugInfo:
+    parent = int(info["parentId"])
+    return DebugInfo(
+        id=int(info["id"]) + shift,
+        parents=(parent + shift,) if parent >= 0 else (),
+        layer=info["layer"],
+        name=info["name"],
+        arguments=_plain(info["arguments"] | {"category": info["category"]}),
+        outputs=_plain(info["outputs"]),
+        file=info["file"],
+        line=info["line"],
+    )
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Arguments as JSON values; what is none is shown as text."""
+    return {str(name): _json_value(value) for name, value in values.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_json_value(v) for v in value]
+    if isinstance(value, dict):
+        return _plain(value)
+    return str(value)
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,44 @@
+"""Facts about a report: who made it, from what, for what."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from popvision.formats.profile.model import Target
+from simulator.poplar.engine_options import EngineOptions
+
+#: The API level that is followed; our own version stands where an SDK has its build hash.
+API_LEVEL = "3.4.0"
+
+#: Version of the cost and memory model; grows when figures change.
+MODEL_VERSION = "1"
+
+
+def popvision_version() -> str:
+    """The version of the installed package."""
+    try:
+        return version("popvision")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+def report_meta(options: EngineOptions, engine_name: str, run_id: str, target: Target) -> dict[str, Any]:
+    """`Compilation.meta` of a new report."""
+    level = options.compute_instrumentation_level.capitalize() if options.instrument_compute else "Off"
+    return {
+        "poplarVersion": f"{API_LEVEL} (popvision {popvision_version()})",
+        "modelVersion": MODEL_VERSION,
+        "simulated": True,
+        "engineOptions": dict(options.values),
+        "engineOptionsGiven": dict(options.given),
+        "targetOptions": {"type": target.type, "architecture": target.architecture},
+        "engineName": engine_name,
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "reportId": uuid.uuid4().hex,
+        "runId": run_id,
+        "computeInstrumentation": level,
+        "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
+    }
