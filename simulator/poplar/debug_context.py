@@ -71,13 +71,12 @@ class DebugContext:
         parent: DebugInfo | DebugNameAndId | None = None,
         location: SourceLocation | None = None,
     ) -> None:
-        if not isinstance(name, str):
-            name, parent = "", name
-        if isinstance(parent, DebugNameAndId):
-            name = "/".join(part for part in (parent.name, name) if part)
-            parent = parent.parent
-        self.name = name
-        self.parent = parent
+        own, above = (name, parent) if isinstance(name, str) else ("", name)
+        if isinstance(above, DebugNameAndId):
+            own = "/".join(part for part in (above.name, own) if part)
+            above = above.parent
+        self.name = own
+        self.parent = above
         self.location = location or user_location()
 
     def getPathName(self) -> str:

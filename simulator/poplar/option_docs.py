@@ -1,0 +1,61 @@
+"""Writes docs/options.md from the option table: python -m simulator.poplar.option_docs > docs/options.md"""
+
+from __future__ import annotations
+
+import sys
+
+from simulator.poplar.option_flags import expectation
+from simulator.poplar.option_table import DEBUG, OPTIMISATION, OTHER, REPORTS, RUNTIME, SEEN, TARGET, Option
+
+_HEAD = """# Options
+
+Written from `simulator/poplar/option_table.py` by `python -m simulator.poplar.option_docs > docs/options.md`.
+
+Options are strings. A program gives them as a dict to `Engine` or `compileGraph`; the environment variable
+`POPLAR_ENGINE_OPTIONS`, a JSON object, overrides them:
+
+    POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python prog.py
+
+`POPLAR_RUNTIME_OPTIONS` does the same for `RuntimeOptions`. JSON's true, false and numbers are taken as their
+spelling. A default in <> is computed: `<debug.instrument>` = the value of that option. An unknown name or a malformed
+value raises `invalid_option`, which names both. An option marked "not yet" is checked and kept in the report, and says
+once on standard error that it has no effect, if its value is not the default.
+
+Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
+too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
+`autoReport.outputGraphProfile` sets `debug.allowOutOfMemory`; `autoReport.outputArchive` sets `target.saveArchive` to
+`archive.a` in `autoReport.directory`. Paths may begin with `~`.
+
+Variables of the simulator itself: `POPVISION_TARGET` (ipu1, ipu2, ipu21) and `POPVISION_TILES` (tiles per IPU) replace
+what a program asks for, and reports say so; `POPVISION_IPUS` = IPUs of the simulated system (16); `POPVISION_LOCKS` =
+folder of its lock files.
+"""
+
+_SECTIONS = (
+    ("Debug", DEBUG),
+    ("Optimisation", OPTIMISATION),
+    ("Target", TARGET),
+    ("Reports", REPORTS),
+    ("Experimental", OTHER),
+    ("Names from published programs and reports", SEEN),
+    ("Runtime", RUNTIME),
+)
+
+
+def render() -> str:
+    """The page."""
+    return "\n".join([_HEAD, *(_section(title, options) for title, options in _SECTIONS)])
+
+
+def _section(title: str, options: tuple[Option, ...]) -> str:
+    rows = [f"## {title}", "", "| option | takes | default | effect | meaning |", "| --- | --- | --- | --- | --- |"]
+    for o in options:
+        default = f"`{o.default}`" if o.default else "not set"
+        rows.append(
+            f"| {o.name} | {expectation(o)} | {default} | {'now' if o.effective else 'not yet'} | {o.meaning} |"
+        )
+    return "\n".join([*rows, ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

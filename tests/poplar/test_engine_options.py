@@ -1,0 +1,232 @@
+"""Engine and runtime options: every documented name, its default, the implications, and refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulator.poplar import IPUModel, OptionFlags, RuntimeOptions, Target, TargetType, invalid_option
+from simulator.poplar.engine_options import EngineOptions, resolve
+from simulator.poplar.option_docs import render
+from simulator.poplar.option_table import DOCUMENTED_ENGINE, ENGINE_TABLE, RUNTIME_TABLE, SEEN
+
+TARGET = IPUModel().createDevice().getTarget()
+
+#: Names and defaults of the Engine page, "" where it gives none, <> where it computes one.
+DOCUMENTED = {
+    "debug.allowOutOfMemory": "false",
+    "debug.branchRecordTile": "<>",
+    "debug.computeInstrumentationLevel": "tile",
+    "debug.cpuMultiThreadExecution": "true",
+    "debug.dumpDirectory": "",
+    "debug.floatPointOpException": "false",
+    "debug.instrument": "false",
+    "debug.instrumentCompute": "false",
+    "debug.instrumentExternalExchange": "false",
+    "debug.instrumentControlFlow": "false",
+    "debug.nanOverflowMode": "false",
+    "debug.outputAllSymbols": "false",
+    "debug.profilingTile": "<>",
+    "debug.retainDebugInformation": "false",
+    "debug.runtimeVerify": "false",
+    "debug.supervisorStackSizeInBytes": "",
+    "debug.trace": "false",
+    "debug.traceFile": "",
+    "debug.verify": "false",
+    "debug.workerStackSizeInBytes": "",
+    "opt.internalExchangeOptimisationTarget": "cycles",
+    "opt.enableMultiAccessCopies": "true",
+    "opt.limitVertexStateToLower256K": "false",
+    "opt.maxCompilationThreads": "0",
+    "opt.maxLinkerThreads": "0",
+    "opt.useAutoloader": "<>",
+    "target.deterministicWorkers": "true",
+    "target.extendedMemory": "false",
+    "target.gatewayWriteCombining": "false",
+    "target.saveArchive": "",
+    "target.saveOutputVertexGraph": "",
+    "target.syncReplicasIndependently": "false",
+    "autoReport.all": "false",
+    "autoReport.directory": "./",
+    "autoReport.executionProfileProgramRunCount": "2",
+    "autoReport.outputArchive": "false",
+    "autoReport.outputDebugInfo": "false",
+    "autoReport.outputExecutionProfile": "false",
+    "autoReport.outputGraphProfile": "false",
+    "autoReport.outputLoweredVars": "false",
+    "autoReport.outputSerializedGraph": "false",
+    "autoReport.streamAtEachRun": "true",
+    "experimental.minLoweringTiles": "5888",
+}
+
+FURTHER = {
+    "profiler.includeFlopEstimates", "profiler.includeCycleEstimates", "profiler.format",
+    "profiler.perExecutionStreamCopyCycles", "profiler.replicaToProfile", "profiler.blocks.filter",
+    "profiler.programs.filter", "profiler.blocks.tile", "profiler.blocks.bufferSize", "profiler.blocks.implicitFlush",
+    "exchange.streamBufferOverlap", "exchange.enablePrefetch", "target.firstRuntimeReplica",
+    "target.numberRuntimeReplica", "opt.maxComputeSetsPerLoweredCopy", "debug.loweredVarDumpFile", "debug.trace.out",
+    "debug.branchRecordFlush",
+}  # fmt: skip
+
+RUNTIME = {
+    "target.syncMethod": "default",
+    "target.syncPollPeriodUs": "0",
+    "target.exceptionPollPeriodUs": "250000",
+    "target.hostSyncTimeout": "300.00",
+    "streamCallbacks.multiThreadMode": "singleThread",
+    "streamCallbacks.numaAware": "false",
+    "streamCallbacks.numWorkerThreads": "0",
+}
+
+
+def settled(options: dict[str, object] | None = None, environment: str = "", target: Target = TARGET) -> EngineOptions:
+    return resolve(options, {"POPLAR_ENGINE_OPTIONS": environment}, target)
+
+
+def test_all_names_and_defaults_are_known() -> None:
+    assert len(DOCUMENTED) == 43
+    assert {o.name for o in DOCUMENTED_ENGINE} == set(DOCUMENTED)
+    assert {o.name for o in SEEN} == FURTHER
+    assert {o.name: o.default for o in RUNTIME_TABLE.values()} == RUNTIME
+    values = settled().values
+    assert set(values) == set(DOCUMENTED) | FURTHER | set(RUNTIME)
+    for name, default in DOCUMENTED.items():
+        assert default == "<>" or values[name] == default, name
+    assert values["debug.branchRecordTile"] == "1471"
+    assert values["debug.profilingTile"] == "1471"
+    assert values["opt.useAutoloader"] == "true"
+    assert settled(target=IPUModel("ipu1").createDevice().getTarget()).values["opt.useAutoloader"] == "false"
+    two = Target(TargetType.IPU, num_ipus=2)
+    assert settled(target=two).branch_record_tile == 2943
+    assert settled(target=two).profiling_tile == 1471
+
+
+@pytest.mark.parametrize("option", ENGINE_TABLE.values(), ids=lambda o: o.name)
+def test_every_option_takes_good_values_and_refuses_bad_ones(option, capsys) -> None:
+    good = {"bool": "true", "int": "0x10", "float": "1.5", "string": "x", "path": "~/x", "regex": "a.*b"}
+    bad = {"bool": "True", "int": "-1", "float": "fast", "enum": "none of these", "regex": "("}
+    settled({option.name: option.choices[-1] if option.choices else good[option.kind]})
+    if option.kind in bad:
+        with pytest.raises(invalid_option, match=f"'{option.name}' cannot be '") as refusal:
+            settled({option.name: bad[option.kind]})
+        assert bad[option.kind] in str(refusal.value)
+
+
+def test_unknown_names_are_refused_with_their_value() -> None:
+    with pytest.raises(invalid_option, match=r"'autoReport\.al' \(value 'yes'\).*did you mean 'autoReport\.all'"):
+        settled({"autoReport.al": "yes"})
+    with pytest.raises(invalid_option, match=r"'zzz' .* is not an engine option; see docs/options\.md"):
+        settled({}, '{"zzz": "1"}')
+
+
+def test_the_environment_overrides_the_program() -> None:
+    options = settled(
+        {"autoReport.directory": "a", "autoReport.executionProfileProgramRunCount": "3"},
+        '{"autoReport.directory": "~/b", "debug.instrument": true, "autoReport.outputLoweredVars": "true"}',
+    )
+    assert options.report_directory == Path("~/b").expanduser()
+    assert options.runs_kept == 3
+    assert options.instrument
+    assert options.given["debug.instrument"] == "true"
+    assert settled({}, '{"autoReport.executionProfileProgramRunCount": 7}').runs_kept == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{autoReport.all:true}", "POPLAR_ENGINE_OPTIONS is not valid JSON .*write an object of strings"),
+        ("[1]", r"POPLAR_ENGINE_OPTIONS holds '\[1\]', which is not a JSON object"),
+        ('{"autoReport.all": {"x": 1}}', r"'autoReport\.all' has the value \{'x': 1\}"),
+        ('{"autoReport.all": null}', "has the value None"),
+    ],
+)
+def test_a_wrong_environment_is_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(invalid_option, match=message) as refusal:
+        settled({}, text)
+    assert "\n" not in str(refusal.value)
+
+
+def test_reports_imply_what_they_need() -> None:
+    nothing = settled()
+    assert not nothing.any_report
+    assert not nothing.allow_out_of_memory
+    assert nothing.save_archive is None
+    everything = settled({"autoReport.all": "true", "autoReport.directory": "r"})
+    assert everything.output_graph_profile
+    assert everything.output_execution_profile
+    assert everything.output_lowered_vars
+    assert everything.output_debug_info
+    assert everything.output_serialized_graph
+    assert everything.save_archive == Path("r/archive.a")
+    assert everything.allow_out_of_memory
+    assert everything.instrument_compute
+    assert everything.instrument_external_exchange
+    assert everything.instrument_control_flow
+
+
+def test_explicit_options_win_over_implied_ones() -> None:
+    options = settled(
+        {
+            "autoReport.all": "true",
+            "autoReport.outputSerializedGraph": "false",
+            "debug.allowOutOfMemory": "false",
+            "debug.instrumentExternalExchange": "false",
+            "target.saveArchive": "mine.a",
+        }
+    )
+    assert not options.output_serialized_graph
+    assert not options.allow_out_of_memory
+    assert options.instrument_compute
+    assert not options.instrument_external_exchange
+    assert options.save_archive == Path("mine.a")
+    assert not settled({"autoReport.outputExecutionProfile": "true", "debug.instrument": "false"}).instrument_compute
+    assert settled({"debug.instrument": "true", "debug.instrumentControlFlow": "false"}).instrument_compute
+    assert not settled({"autoReport.outputExecutionProfile": "true"}).allow_out_of_memory
+
+
+def test_tiles_must_exist() -> None:
+    with pytest.raises(invalid_option, match=r"'debug\.profilingTile' cannot be '1472'; the last tile is 1471"):
+        settled({"debug.profilingTile": "1472"})
+    assert settled({"debug.profilingTile": "0x10"}).profiling_tile == 16
+
+
+def test_an_option_without_effect_says_so_once() -> None:
+    program = (
+        "from simulator.poplar.engine_options import resolve\n"
+        "from simulator.poplar import IPUModel\n"
+        "target = IPUModel().createDevice().getTarget()\n"
+        "for _ in range(2):\n"
+        "    resolve({'debug.trace': 'true', 'opt.maxCompilationThreads': 0, 'autoReport.all': True}, {}, target)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert done.stderr == "popvision: option debug.trace=true has no effect in this version of the simulator.\n"
+
+
+def test_option_flags_are_strings() -> None:
+    flags = OptionFlags({"a": True, "b": 3})
+    flags.set("c", "x")
+    assert dict(flags) == {"a": "true", "b": "3", "c": "x"}
+    assert flags.at("c") == "x"
+    with pytest.raises(invalid_option, match="'d' is not set"):
+        flags.at("d")
+    with pytest.raises(invalid_option, match="option values are strings"):
+        flags["e"] = ["x"]
+
+
+def test_runtime_options() -> None:
+    options = RuntimeOptions({}, {"POPLAR_RUNTIME_OPTIONS": '{"target.hostSyncTimeout": "300.00"}'})
+    assert options.given == {"target.hostSyncTimeout": "300.00"}
+    assert options.values["streamCallbacks.numWorkerThreads"] == "0"
+    with pytest.raises(invalid_option, match=r"'autoReport\.all' .* is not a runtime option"):
+        RuntimeOptions({"autoReport.all": "true"}, {})
+    with pytest.raises(invalid_option, match="POPLAR_RUNTIME_OPTIONS is not valid JSON"):
+        RuntimeOptions({}, {"POPLAR_RUNTIME_OPTIONS": "{"})
+
+
+def test_the_documentation_is_the_table() -> None:
+    page = Path(__file__).parents[2] / "docs" / "options.md"
+    assert page.read_text() == render(), "run: python -m simulator.poplar.option_docs > docs/options.md"
