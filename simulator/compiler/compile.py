@@ -21,6 +21,7 @@ from simulator.compiler.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import MemoryReport, memory_report
 from simulator.compiler.report import Reported, compilation_of
+from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
 from simulator.poplar.checks import check_graph
@@ -91,7 +92,8 @@ class _Compiler:
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
         self._report_progress(_PHASES)
-        return Executable(compilation, self.machine, lowered, plan, len(self.programs), infos, problem)
+        serialized = serialized_graph(self.store, compilation) if self.settings.serialized_graph else None
+        return Executable(compilation, self.machine, lowered, plan, len(self.programs), infos, serialized, problem)
 
     def _estimates(self, items: Items) -> list[ComputeEstimate]:
         """Costs of every compute set: the graph's own, then local copies."""

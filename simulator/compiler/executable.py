@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile.model import Compilation
+from popvision.formats.serialized_graph import SerializedGraph
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 
@@ -39,4 +40,5 @@ class Executable:
     plan: NumericPlan
     num_programs: int
     debug_infos: list[dict[str, Any]]
+    serialized: SerializedGraph | None = None  #: kept when the settings ask for it
     out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits

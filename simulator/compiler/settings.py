@@ -14,4 +14,5 @@ class CompileSettings:
     profiling_tile: int = -1  #: tile of an IPU that holds counters at level "ipu"; -1 = the last
     worker_stack: int | None = None  #: bytes, None = computed
     supervisor_stack: int | None = None
+    serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     flops: bool = False  #: put floating-point operations into the report

@@ -86,9 +86,9 @@ class Engine:
         )
         self._prepared = False
         self._folder: ReportFolder | None = None
-        if self._options.any_report:
+        if self._options.any_report or self._options.save_archive is not None:
             self._folder = ReportFolder(self._options, self._executable._name)
-            self._folder.write_compilation(self._compiled.compilation, self._compiled.debug_infos)
+            self._folder.write_compilation(self._compiled)
         self._finish = weakref.finalize(self, _close, self._folder)
 
     # ---- life cycle --------------------------------------------------------------------------------------------

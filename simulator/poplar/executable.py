@@ -93,7 +93,8 @@ def _compile(
 def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
     return CompileSettings(
         memory=kind is not TargetType.CPU,
-        lowered_variables=options.output_lowered_vars,
+        lowered_variables=options.output_lowered_vars or options.save_archive is not None,
+        serialized_graph=options.output_serialized_graph,
         compute_level=options.compute_instrumentation_level if options.instrument_compute else "",
         external_exchange=options.instrument_external_exchange,
         profiling_tile=options.profiling_tile,
@@ -115,7 +116,7 @@ def _refuse(executable: Executable) -> None:
     if not options.output_graph_profile:
         raise graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
     folder = ReportFolder(options, executable._name)
-    folder.write_compilation(compiled.compilation, compiled.debug_infos)
+    folder.write_compilation(compiled)
     folder.close()
     path = str(folder.profile_path)
     raise graph_memory_allocation_error(f"{message} Profile saved to: {path}", path)

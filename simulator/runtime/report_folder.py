@@ -15,15 +15,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from popvision.formats.archive import write_archive
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import Compilation, RunRecord
 from popvision.formats.profile.writer import ProfileWriter
+from popvision.formats.serialized_graph import write_serialized_graph
+from simulator.compiler.executable import Executable
 from simulator.poplar.engine_options import EngineOptions
 from simulator.poplar.errors import poplar_error
+from simulator.runtime.archive_images import archive_images
 from simulator.runtime.report_meta import report_meta
 
-PROFILE_NAME = "profile.pop"
+PROFILE_NAME, GRAPH_NAME, ARCHIVE_NAME = "profile.pop", "serialized_graph.capnp", "archive.a"
 
 
 @dataclass
@@ -75,23 +79,41 @@ class ReportFolder:
     def profile_path(self) -> Path:
         return self.folder / PROFILE_NAME
 
-    def write_compilation(self, compilation: Compilation, debug_infos: list[dict[str, Any]]) -> None:
+    def write_compilation(self, executable: Executable) -> None:
         """Make the folder and write what compilation knows. Raises poplar_error when it cannot be written."""
         _make(self._root)
         _make(self.folder)
-        shift = self._directory.add_contexts(debug_infos)
-        meta = report_meta(self._options, self._engine_name, self._directory.run_id, compilation.target)
-        compilation = _shifted(compilation, shift)
+        shift = self._directory.add_contexts(executable.debug_infos)
+        compilation = _shifted(executable.compilation, shift)
+        run_id = self._directory.run_id
         try:
             if self._options.output_debug_info:
-                write_debug_info(self._root, self._directory.contexts, self._directory.run_id)
+                write_debug_info(self._root, self._directory.contexts, run_id)
+            if executable.serialized is not None:
+                write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
+            if self._archive_path is not None:
+                write_archive(self._archive_path, archive_images(compilation), run_id)
             if self._options.output_graph_profile or self._options.output_execution_profile:
-                kept = compilation if self._options.output_graph_profile else without_memory(compilation)
-                self._writer = ProfileWriter(self.profile_path)
-                self._writer.write_compilation(replace(kept, meta=meta))
+                self._open_profile(compilation)
         except FormatError as error:
-            self._writer = None
             raise poplar_error(_sentence(error)) from None
+
+    @property
+    def _archive_path(self) -> Path | None:
+        """Where the archive goes: beside the profile when it is one of the reports, else where it was asked for."""
+        if self._options.output_archive and "target.saveArchive" not in self._options.given:
+            return self.folder / ARCHIVE_NAME
+        return self._options.save_archive
+
+    def _open_profile(self, compilation: Compilation) -> None:
+        if not self._options.output_graph_profile:
+            compilation = without_memory(compilation)
+        elif not self._options.output_lowered_vars:
+            compilation = replace(compilation, lowered=())
+        meta = report_meta(self._options, self._engine_name, self._directory.run_id, compilation.target)
+        writer = ProfileWriter(self.profile_path)
+        writer.write_compilation(replace(compilation, meta=meta))
+        self._writer = writer
 
     def append_run(self, record: RunRecord) -> None:
         """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""

@@ -1,0 +1,56 @@
+"""What the archive shows of each tile: one section per memory category, one symbol per always-live allocation.
+
+Section sizes are the report's: bytes whose address is shared count once. Tiles with equal contents share an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from popvision.formats.elf_image import Section, Symbol, TileImage
+from popvision.formats.profile.model import CATEGORIES, Compilation, LoweredTile
+
+_CODE = {name for name in CATEGORIES if name.endswith("Code")}
+
+
+def archive_images(compilation: Compilation) -> Iterator[TileImage]:
+    """Images in order of their first tile; empty tiles have none."""
+    groups: dict[tuple[bytes, ...], list[int]] = {}
+    sizes = _category_bytes(compilation)
+    for tile in compilation.lowered:
+        key = (sizes[:, tile.tile].tobytes(), *(c.tobytes() for c in (tile.bytes, tile.category, tile.name)))
+        groups.setdefault(key, []).append(tile.tile)
+    for tiles in groups.values():
+        lowered = compilation.lowered[tiles[0]]
+        if len(lowered.bytes):
+            yield _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation)
+
+
+def _category_bytes(compilation: Compilation) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Bytes per category and tile."""
+    target = compilation.target
+    total = np.zeros((len(CATEGORIES), target.num_tiles), np.int64)
+    for row in compilation.category_memory:
+        first = row.ipu * target.tiles_per_ipu
+        total[CATEGORIES.index(row.category), first : first + target.tiles_per_ipu] += row.bytes
+    return total
+
+
+def _image(
+    tiles: np.ndarray[tuple[int], np.dtype[np.int64]], lowered: LoweredTile, sizes: list[int], compilation: Compilation
+) -> TileImage:
+    sections, symbols = [], []
+    for category, size in enumerate(sizes):
+        if not size:
+            continue
+        name = CATEGORIES[category]
+        rows = np.flatnonzero(lowered.category == category)
+        sections.append(Section(f".{name}", size, int(lowered.address[rows[0]]), name in _CODE))
+        offset = 0
+        for row in rows[lowered.eq_class[rows] < 0].tolist():
+            length = int(lowered.bytes[row])
+            symbols.append(Symbol(compilation.lowered_names[int(lowered.name[row])], f".{name}", offset, length))
+            offset += length
+    return TileImage(tiles, sections, symbols)
