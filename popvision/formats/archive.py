@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from popvision.formats.elf_image import TileImage, decode_image, encode_image
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import IntArray
+from popvision.formats.replacing import replacing
 
 _MAGIC = b"!<arch>\n"
 _HEADER_BYTES = 60
@@ -45,9 +45,8 @@ def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) ->
 
     Raises FormatError when an image cannot be stored or the file cannot be written."""
     path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with replacing(path) as temporary, temporary.open("wb") as file:
             file.write(_MAGIC)
             for image in images:
                 if not len(image.tiles):
@@ -56,11 +55,8 @@ def write_archive(path: str | Path, images: Iterable[TileImage], run_id: str) ->
                 name = f"tile{int(image.tiles.min()):06d}.o/"
                 file.write(f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(data):<10}`\n".encode())
                 file.write(data + b"\n" * (len(data) % 2))
-        temporary.replace(path)
     except OSError as error:
         raise FormatError(f"cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_archive(path: str | Path) -> Archive:

@@ -12,7 +12,6 @@ crc32 runs over the contexts as compact JSON in UTF-8 with sorted keys, in eithe
 from __future__ import annotations
 
 import gc
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ import cbor2
 import orjson
 
 from popvision.formats.errors import FormatError
+from popvision.formats.replacing import replacing
 
 FORMAT = "popvision.debug"
 FORMAT_VERSION = (1, 0, 0)
@@ -101,7 +101,9 @@ def write_debug_info(
             "contexts": records,
         }
         for name in names:
-            _replace(Path(folder) / name, orjson.dumps(document) if name == JSON_NAME else cbor2.dumps(document))
+            data = orjson.dumps(document) if name == JSON_NAME else cbor2.dumps(document)
+            with replacing(Path(folder) / name) as temporary:
+                temporary.write_bytes(data)
     except (TypeError, ValueError, RecursionError) as error:
         raise FormatError(f"cannot write debug information to {folder}: {error}; arguments must be JSON.") from None
     except OSError as error:
@@ -157,15 +159,6 @@ def run_id_of(path: str | Path) -> str:
 
 def _crc(records: Any) -> int:
     return zlib.crc32(orjson.dumps(records, option=orjson.OPT_SORT_KEYS))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ the end. The schema, serialized_graph.capnp beside this module, is all that anot
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -22,6 +21,7 @@ from popvision.formats.capnp_stream import load_schema, message_sizes, opened
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.arrays import DTYPES, MAX_BYTES, AnyArray, array_crc, compress, decode, stored_bytes
 from popvision.formats.profile.model import IntArray
+from popvision.formats.replacing import replacing
 
 FORMAT = "popvision.graph"
 FORMAT_VERSION = (1, 0, 0)
@@ -79,17 +79,13 @@ class SerializedGraph:
 def write_serialized_graph(path: str | Path, graph: SerializedGraph) -> None:
     """Writes under a temporary name, then renames. Raises FormatError for columns that cannot be stored."""
     path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with replacing(path) as temporary, temporary.open("wb") as file:
             file.writelines(_messages(graph))
-        temporary.replace(path)
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"cannot write {path}: {error}.") from None
     except OSError as error:
         raise FormatError(f"cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_serialized_graph(path: str | Path) -> SerializedGraph:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import uuid
@@ -22,6 +21,7 @@ from popvision.formats.profile.model import FORMAT_VERSION, Compilation, RunReco
 from popvision.formats.profile.run_rows import write_run_rows
 from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, TABLES
 from popvision.formats.profile.table_writer import write_rows
+from popvision.formats.replacing import replacing
 
 #: Bytes. Arrays of one tile row (about 2.5 kB) pack into pages of 8 KiB, in pages of 4 KiB a third is lost.
 _PAGE_SIZE = 8_192
@@ -59,19 +59,16 @@ class ProfileWriter:
         with self._lock:
             if self._compilation is not None or self._closed:
                 raise FormatError(f"{self.path}: a ProfileWriter takes one compilation; open another one.")
-            temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
             try:
-                self._write_temporary(temporary, compilation)
-                for suffix in ("-wal", "-shm", "-journal"):  # a stale log would be replayed into the new file
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-                temporary.replace(self.path)
+                with replacing(self.path) as temporary:
+                    self._write_temporary(temporary, compilation)
+                    for suffix in ("-wal", "-shm", "-journal"):  # a stale log would be replayed into the new file
+                        self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
                 self._db = self._connect(self.path)
                 self._db.execute("PRAGMA journal_mode=WAL")
                 self._db.execute("PRAGMA synchronous=NORMAL")
             except (sqlite3.Error, OSError) as error:
                 raise FormatError(f"cannot write {self.path}: {_reason(error)}.") from error
-            finally:
-                temporary.unlink(missing_ok=True)
             self._compilation = compilation
             programs = compilation.programs
             self._program_codes = np.array(program_type_codes(programs.type), dtype=np.int64)
@@ -185,4 +182,6 @@ class ProfileWriter:
 def _reason(error: Exception) -> str:
     if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
         return "the disk or the page limit of the database is full; free space, what was recorded before is kept"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
     return str(error).rstrip(".")
