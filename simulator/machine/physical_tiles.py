@@ -1,8 +1,9 @@
 """Logical and physical tile ids, the pairs that share an exchange bus, and the distance from the sync controller.
 
 Mk1 has 16 columns of 80 tiles of which 76 are in use (published); the four unused ones are taken to be the last of
-each column. For Mk2 no table of unused tiles is public, so its physical ids are its logical ids, laid out as 16
-columns of 92. Sharing a bus is physical id XOR 2 (published for Mk2). Logical ids snake through columns in order.
+each column. For Mk2 no table of unused tiles is public, so its logical ids fill 16 columns of 92. Two physical tiles
+whose ids differ in bit 1 share a bus (published for Mk2), and PopLibs' planners count on consecutive logical tiles
+2k and 2k + 1 sharing one: so within every four tiles logical ids 0, 1, 2, 3 are physical ids 0, 2, 1, 3.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ def physical_tile_table(chip: Chip, tiles: int | None = None) -> I8:
     used = chip.tiles // chip.columns
     height = chip.physical_tiles // chip.columns
     logical = np.arange(chip.tiles if tiles is None else tiles, dtype=np.int64)
-    table = logical // used * height + logical % used
+    # Bits 0 and 1 change places, so that neighbours by logical id differ in bit 1 of the physical id.
+    place = logical % used
+    place = (place & ~3) | ((place & 1) << 1) | ((place >> 1) & 1)
+    table = logical // used * height + place
     table.setflags(write=False)
     return table
 

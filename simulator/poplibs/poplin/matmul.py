@@ -128,9 +128,10 @@ def _build(
     """Append all steps; returns the [out groups, field, units] result."""
     shares = shares_of(plan)
     acts, weights = (b.transpose(), a) if plan.swapped else (a, b.transpose())
-    arranged_acts = _arranged_acts(graph, acts, shares, name, programs)
-    arranged_weights = _arranged_weights(graph, weights, shares, name, programs)
-    programs[:] = _merged_copies(programs)
+    steps = rearrange.Rearrangement(graph, name)
+    arranged_acts = _arranged_acts(steps, acts, shares)
+    arranged_weights = _arranged_weights(steps, weights, shares)
+    programs += steps.programs()
     # Partial sums are float; a product in one piece is written in its own type.
     partials = convolve.partials_variable(graph, shares, FLOAT if plan.in_split > 1 else out_type, name)
     programs.append(Execute(convolve.add_convolve(graph, shares, arranged_acts, arranged_weights, partials, name)))
@@ -141,46 +142,39 @@ def _build(
     return out
 
 
-def _arranged_acts(graph: Graph, acts: Tensor, shares: Shares, name: str, programs: list[Program]) -> Tensor:
-    plan = shares.plan
-    source = _adjacent(graph, acts, plan.in_group, plan.in_group, name, programs)
-    source = rearrange.padded(graph, source.slice(0, plan.field, 0), (plan.field, shares.in_groups * plan.in_group))
+def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares) -> Tensor:
+    """The [in groups, field, group] activations, spread over the tiles that use them."""
+    plan, graph = shares.plan, steps.graph
+    source = _adjacent(steps, acts, plan.in_group).slice(0, plan.field, 0)
+    source = rearrange.padded(graph, source, (plan.field, shares.in_groups * plan.in_group))
     shape = [shares.in_groups, plan.field, plan.in_group]
-    out = graph.addVariable(acts.elementType(), shape, f"{name}/actsRearranged")
+    out = graph.addVariable(acts.elementType(), shape, f"{steps.name}/actsRearranged")
     convolve.map_inputs(graph, out, shares)
     by_position = [plan.field, shares.in_groups, plan.in_group]
-    programs.append(Copy(source.reshape(by_position), out.dimShuffle([1, 0, 2])))
+    steps.copies.append(Copy(source.reshape(by_position), out.dimShuffle([1, 0, 2])))
     return out
 
 
-def _arranged_weights(graph: Graph, weights: Tensor, shares: Shares, name: str, programs: list[Program]) -> Tensor:
+def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Shares) -> Tensor:
     """A [out groups * units, in groups * group] view: the operand itself where its channels are adjacent."""
-    plan = shares.plan
+    plan, graph = shares.plan, steps.graph
     shape = (shares.out_groups * plan.units, shares.in_groups * plan.in_group)
     if rearrange.channels_adjacent(weights, plan.in_group):
         return rearrange.padded(graph, weights, shape)
-    source = _adjacent(graph, weights, plan.in_group, plan.units, name, programs)
+    source = _adjacent(steps, weights, plan.in_group)
+    source = rearrange.padded(graph, source.slice(0, min(source.dim(0), shape[0]), 0), shape)
     blocks = [shares.out_groups, shares.in_groups, plan.units, plan.in_group]
-    out = graph.addVariable(weights.elementType(), blocks, f"{name}/weightsRearranged")
+    out = graph.addVariable(weights.elementType(), blocks, f"{steps.name}/weightsRearranged")
     convolve.map_weights(graph, out, shares)
     in_order = out.dimShuffle([0, 2, 1, 3])
-    programs.append(Copy(source.reshape(in_order.shape()), in_order))
+    steps.copies.append(Copy(source.reshape(in_order.shape()), in_order))
     return in_order.reshape(list(shape))
 
 
-def _adjacent(graph: Graph, operand: Tensor, group: int, width: int, name: str, programs: list[Program]) -> Tensor:
+def _adjacent(steps: rearrange.Rearrangement, operand: Tensor, group: int) -> Tensor:
     if rearrange.channels_adjacent(operand, group):
         return operand
-    return rearrange.transposed_in_blocks(graph, operand, group, width, name, programs)
-
-
-def _merged_copies(programs: list[Program]) -> list[Program]:
-    """The rearrangement of both operands side by side: all regroup copies, all transposes, then all other copies."""
-    executes = [p for p in programs if isinstance(p, Execute)]
-    last = [p for p in programs if not isinstance(p, Execute)]
-    # A regroup copy is the one that directly precedes a transpose.
-    regroups = [programs[i - 1] for i, p in enumerate(programs) if isinstance(p, Execute)]
-    return [*regroups, *executes, *(p for p in last if p not in regroups)]
+    return rearrange.transposed_in_blocks(steps, operand, group)
 
 
 def _as_product(stored: Tensor, plan: MatMulPlan) -> Tensor:

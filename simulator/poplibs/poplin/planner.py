@@ -103,7 +103,8 @@ def _candidates(parts: tuple[int, int, int], tiles: int) -> tuple[I8, I8, I8]:
 
 
 def _reduce_cycles(dtype: str, outputs: I8, in_split: I8) -> I8:
-    """Tile cycles to add `in_split` partials for the outputs of a tile, dealt to six workers; 0 without a split."""
+    """Tile cycles to add `in_split` partials for the outputs of a tile, dealt evenly to six workers (the step itself
+    keeps the channels of a position together); 0 without a split."""
     share = -(-outputs // WORKERS)
     return np.where(in_split > 1, WORKERS * strided("ADD", dtype, share, in_split), 0)
 

@@ -8,6 +8,7 @@ regrouped (a copy into blocks), transposed block by block where the blocks lie, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplar.graph import Graph
+from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, Program
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor, concat
@@ -54,14 +56,34 @@ def padded(graph: Graph, operand: Tensor, shape: tuple[int, int]) -> Tensor:
     return operand
 
 
-def transposed_in_blocks(
-    graph: Graph, operand: Tensor, group: int, width: int, name: str, programs: list[Program]
-) -> Tensor:
-    """Append the regrouping of a [positions, channels] operand whose positions are adjacent in memory.
+def block_width(positions: int) -> int:
+    """Positions of a block: 16 where that divides them, else 8 (what the published steps of tutorial 4 take)."""
+    return 16 if positions % 16 == 0 else 8
 
-    `group` channels by `width` positions make a block. Returns a [positions, channels] view, both padded to whole
-    blocks with zeros, in which the channels of a group are adjacent."""
+
+@dataclass
+class Rearrangement:
+    """The programs that bring the operands of one product into place, in three steps shared by both operands."""
+
+    graph: Graph
+    name: str
+    regroups: list[Program] = field(default_factory=list)
+    transposes: ComputeSet | None = None
+    copies: list[Program] = field(default_factory=list)
+
+    def programs(self) -> list[Program]:
+        turn = [] if self.transposes is None else [Execute(self.transposes)]
+        return [*self.regroups, *turn, *self.copies]
+
+
+def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> Tensor:
+    """Add the regrouping of a [positions, channels] operand whose positions are adjacent in memory.
+
+    `group` channels by `block_width` positions make a block. Returns a [positions, channels] view, both padded to
+    whole blocks with zeros, in which the channels of a group are adjacent."""
+    graph, name = steps.graph, steps.name
     positions, channels = operand.shape()
+    width = block_width(positions)
     across, along = -(-channels // group), -(-positions // width)
     source = padded(graph, operand.transpose(), (across * group, along * width))
     type_ = operand.elementType()
@@ -74,17 +96,18 @@ def transposed_in_blocks(
     for tensor in (regroup, turned):
         graph.setTileMappingIntervals(tensor, begins * group * width, ends * group * width, tiles)
     target = regroup.reshape([across, along, group, width]).dimShuffle([0, 2, 1, 3])
-    programs.append(Copy(source.reshape([across, group, along, width]), target))
-    programs.append(Execute(_transpose(graph, regroup, turned, (begins, ends, tiles), name)))
+    steps.regroups.append(Copy(source.reshape([across, group, along, width]), target))
+    if steps.transposes is None:
+        steps.transposes = graph.addComputeSet(f"{name}/Transpose_#0")
+    _transpose(graph, steps.transposes, regroup, turned, (begins, ends, tiles))
     return (
         turned.reshape([across, along, width, group]).dimShuffle([1, 2, 0, 3]).reshape([along * width, across * group])
     )
 
 
-def _transpose(graph: Graph, source: Tensor, target: Tensor, shares: tuple[I8, I8, I8], name: str) -> Any:
+def _transpose(graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, shares: tuple[I8, I8, I8]) -> None:
     """One vertex per tile that turns its blocks."""
     begins, ends, tiles = shares
-    cs = graph.addComputeSet(f"{name}/Transpose_#0")
     _, rows, columns = source.shape()
     first = int(source.regions()[0][0]), int(target.regions()[0][0])
     block = np.arange(int(ends[-1]), dtype=np.int64) * rows * columns
@@ -96,7 +119,6 @@ def _transpose(graph: Graph, source: Tensor, target: Tensor, shares: tuple[I8, I
     }
     type_ = transpose_vertex(source.elementType())
     graph.addVertices(cs, type_, tiles, edges, {"numSrcRows": rows, "numSrcColumns": columns})
-    return cs
 
 
 @lru_cache(maxsize=8)

@@ -24,9 +24,6 @@ from simulator.poplibs.type_names import short_name
 
 I8 = npt.NDArray[np.int64]
 
-#: outputs that no cut between workers divides: one pass of the reduction vertex
-_GRAIN = 4
-
 
 def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: str) -> tuple[ComputeSet, Tensor]:
     """Add the compute set and its [out groups, field, units] result, which lies where it is added."""
@@ -34,8 +31,9 @@ def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name
     out = graph.addVariable(type_, [shares.out_groups, plan.field, plan.units], f"{name}/partialReduceOut")
     places, sizes, tiles = _parts(shares)
     graph.setTileMappingIntervals(out, places, places + sizes, tiles)
-    vertex, step, _ = nested(-(-sizes // np.maximum(-(-sizes // (WORKERS * _GRAIN)) * _GRAIN, _GRAIN)))
-    share = np.maximum(-(-sizes // (WORKERS * _GRAIN)) * _GRAIN, _GRAIN)[vertex]
+    share = -(-sizes // (WORKERS * plan.units)) * plan.units
+    vertex, step, _ = nested(-(-sizes // share))
+    share = share[vertex]
     begins = places[vertex] + step * share
     count = np.minimum(share, sizes[vertex] - step * share)
     cs = graph.addComputeSet(f"{name}/Reduce0")
@@ -57,15 +55,15 @@ def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name
 def _parts(shares: Shares) -> tuple[I8, I8, I8]:
     """(places, sizes, tiles): runs of the output and the tile that adds each.
 
-    The outputs of one (field, out) share are one run per output group; together they are cut evenly, in whole grains,
-    over the tiles of the in split."""
+    The outputs of one (field, out) share are one run per output group; together they are cut evenly over the tiles of
+    the in split, and each tile's part over workers, never within the channels of one position."""
     plan = shares.plan
     first = np.flatnonzero(shares.in_index == 0)
     line = shares.rows[first] * plan.units
     total = line * (shares.out_end - shares.out_begin)[first]
     places, sizes, tiles = [], [], []
     for row, width, size in zip(first.tolist(), line.tolist(), total.tolist(), strict=True):
-        part = -(-size // (plan.in_split * _GRAIN)) * _GRAIN
+        part = -(-size // (plan.in_split * plan.units)) * plan.units
         cuts = np.union1d(np.arange(0, size + 1, width), np.minimum(np.arange(plan.in_split + 1) * part, size))
         low, high = cuts[:-1], cuts[1:]
         group, into = np.divmod(low, width)
