@@ -7,12 +7,15 @@ parts = Vector(Input(FLOAT))         a vector of edges to one element each
 rows = Vector(Input(Vector(FLOAT)))  a vector of vector edges; so is Input(VectorList(FLOAT))
 scale = FLOAT                        vertex state, a number
 table = Vector(INT)                  vertex state, a vector
+
+A field whose name is a word of Python is declared with an underscore behind it: `in_ = Input(...)` is field "in".
 """
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from simulator.codelets.vertex_type import FieldSpec
 from simulator.poplar.errors import graph_object_load_error
@@ -53,29 +56,36 @@ class VectorList:
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge to one element or to a vector; made by `Input`, `Output` and `InOut`."""
+    """An edge to one element or to a vector; made by `Input`, `Output` and `InOut`, whose results count as `Any` for
+    type checkers, as codelets see arrays and numbers under the names of their fields."""
 
     target: Type | Vector | VectorList
     direction: Literal["in", "out", "inout"]
 
 
-def Input(target: Type | Vector | VectorList) -> Edge:
+def Input(target: Type | Vector | VectorList) -> Any:
     """Elements that the vertex reads."""
     return Edge(target, "in")
 
 
-def Output(target: Type | Vector | VectorList) -> Edge:
+def Output(target: Type | Vector | VectorList) -> Any:
     """Elements that the vertex writes without having read them."""
     return Edge(target, "out")
 
 
-def InOut(target: Type | Vector | VectorList) -> Edge:
+def InOut(target: Type | Vector | VectorList) -> Any:
     """Elements that the vertex reads and writes."""
     return Edge(target, "inout")
 
 
-def field_spec(name: str, declared: object) -> FieldSpec | None:
+def attribute_of(field: str) -> str:
+    """The attribute of a codelet that holds a field."""
+    return f"{field}_" if keyword.iskeyword(field) else field
+
+
+def field_spec(attribute: str, declared: object) -> FieldSpec | None:
     """The field that a class attribute declares, or None when it declares none."""
+    name = attribute[:-1] if attribute.endswith("_") and keyword.iskeyword(attribute[:-1]) else attribute
     if isinstance(declared, Type):
         return FieldSpec(name, "value", "", declared)
     if isinstance(declared, Edge):

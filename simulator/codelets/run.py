@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.fields import attribute_of
 from simulator.codelets.vertex_type import FieldSpec
 from simulator.poplar.errors import application_runtime_error, graph_object_load_error
 
@@ -63,7 +64,7 @@ def _instance(cls: type[Any], fields: tuple[FieldSpec, ...], given: Any, batch: 
             inside = _inside(np.asarray(value))[()]
         else:
             inside = _inside(value)
-        setattr(instance, f.name, inside)
+        setattr(instance, attribute_of(f.name), inside)
     return instance
 
 
@@ -78,7 +79,7 @@ def _write_back(cls: type[Any], fields: tuple[FieldSpec, ...], given: Any, insta
     for f in fields:
         if f.direction not in ("out", "inout"):
             continue
-        target, result = getattr(given, f.name), getattr(instance, f.name)
+        target, result = getattr(given, f.name), getattr(instance, attribute_of(f.name))
         try:
             if isinstance(target, list):
                 for one_target, one_result in zip(target, result, strict=True):

@@ -7,7 +7,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from simulator.codelets.sources import vertex_types_of
 from simulator.codelets.vertex_type import VertexType
 from simulator.machine import physical_tiles
 from simulator.poplar import regions
@@ -35,6 +34,8 @@ class Graph(StreamMethods):
 
         Returns False when all of them were registered before. Raises `file_load_error` for missing files and for
         sources in other languages, `graph_object_load_error` for another codelet of a name in use."""
+        from simulator.codelets.sources import vertex_types_of  # imports the types of this package
+
         added = False
         for item in src if isinstance(src, (list, tuple)) else [src]:
             for type_ in [item] if isinstance(item, VertexType) else vertex_types_of(item, type):

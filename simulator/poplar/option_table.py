@@ -54,11 +54,13 @@ DEBUG = (
     Option("debug.profilingTile", "int", "<tiles per IPU - 1>", "Tile that stores the counters of level ipu.", True),
     _flag("debug.retainDebugInformation", "false", "Keep what reports need after compilation.", True),
     _flag("debug.runtimeVerify", "false", "Expensive checks while running."),
-    Option("debug.supervisorStackSizeInBytes", "int", "", "Stack of the supervisor, in place of the computed size."),
+    Option(
+        "debug.supervisorStackSizeInBytes", "int", "", "Stack of the supervisor, in place of the computed size.", True
+    ),
     _flag("debug.trace", "false", "Print every edge before and after each compute set or exchange."),
     Option("debug.traceFile", "path", "", "File of debug.trace, in place of standard error."),
     _flag("debug.verify", "false", "Expensive checks while compiling."),
-    Option("debug.workerStackSizeInBytes", "int", "", "Stack of each worker, in place of the computed size."),
+    Option("debug.workerStackSizeInBytes", "int", "", "Stack of each worker, in place of the computed size.", True),
 )
 
 OPTIMISATION = (

@@ -1,0 +1,58 @@
+"""A vertex of one's own: Graphcore's third Poplar tutorial on the simulated IPU, with the codelet in Python.
+
+python examples/tut3_vertices.py
+"""
+
+from __future__ import annotations
+
+from simulator.codelets.vertex import Input, Output, Vector, Vertex
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Copy, Execute, PrintTensor, Sequence
+
+
+class SumVertex(Vertex):
+    """The sum of a vector. The field called "in" is written `in_`, as `in` is a word of Python."""
+
+    in_ = Input(Vector(FLOAT))
+    out = Output(FLOAT)
+
+    def compute(self) -> None:
+        self.out = self.in_.sum()
+
+
+def main() -> None:
+    device = IPUModel().createDevice()
+    graph = Graph(device.getTarget())
+    graph.addCodelets(SumVertex)
+
+    v1 = graph.addVariable(FLOAT, [4], "v1")
+    v2 = graph.addVariable(FLOAT, [4], "v2")
+    for i in range(4):
+        graph.setTileMapping(v1[i], i)
+        graph.setTileMapping(v2[i], i)
+
+    prog = Sequence()
+    c1 = graph.addConstant(FLOAT, [4], [1.0, 1.5, 2.0, 2.5])
+    graph.setTileMapping(c1, 0)
+    prog.add(Copy(c1, v1))
+
+    # Vertex i adds up elements i to 3 of v1, which lie on other tiles, into element i of v2 on its own.
+    compute_set = graph.addComputeSet("computeSet")
+    for i in range(4):
+        vertex = graph.addVertex(compute_set, "SumVertex")
+        graph.connect(vertex["in"], v1.slice(i, 4))
+        graph.connect(vertex["out"], v2[i])
+        graph.setTileMapping(vertex, i)
+        graph.setPerfEstimate(vertex, 20)
+    prog.add(Execute(compute_set))
+    prog.add(PrintTensor("v2", v2))
+
+    engine = Engine(graph, prog)
+    engine.load(device)
+    print("Running program")
+    engine.run(0)
+    print("Program complete")
+
+
+if __name__ == "__main__":
+    main()
