@@ -36,6 +36,7 @@ MOST_LEVELS = 24
 
 _STREAM_PARTS = {"StreamCopyBegin": "Begin", "StreamCopyMid": "Mid", "StreamCopyEnd": "End"}
 _STREAM_TYPES = np.array([name in _STREAM_PARTS for name in PROGRAM_TYPES])
+_BARRIERS = np.isin(PROGRAM_TYPES, ["Sync", "SyncAns", "Sans"])
 _STREAM_BEGIN = PROGRAM_TYPES.index("StreamCopyBegin")
 
 
@@ -91,9 +92,34 @@ def make_flame(steps: Timeline, labels: Sequence[str]) -> Flame:
     ran, row = np.unique(steps.program, return_inverse=True)
     types = np.zeros(len(ran), np.uint8)
     types[row] = steps.type
-    names, key, kind = _name_table([labels[program] for program in ran.tolist()], types)
-    levels = [_level(key[row, depth], kind[row, depth], steps) for depth in range(key.shape[1])]
+    texts = [labels[program] for program in ran.tolist()]
+    names, key, kind = _name_table(texts, types)
+    nameless = (_BARRIERS[types] & np.array(["/" not in text for text in texts], bool))[row]
+    before, after, shared = _neighbours(nameless, steps.run)
+    levels = []
+    for depth in range(key.shape[1]):
+        keys, kinds = key[row, depth], kind[row, depth]
+        above = shared
+        shared = above & (keys[before] == keys[after]) & (kinds[before] == GROUP) & (kinds[after] == GROUP)
+        shared &= keys[before] >= 0
+        leaf = above & ~shared
+        keys[nameless & above] = -1
+        keys[leaf], kinds[leaf] = key[row[leaf], 0], steps.type[leaf]
+        keys[shared], kinds[shared] = keys[before[shared]], GROUP
+        levels.append(_level(keys, kinds, steps))
     return Flame(names, levels)
+
+
+def _neighbours(nameless: npt.NDArray[np.bool_], run: Int64) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
+    """For every step the nearest named one before and after it, and which nameless steps have both in their run."""
+    count = len(nameless)
+    each = np.arange(count, dtype=np.int64)
+    before = np.maximum.accumulate(np.where(nameless, -1, each))
+    after = np.minimum.accumulate(np.where(nameless, count, each)[::-1])[::-1]
+    between = nameless & (before >= 0) & (after < count)
+    before, after = np.where(between, before, 0), np.where(between, after, 0)
+    between &= (run[before] == run) & (run[after] == run)
+    return before, after, between
 
 
 def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[str], Int32, npt.NDArray[np.uint8]]:

@@ -53,6 +53,8 @@ class Grid:
             raise ValueError(
                 f"a grid needs a pitch, columns and rows of at least 1 and a first column >= 0, not {self}"
             )
+        if (self.first + self.columns) * self.pitch >= 1 << 62:
+            raise ValueError(f"the grid reaches beyond the longest time that can be shown: {self}")
 
     @property
     def edges(self) -> Int64:

@@ -72,7 +72,7 @@ def details(source: ReportSource, ipu: int, step: int, theme: str) -> list[Compo
 
 
 def _facts(facts: StepFacts, tiles: StepTiles) -> list[Component]:
-    swatch = html.Span(className=f"swatch step-{step_style(facts.type, 'light').family}")
+    swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     where = f"step {facts.step} · program {facts.program} · run #{facts.run} · IPU {facts.ipu}"
     rows = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),

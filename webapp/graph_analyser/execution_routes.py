@@ -6,6 +6,9 @@ that cannot be answered gets status 400 and one sentence. `Server-Timing` says h
 
 from __future__ import annotations
 
+import contextlib
+import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,6 +20,7 @@ from dash import Dash
 from flask import Response, jsonify, request
 
 from popvision.analysis.bars import bars_in_window, strip
+from popvision.analysis.catalogue import FormatError
 from popvision.analysis.flame import flame, flat, run_level
 from popvision.analysis.raster import Grid, packed, raster
 from popvision.analysis.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
@@ -37,8 +41,18 @@ MOST_MATCHES = 50_000
 _NARROWEST_LABEL = 18  # columns
 
 
+_PAGE = re.compile(r"/r/([^/]+)/execution/?")
+
+
 def register_routes(app: Dash, library: Library) -> None:
-    """Add the routes to the viewer."""
+    """Add the routes to the viewer, and read a report's steps as soon as its page is asked for."""
+
+    @app.server.before_request
+    def read_ahead() -> None:
+        page = _PAGE.fullmatch(request.path)
+        if page is not None:
+            threading.Thread(target=_read_steps, args=(library, page[1]), daemon=True).start()
+
     for name, answer in _ANSWERS.items():
         app.server.add_url_rule(f"/data/<key>/execution/{name}", f"execution-{name}", _route(library, answer))
 
@@ -54,6 +68,13 @@ def _route(library: Library, answer: Callable[[ReportSource], Response]) -> Call
         return response
 
     return respond
+
+
+def _read_steps(library: Library, key: str) -> None:
+    """Keep the steps of IPU 0 ready while the browser still loads the frame. The page itself reports what fails."""
+    with contextlib.suppress(FormatError, KeyError, ValueError):
+        source = library.report(key)
+        flame(source, 0)
 
 
 def bars(source: ReportSource) -> Response:

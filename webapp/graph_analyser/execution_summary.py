@@ -55,18 +55,18 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
     total = run_bars(source).total
     begin, _, end = selection.extras.get("sel", "").partition("-")
     if begin.isdecimal() and end.isdecimal() and int(begin) < int(end) <= total:
-        return Window(int(begin), int(end), "selected", "selected window")
+        return Window(int(begin), int(end), "selected", "the selected window")
     if selection.step is not None:
         try:
             facts = step_facts(source, selected_ipu(selection), selection.step)
         except ValueError:
             facts = None
         if facts is not None and facts.end > facts.begin:
-            return Window(facts.begin, facts.end, "step", f"selected step {facts.step}, {facts.name}")
+            return Window(facts.begin, facts.end, "step", f"step {facts.step}, {facts.name}")
     first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
     if last <= first:
         first, last = 0, total
-    return Window(first, last, "visible", "visible window" if (first, last) != (0, total) else "everything recorded")
+    return Window(first, last, "visible", "the visible window" if (first, last) != (0, total) else "everything recorded")
 
 
 def panel() -> Component:
@@ -111,10 +111,10 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> Compone
         ("Intervals", integer_text(sum(each.intervals for each in figures)), "non-zero (step, tile) cells"),
     ]
     cells = [
-        html.Div([html.Span(name, className="figure-name"), html.Span(value, className="figure-value")], title=title)
+        html.Div([html.Span(name, className="trace-name"), html.Span(value, className="trace-value")], title=title)
         for name, value, title in facts
     ]
-    return html.Div([html.Div(["Figures of the ", html.Strong(window.text)], className="trace-scope"), *cells],
+    return html.Div([html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope"), *cells],
                     className="trace-head")  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def _row(figures: WindowFigures) -> Component:
 def _proportions(figures: WindowFigures) -> Component:
     parts = [
         html.Span(
-            className=f"share step-{_FAMILY[phase]}",
+            className=f"trace-share step-{_FAMILY[phase]}",
             style={"width": f"{100 * (figures.share(phase) or 0):.4f}%"},
             title=_share_text(figures, phase),
         )
@@ -166,13 +166,13 @@ def _proportions(figures: WindowFigures) -> Component:
     ]
     legend = [
         html.Span(
-            [html.Span(className=f"swatch step-{_FAMILY[phase]}"), f"{phase} {percent_text(figures.share(phase))}"],
+            [html.Span(className=f"trace-swatch step-{_FAMILY[phase]}"), f"{phase} {percent_text(figures.share(phase))}"],
             title=_share_text(figures, phase),
         )
         for phase in PHASES
         if figures.tile_cycles[phase]
     ]
-    return html.Div([html.Div(parts, className="shares"), html.Div(legend, className="share-legend")])
+    return html.Div([html.Div(parts, className="trace-shares"), html.Div(legend, className="trace-share-legend")])
 
 
 def _share_text(figures: WindowFigures, phase: str) -> str:
@@ -187,8 +187,8 @@ def _share_text(figures: WindowFigures, phase: str) -> str:
 
 
 def _meter(share: float | None, formula: str) -> Component:
-    bar = html.Span(html.Span(style={"width": f"{100 * (share or 0):.2f}%"}), className="meter")
-    return html.Div([bar, html.Span(percent_text(share))], className="meter-cell", title=formula)
+    bar = html.Span(html.Span(style={"width": f"{100 * (share or 0):.2f}%"}), className="trace-meter")
+    return html.Div([bar, html.Span(percent_text(share))], className="trace-meter-cell", title=formula)
 
 
 def _fraction(part: float, whole: int) -> str:

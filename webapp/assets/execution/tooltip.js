@@ -22,7 +22,7 @@
     box.className = "tip-head";
     if (family) {
       const swatch = document.createElement("span");
-      swatch.className = "swatch step-" + family;
+      swatch.className = "trace-swatch step-" + family;
       box.append(swatch);
     }
     box.append(text);
@@ -106,7 +106,7 @@
       return shares.map((share, at) => [share, at]).filter((each) => each[0] > 0).map(([share, at]) => {
         const row = line(ex.CLASS_TEXT[at], "≈ " + Math.round(100 * share) + " %");
         const swatch = document.createElement("span");
-        swatch.className = "swatch step-" + ex.CLASSES[at];
+        swatch.className = "trace-swatch step-" + ex.CLASSES[at];
         row.prepend(swatch);
         return row;
       });

@@ -43,7 +43,6 @@
       this.apply(window.popvision.selection());
       this.input = new ex.Input(this);
       ex.fillToolbar(this);
-      this.host.focus({ preventScroll: true });
     }
 
     stop() {
