@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader, ProfileWriter
 from popvision.formats.profile.arrays import decode, encode
-from popvision.formats.profile.model import StepOnIpu
+from popvision.formats.profile.model import CostTerm, StepOnIpu, VertexLanes
 from popvision.formats.profile.statistics import pattern_statistics
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 
@@ -56,6 +56,17 @@ def test_every_column_of_the_compilation(reader: ProfileReader) -> None:
 
 
 CATEGORY_ORDER = {"variable": 0, "constant": 1}
+
+
+def test_lanes_and_terms(tmp_path: Path) -> None:
+    lanes = VertexLanes(0, 0, *(np.array(v) for v in ([0, 2, 2, 2, 3], [0, 0, 0], [7, 9, 300], [0, 5, 255])))
+    terms = [CostTerm("program:1", "launch", 2.5, "fitted"), CostTerm("computeSet:0", "work", 7, "exact")]
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        writer.write_compilation(replace(tiny_compilation(), vertex_lanes=[lanes], cost_terms=terms))
+    reader = ProfileReader(tmp_path / "profile.pop")
+    assert same(lanes, reader.vertex_lanes(0, 0))
+    assert reader.cost_terms("program:1") == terms[:1]
+    assert reader.cost_terms("computeSet:0") == terms[1:]
 
 
 def test_what_is_not_there_is_none(reader: ProfileReader) -> None:

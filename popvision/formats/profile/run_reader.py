@@ -39,10 +39,10 @@ def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:
 
     if tables.foreign:
         known = _foreign_rows(column("step_id"))
-    elif len(rows) != len(tables["steps"]["id"]) and len(rows):
-        raise FormatError(f"{tables.file.path}: table steps_by_ipu does not have one row per step on IPU {ipu}.")
     else:
         known = np.arange(len(rows))
+        if not np.array_equal(column("step_id"), known):
+            raise FormatError(f"{tables.file.path}: table steps_by_ipu does not have one row per step on IPU {ipu}.")
     base = column("cycles_base")
     windows = [f"{tiles}_cycles_{edge}" for tiles in ("active", "all") for edge in _EDGES]
     columns = [

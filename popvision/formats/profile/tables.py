@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from popvision.formats.profile.checksum import Column, as_column, columns_crc
 from popvision.formats.profile.connection import Signature, SqliteFile
 from popvision.formats.profile.model import FORMAT_VERSION
 from popvision.formats.profile.schema import APPLICATION_ID, TABLES, Table
+
+#: File systems round times to a clock tick.
+_CLOCK_TICK_NS = 50_000_000
 
 #: What a column that a foreign database lacks is filled with.
 _ABSENT = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
@@ -60,7 +64,9 @@ class Tables:
     def _forget_old(self) -> None:
         now = self.file.signature()
         if now != self._signature:
-            self._columns, self._signature = {}, now
+            # A file written a moment ago may change again without a new time stamp: do not trust that one yet.
+            settled = all(entry is None or time.time_ns() - entry[2] > _CLOCK_TICK_NS for entry in now)
+            self._columns, self._signature = {}, now if settled else None
 
     def _read(self, db: sqlite3.Connection, table: Table) -> dict[str, Column]:
         try:
