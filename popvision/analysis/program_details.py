@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.program_tree import figures
+from popvision.analysis.program_tree import figures, programs_of
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROVENANCE
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class CostRow:
 def program_facts(source: ReportSource, program: int, ipu: int | None = None) -> ProgramFacts:
     """Raises ValueError for a program that is not there."""
     reader = source.reader
-    programs = reader.programs()
+    programs = programs_of(source)
     if not 0 <= program < len(programs.type):
         raise ValueError(f"there is no program {program}: ids go from 0 to {len(programs.type) - 1}")
     sums = figures(source, ipu)
@@ -153,7 +153,7 @@ def _recorded(source: ReportSource, program: int) -> tuple[Int64 | None, int]:
 def vertex_rows(source: ReportSource, program: int) -> list[VertexRow]:
     """Vertices of the program's compute set by type, most cycles first; empty for other programs."""
     reader = source.reader
-    compute_set = int(reader.programs().compute_set[program])
+    compute_set = int(programs_of(source).compute_set[program])
     if compute_set < 0:
         return []
     types = reader.vertex_types()
@@ -194,7 +194,7 @@ def _joined(one: VertexRow, other: VertexRow) -> VertexRow:
 
 def cost_rows(source: ReportSource, program: int) -> list[CostRow]:
     """Terms stored for the program and for its compute set."""
-    compute_set = int(source.reader.programs().compute_set[program])
+    compute_set = int(programs_of(source).compute_set[program])
     objects = [f"program:{program}"] + ([f"computeSet:{compute_set}"] if compute_set >= 0 else [])
     rows = []
     for name in objects:
@@ -208,13 +208,8 @@ def cost_rows(source: ReportSource, program: int) -> list[CostRow]:
 
 def code_bytes_of(source: ReportSource, programs: Sequence[int]) -> list[int]:
     """Bytes of exchange and control code of each program over all tiles, without those of programs below."""
-    return [_code_bytes(source, program) for program in programs]
-
-
-def _code_bytes(source: ReportSource, program: int) -> int:
-    total = 0
-    for ipu in range(source.reader.target().num_ipus):
-        part = source.reader.program_on_ipu(program, ipu)
-        columns = () if part is None else (part.exchange_code, part.control_code)
-        total += sum(int(np.sum(column, dtype=np.int64)) for column in columns if column is not None)
-    return total
+    totals = dict.fromkeys(programs, 0)
+    for column in ("exchange_code", "control_code"):
+        for program, _, values in source.reader.program_columns(column, programs):
+            totals[program] += int(np.sum(values, dtype=np.int64))
+    return [totals[program] for program in programs]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 __all__ = [
-    "PROGRAM_TYPES", "ProgramFigures", "Root", "TreeRows", "figures", "matching_rows", "note", "related_programs",
+    "PROGRAM_TYPES", "ProgramFigures", "Root", "TreeRows", "figures", "matching_rows", "note", "programs_of",
+    "related_programs",
     "root_of", "roots", "tree_rows", "type_indices",
 ]  # fmt: skip
 
@@ -63,9 +64,14 @@ class ProgramFigures:
     bytes_sent: Int64
 
 
+def programs_of(source: ReportSource) -> Programs:
+    """The programs' columns, read once."""
+    return kept(source, "programs", source.reader.programs)
+
+
 def roots(source: ReportSource) -> list[Root]:
     """Control programs and functions in the order of the file."""
-    programs = source.reader.programs()
+    programs = programs_of(source)
     is_child = np.zeros(len(programs.type), bool)
     is_child[_children(programs)] = True
     numbers: dict[str, int] = {}
@@ -80,7 +86,7 @@ def roots(source: ReportSource) -> list[Root]:
 def tree_rows(source: ReportSource, root: int) -> TreeRows:
     """The tree below a program. Raises FormatError when programs contain each other or the tree is too large, and
     ValueError for a program that is not there."""
-    return kept(source, f"tree_rows:{root}", lambda: _walk(source.reader.programs(), root))
+    return kept(source, f"tree_rows:{root}", lambda: _walk(programs_of(source), root))
 
 
 def root_of(source: ReportSource, program: int) -> int:
@@ -99,7 +105,7 @@ def figures(source: ReportSource, ipu: int | None = None) -> ProgramFigures:
 
 def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
     """Rows of a tree whose type or name contains `text` (case aside), or whose id is the number after "#"."""
-    programs = source.reader.programs()
+    programs = programs_of(source)
     rows = tree_rows(source, root)
     wanted = text.strip().lower()
     if not wanted:
@@ -114,7 +120,7 @@ def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
 
 def related_programs(source: ReportSource, program: int) -> Int64:
     """Programs that do the same work: those of the same compute set, else those of the same type and name."""
-    programs = source.reader.programs()
+    programs = programs_of(source)
     compute_set = int(programs.compute_set[program])
     if compute_set >= 0:
         return np.flatnonzero(np.asarray(programs.compute_set) == compute_set).astype(np.int64)
@@ -129,13 +135,13 @@ def type_indices(source: ReportSource) -> npt.NDArray[np.uint8]:
     """Each program's type as an index into PROGRAM_TYPES; types that are not known count as the last, "Unknown"."""
     index = {name: row for row, name in enumerate(PROGRAM_TYPES)}
     last = len(PROGRAM_TYPES) - 1
-    types = source.reader.programs().type
+    types = programs_of(source).type
     return kept(source, "type_indices", lambda: np.array([index.get(type_, last) for type_ in types], np.uint8))
 
 
 def note(source: ReportSource, program: int) -> str:
     """What stands between a program's type and its name: trips of a Repeat, kind of a Sync, tiles of a Sans."""
-    programs = source.reader.programs()
+    programs = programs_of(source)
     type_ = programs.type[program]
     if type_ == "Repeat":
         return f"× {int(programs.repeat_count[program]):,}"
@@ -158,7 +164,7 @@ def _tiles_note(source: ReportSource, program: int) -> str:
 
 
 def _first_steps(source: ReportSource) -> Int64:
-    first = np.full(len(source.reader.programs().type), -1, np.int64)
+    first = np.full(len(programs_of(source).type), -1, np.int64)
     program = np.asarray(source.reader.steps().program, np.int64)
     first[program[::-1]] = np.arange(len(program) - 1, -1, -1)
     return first
@@ -215,7 +221,7 @@ def _walk(programs: Programs, root: int) -> TreeRows:
 
 
 def _first_roots(source: ReportSource) -> Int64:
-    first = np.full(len(source.reader.programs().type), -1, np.int64)
+    first = np.full(len(programs_of(source).type), -1, np.int64)
     for root in roots(source):
         shown = tree_rows(source, root.program).program
         first[shown[first[shown] < 0]] = root.program
@@ -224,7 +230,7 @@ def _first_roots(source: ReportSource) -> Int64:
 
 def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     reader = source.reader
-    n = len(reader.programs().type)
+    n = len(programs_of(source).type)
     ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
     program = np.asarray(reader.steps().program, np.int64)
     columns = np.zeros((4, n), np.int64)  # self, total, received, sent: the largest of the IPUs

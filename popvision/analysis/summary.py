@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.analysis.phases import PHASES, phase_totals
-from popvision.analysis.program_tree import figures
+from popvision.analysis.program_tree import figures, programs_of
 from popvision.analysis.target import architecture_name, type_name
 from popvision.formats.profile.model import PHASE_OF_TYPE
 
@@ -150,7 +150,7 @@ def _ratio(part: int | None, whole: int) -> float | None:
 
 
 def _longest(source: ReportSource, total: int | None) -> LongestProgram | None:
-    programs = source.reader.programs()
+    programs = programs_of(source)
     timed = np.array([type_ in PHASE_OF_TYPE for type_ in programs.type], bool)
     if not total or not timed.any():
         return None

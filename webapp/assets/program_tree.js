@@ -192,7 +192,7 @@
 
     figureElements(text) {
       const cells = ["self", "total", "executions", "bytes", "code"].map((field) =>
-        make("div", "tree-cell tree-" + field, text ? numberText(text[field]) : ""));
+        make("div", "tree-cell tree-" + field + (text && text[field] === 0 ? " zero" : ""), text ? numberText(text[field]) : ""));
       if (text && text.share !== null) {
         cells[1].style.setProperty("--share", (100 * text.share).toFixed(2) + "%");
         cells[1].title = (100 * text.share).toFixed(2) + " % of the total device cycles";
@@ -209,7 +209,7 @@
 
     async ask(programs) {
       const ipu = this.ipu;
-      const answer = await fetch(this.base + "rows?ids=" + [...new Set(programs)].join(",") + (ipu ? "&ipu=" + ipu : ""));
+      const answer = await fetch(this.base + "rows?ids=" + [...new Set(programs)].slice(0, 400).join(",") + (ipu ? "&ipu=" + ipu : ""));
       if (!answer.ok) { window.popvision.notice(await answer.text()); return; }
       const rows = await answer.json();
       if (ipu !== this.ipu) return;

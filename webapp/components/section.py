@@ -39,9 +39,12 @@ def figure_card(label: str, value: str, *details: Any, help: Any = None, tone: s
 
 def meter(share: float, label: str) -> Component:
     """A bar of a share 0..1 (longer is cut at 1 and marked)."""
+    over = " over" if share > 1 else ""
     return html.Div(
-        html.Div(className="meter-fill" + (" over" if share > 1 else ""), style={"width": f"{min(share, 1):.2%}"}),
-        className="meter",
+        html.Div(
+            className="share-meter-fill" + (" over" if share > 1 else ""), style={"width": f"{min(share, 1):.2%}"}
+        ),
+        className="share-meter",
         role="img",
         **attributes(aria_label=label),
     )

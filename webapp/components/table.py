@@ -117,7 +117,7 @@ def _definition(column: Column) -> dict[str, Any]:
         definition |= {
             "type": "rightAligned",
             "filter": "agNumberColumnFilter",
-            "cellClass": "number",
+            "cellClass": "ag-right-aligned-cell number",
             "valueFormatter": {"function": f'popvisionFormat(params.value, "{column.kind}")'},
             "width": column.width or 120,
         }

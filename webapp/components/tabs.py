@@ -48,7 +48,7 @@ def _button(param: str, tab: Tab, is_chosen: bool) -> Component:
         type="button",
         role="tab",
         id=f"{param}-tab-{tab.value}",
-        className="tab",
+        className="tab-button",
         tabIndex="0" if is_chosen else "-1",
         **attributes(
             aria_selected="true" if is_chosen else "false",

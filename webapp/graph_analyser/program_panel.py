@@ -197,7 +197,7 @@ def _context(row: DebugRow) -> Component:
     place = f"{row.file}:{row.line}" if row.file and row.line else row.file
     head: list[Any] = [html.Span(row.layer or "no layer", className="badge"), html.Strong(row.name or "–")]
     if place:
-        head.append(html.Code(place, className="debug-place", title=place))
+        head.append(html.Code(html.Bdi(place), className="debug-place", title=place))
     values: list[tuple[Any, Any]] = [(html.Code(name), value) for name, value in row.arguments]
     values += [([html.Code(name), html.Span(" output", className="dim")], value) for name, value in row.outputs]
     body = [facts(values)] if values else []

@@ -83,7 +83,7 @@ def _rows(source: ReportSource) -> Response:
     if len(texts) > MOST_ROWS or not all(text.isascii() and text.isdecimal() and len(text) < 12 for text in texts):
         raise ValueError(f"ids must be up to {MOST_ROWS} whole numbers")
     reader = source.reader
-    programs = reader.programs()
+    programs = analysis.programs_of(source)
     ids = [int(text) for text in texts if int(text) < len(programs.type)]
     ipu = _number("ipu") if request.args.get("ipu") else None
     if ipu is not None and ipu >= reader.target().num_ipus:

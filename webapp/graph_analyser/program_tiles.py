@@ -65,13 +65,17 @@ def _plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Sele
         "shapes": [_marker(tile, colours["accent"]) for tile in selection.tiles[:50]],
         "showlegend": len(series) > 1,
         "hovermode": "x",
-        "margin": {"l": 64, "r": 12, "t": 8, "b": 36},
+        "legend": {"x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+        "margin": {"l": 64, "r": 12, "t": 24, "b": 36},
     }
     rows = [_statistics(label, values) for label, values in series]
     head = html.Tr([html.Th(text) for text in ("", "Sum", "Tiles > 0", "Smallest > 0", "Mean", "Largest", "at tile")])
     return html.Div(
         [
-            figure(f"pt-{name}", {"data": traces, "layout": layout}, theme, image_name=f"program-{name}"),
+            html.Div(
+                figure(f"pt-{name}", {"data": traces, "layout": layout}, theme, image_name=f"program-{name}"),
+                className="tile-figure",
+            ),
             html.Table([html.Thead(head), html.Tbody(rows)], className="statistics"),
         ],
         className="tile-plot",
