@@ -86,6 +86,16 @@ def slow_tile(
     return used, max(sum(n for a, b, n in changing if a <= index < b) for index in indices)
 
 
+def test_lanes_are_the_vertices_of_their_compute_set(made: tuple[Size, ProfileReader]) -> None:
+    size, reader = made
+    for block in reader.compute_set_vertices(3):
+        lanes = reader.vertex_lanes(3, block.ipu)
+        assert lanes is not None
+        assert np.array_equal(np.diff(lanes.tile_offsets), block.count)
+        assert np.array_equal(np.add.reduceat(lanes.thread_cycles, lanes.tile_offsets[:-1]), block.cycles)
+    assert len(reader.compute_set_vertices(3)) == size.ipus
+
+
 def test_no_two_arrays_are_equal_or_27_are(tmp_path: Path) -> None:
     distinct, repeat = tmp_path / "d.pop", tmp_path / "r.pop"
     generate(distinct, Size(50_000, tiles=64))

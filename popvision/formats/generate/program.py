@@ -13,6 +13,7 @@ from popvision.formats.profile.model import (
     Messages,
     ProgramOnIpu,
     Programs,
+    VertexLanes,
     VertexTypes,
 )
 
@@ -105,6 +106,20 @@ def vertices(program: Program, ipus: int, tiles: int, rng: np.random.Generator) 
             count = rng.integers(6, 61, tiles)
             cycles = count * int(rng.integers(80, 400))
             result.append(ComputeSetVertices(compute_set, kind, ipu, count, cycles, "guess"))
+    return result
+
+
+def lanes(blocks: list[ComputeSetVertices]) -> list[VertexLanes]:
+    """Vertices of the blocks of the first layer on their workers: dealt out in turn, supervisors on none."""
+    result = []
+    for block in (block for block in blocks if block.compute_set < len(OPERATIONS)):
+        offsets = np.concatenate([[0], np.cumsum(block.count)])
+        place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], block.count)
+        is_worker = VERTEX_TYPES.kind[block.vertex_type] == "worker"
+        worker = place % 6 if is_worker else np.full(len(place), 255)
+        kind = np.full(len(place), block.vertex_type)
+        cycles = np.repeat(block.cycles // block.count, block.count)
+        result.append(VertexLanes(block.compute_set, block.ipu, offsets, kind, cycles, worker))
     return result
 
 

@@ -94,6 +94,7 @@ def _compilation(size: Size, tree: program.Program, rng: np.random.Generator) ->
         program_on_ipu=figures,
         messages=messages,
         compute_set_vertices=vertices,
+        vertex_lanes=program.lanes(vertices),
         category_memory=held.category_memory,
         variables=held.variables,
         eq_classes=held.eq_classes,
