@@ -47,14 +47,14 @@ def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
         duration = lane.duration[chosen].astype(np.int64)
         start = lane.start[chosen]
         name = lane.name[chosen].astype(np.uint32)
-        return Blocks(start, start + duration, duration, np.ones(len(start), np.int64), name, np.arange(first, last))
+        rows = np.arange(first, last) if lane.positions is None else lane.positions[chosen]
+        return Blocks(start, start + duration, duration, np.ones(len(start), np.int64), name, rows)
     low = max(0, int(np.searchsorted(level.start, np.int64(begin), "right")) - 1)
     if low < len(level) and level.end[low] <= begin:
         low += 1
     part = slice(low, int(np.searchsorted(level.start, np.int64(end), "left")))
-    return Blocks(
-        level.start[part], level.end[part], level.busy[part], level.count[part], level.name[part], level.first[part]
-    )
+    rows = level.first[part] if lane.positions is None else lane.positions[level.first[part]]
+    return Blocks(level.start[part], level.end[part], level.busy[part], level.count[part], level.name[part], rows)
 
 
 def instants_in(thread: TraceThread, begin: int, end: int, width: int) -> tuple[Int64, npt.NDArray[np.uint32], Int64]:

@@ -28,6 +28,15 @@ class Lane:
 
     def __init__(self, start: Int64, duration: Unsigned, site: Unsigned, name: Unsigned, parent: Unsigned) -> None:
         self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
+        self.positions: Int64 | None = None
+        """Of a lane that `only` has thinned out: where its events stand in the whole lane."""
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Lane:
+        """A lane of some of the events, for drawing."""
+        rows = np.flatnonzero(keep)
+        lane = Lane(self.start[rows], self.duration[rows], self.site[rows], self.name[rows], self.parent[rows])
+        lane.positions = rows
+        return lane
 
     def __len__(self) -> int:
         return len(self.start)
@@ -72,6 +81,20 @@ class TraceSource:
         self.names: Names = self.reader.names
         self.threads = [self._thread(row) for row in self.reader.threads()]
         self.begin, self.end = self._extent()
+        self._hidden: tuple[frozenset[int], dict[int, list[Lane]]] = (frozenset(), {})
+
+    def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
+        """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""
+        whole = self.threads[thread].lanes
+        if not channels:
+            return whole
+        if channels != self._hidden[0]:
+            self._hidden = (channels, {})
+        kept = self._hidden[1]
+        if thread not in kept:
+            shown = ~np.isin(self.names.channel, list(channels))
+            kept[thread] = [lane.only(shown[lane.name]) for lane in whole]
+        return kept[thread]
 
     @property
     def meta(self) -> dict[str, str]:

@@ -52,7 +52,7 @@ def recorder(buffer: ThreadBuffer, flush: Callable[[ThreadBuffer], None]) -> Gen
     """Take codes forever; flush after a full chunk, or when the last flush was longer ago than LATE_NS."""
     extend = buffer.events.extend
     clock = perf_counter_ns
-    deadline = 0
+    deadline = clock() + LATE_NS
     while True:
         for _ in range(CHUNK_EVENTS):
             code = yield
@@ -82,6 +82,7 @@ def recover(code: int) -> None:
 def _start() -> None:
     from popvision.pvti.session import session
 
+    session.prepare()
     if not hasattr(local, "buffer"):
         local.buffer = session.new_buffer()
     generator = recorder(local.buffer, session.flush)

@@ -111,6 +111,13 @@ class Session:
             self._samples.setdefault(series, []).append((time_ns, value))
         self.write_if_late()
 
+    def prepare(self) -> None:
+        """Make the file if there is none yet, so that this takes no time out of the first event."""
+        if self._writer is None:
+            with self.lock:
+                if self.recording:
+                    self._write([])
+
     def new_buffer(self) -> ThreadBuffer:
         """The buffer of the calling thread."""
         buffer = ThreadBuffer(self.next_id())

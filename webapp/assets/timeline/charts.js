@@ -1,0 +1,240 @@
+/* Line graphs (step-after, as lines or areas) and heat maps of the rows in sight. */
+(function () {
+  "use strict";
+  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const ex = () => window.popvision.execution;
+  const SWATCHES = 16, DECADES = 4;
+
+  /* What a row has asked for: one answer for the window and half a screen on both sides. */
+  class Asked {
+    constructor(timeline, address) {
+      this.timeline = timeline;
+      this.address = address;
+      this.data = null;
+      this.busy = false;
+    }
+
+    update(viewport) {
+      const data = this.data;
+      const covered = data !== null && data.pitch === viewport.pitch && data.from <= viewport.from && data.to >= viewport.to;
+      if (!covered && !this.busy) this.request(viewport);
+      return covered;
+    }
+
+    async request(viewport) {
+      const margin = viewport.isFit ? 0 : (viewport.to - viewport.from) / 2;
+      const from = Math.max(0, Math.floor(viewport.from - margin)), to = Math.ceil(viewport.to + margin) + 1;
+      const pitch = viewport.pitch;
+      const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
+      this.busy = true;
+      try {
+        const data = await ex().get(`/data/${this.timeline.facts.key}/timeline/${this.address}&from=${from}&to=${to}&width=${width}`);
+        this.data = Object.assign(data, { pitch, from, to: to - 1 });
+      } catch (problem) {
+        tl.complain(problem);
+        await new Promise((done) => window.setTimeout(done, 2000));
+      }
+      this.busy = false;
+      this.timeline.schedule();
+    }
+  }
+
+  tl.number = function (value) {
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("e+", "e");
+    return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+  };
+
+  /* ---- line graphs ---- */
+
+  class Graph {
+    constructor(timeline, row) {
+      this.timeline = timeline;
+      this.series = row.graph.series;
+      this.unit = row.graph.unit;
+      this.asked = new Asked(timeline, "samples?series=" + this.series.map((each) => each.index).join(","));
+      const low = Math.min(...this.series.map((each) => each.low)), high = Math.max(...this.series.map((each) => each.high));
+      const spare = high > low ? 0.06 * (high - low) : Math.max(1e-12, Math.abs(high) * 0.1 || 1);
+      this.low = low - spare;
+      this.high = high + spare;
+    }
+
+    update(viewport) { return this.asked.update(viewport); }
+    colour(at) { return this.timeline.palette.series[at % this.timeline.palette.series.length]; }
+
+    y(value, top, height) { return top + 4 + (height - 8) * (1 - (value - this.low) / (this.high - this.low)); }
+
+    draw(draw, row, top) {
+      const { viewport, palette } = this.timeline;
+      if (row.open) this.drawScale(draw, top, row.height);
+      if (!this.asked.data) return;
+      const { time, value } = this.asked.data.arrays;
+      let at = 0;
+      this.asked.data.header.series.forEach(([, count], which) => {
+        if (count) this.drawSeries(draw, time.subarray(at, at + count), value.subarray(at, at + count), which, top, row.height);
+        at += count;
+      });
+      draw.fillStyle = palette.plain.muted;
+    }
+
+    drawScale(draw, top, height) {
+      const { viewport, palette } = this.timeline;
+      draw.font = "10px " + palette.font;
+      draw.textBaseline = "middle";
+      for (let step = 0; step < 4; step += 1) {
+        const value = this.low + ((this.high - this.low) * (step + 0.35)) / 3.7;
+        const y = Math.round(this.y(value, top, height)) + 0.5;
+        draw.fillStyle = palette.plain.grid;
+        draw.fillRect(0, y, viewport.width, 1);
+        draw.fillStyle = palette.plain.faint;
+        draw.fillText(tl.number(value), 4, y - 6);
+      }
+    }
+
+    drawSeries(draw, time, value, which, top, height) {
+      const { viewport } = this.timeline;
+      const path = new Path2D();
+      const x = (index) => Math.max(-10, Math.min(viewport.width + 10, viewport.x(time[index])));
+      const y = (index) => Math.max(top, Math.min(top + height, this.y(value[index], top, height)));
+      path.moveTo(x(0), y(0));
+      for (let index = 1; index < time.length; index += 1) {
+        path.lineTo(x(index), y(index - 1));
+        path.lineTo(x(index), y(index));
+      }
+      draw.strokeStyle = this.colour(which);
+      draw.lineWidth = 1.5;
+      draw.stroke(path);
+      draw.lineWidth = 1;
+      if (this.timeline.areas) {
+        path.lineTo(x(time.length - 1), top + height - 2);
+        path.lineTo(x(0), top + height - 2);
+        draw.globalAlpha = 0.22;
+        draw.fillStyle = this.colour(which);
+        draw.fill(path);
+        draw.globalAlpha = 1;
+      }
+    }
+
+    /* Of each series the value that holds at `ns`: [{name, value, colour}]; NaN before the first and after the last sample. */
+    at(ns) {
+      if (!this.asked.data) return [];
+      const { time, value } = this.asked.data.arrays;
+      let at = 0;
+      return this.asked.data.header.series.map(([, count], which) => {
+        let low = at, high = at + count;
+        const last = at + count - 1;
+        while (low < high) {
+          const middle = (low + high) >> 1;
+          if (time[middle] <= ns) low = middle + 1;
+          else high = middle;
+        }
+        const inside = count && low > at && (low - 1 < last || ns <= time[last]);
+        const found = inside ? value[low - 1] : NaN;
+        at += count;
+        return { name: this.series[which].name, value: found, colour: this.colour(which) };
+      });
+    }
+  }
+
+  /* ---- heat maps ---- */
+
+  class Heatmap {
+    constructor(timeline, row) {
+      this.timeline = timeline;
+      this.map = row.map;
+      this.hue = row.index;
+      this.asked = new Asked(timeline, "heatmap?id=" + row.index);
+    }
+
+    update(viewport) { return this.asked.update(viewport); }
+
+    /* 0 for an empty cell, 1 to 16 for shares from 10^-4 to 1 on a log scale. */
+    static swatch(share) {
+      if (!share) return 0;
+      return Math.max(1, Math.min(SWATCHES, Math.ceil(SWATCHES * (1 + Math.log10(share) / DECADES))));
+    }
+
+    colours() {
+      const [pale, strong] = this.timeline.palette.heat[this.hue % this.timeline.palette.heat.length];
+      return tl.ramp(this.timeline.palette.plain.sunken, pale, strong, SWATCHES);
+    }
+
+    draw(draw, row, top) {
+      const { viewport, palette } = this.timeline;
+      const data = this.asked.data;
+      const height = row.height - 6;
+      if (data) {
+        const { start, end, quantity } = data.arrays;
+        const bins = data.header.bins;
+        const colours = this.colours();
+        for (let column = 0; column < start.length; column += 1) {
+          const left = Math.max(0, viewport.x(start[column])), right = Math.min(viewport.width, viewport.x(end[column]));
+          if (right < 0 || left > viewport.width) continue;
+          const x = Math.floor(left), width = Math.max(1, Math.ceil(right) - x);
+          let sum = 0;
+          for (let bin = 0; bin < bins; bin += 1) sum += quantity[column * bins + bin];
+          draw.fillStyle = colours[0];
+          draw.fillRect(x, top + 3, width, height);
+          for (let bin = 0; bin < bins && sum; bin += 1) {
+            const level = Heatmap.swatch(quantity[column * bins + bin] / sum);
+            if (!level) continue;
+            draw.fillStyle = colours[level];
+            const from = Math.round(top + 3 + (height * (bins - 1 - bin)) / bins), to = Math.round(top + 3 + (height * (bins - bin)) / bins);
+            draw.fillRect(x, from, width, Math.max(1, to - from));
+          }
+        }
+      }
+      if (row.open) this.drawEdges(draw, top + 3, height, palette);
+    }
+
+    /* Bin edges beside the picture; the top and bottom rows are overflow and underflow. */
+    drawEdges(draw, top, height, palette) {
+      const edges = this.map.edges, bins = edges.length + 1;
+      const every = Math.max(1, Math.ceil((edges.length * 14) / height));
+      draw.font = "10px " + palette.font;
+      draw.textBaseline = "middle";
+      for (let index = 0; index < edges.length; index += every) {
+        const y = top + (height * (bins - 1 - index)) / bins;
+        const text = this.edgeText(edges[index]);
+        draw.fillStyle = palette.plain.surface;
+        draw.globalAlpha = 0.75;
+        draw.fillRect(2, y - 6, draw.measureText(text).width + 4, 12);
+        draw.globalAlpha = 1;
+        draw.fillStyle = palette.plain.muted;
+        draw.fillText(text, 4, y);
+      }
+    }
+
+    edgeText(edge) {
+      if (this.map.unit !== "2^x") return tl.number(edge);
+      const raised = { "-": "⁻", ".": "·", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+      return "2" + String(edge).replace(/[-.\d]/g, (each) => raised[each]);
+    }
+
+    /* The cell at `ns` and y pixels below the row's top: {bin, quantity, sum} or null. */
+    at(ns, y, row) {
+      const data = this.asked.data;
+      if (!data) return null;
+      const { start, end, quantity } = data.arrays;
+      const bins = data.header.bins;
+      const column = start.findIndex((begin, index) => begin <= ns && ns < end[index]);
+      const rank = Math.floor(((y - 3) * bins) / (row.height - 6));
+      if (column < 0 || rank < 0 || rank >= bins) return null;
+      const bin = bins - 1 - rank;
+      const cells = quantity.subarray(column * bins, (column + 1) * bins);
+      return { bin, quantity: cells[bin], sum: cells.reduce((sum, each) => sum + each, 0), range: this.rangeText(bin) };
+    }
+
+    rangeText(bin) {
+      const edges = this.map.edges;
+      if (bin === 0) return "underflow, below " + this.edgeText(edges[0]);
+      if (bin === edges.length) return "overflow, from " + this.edgeText(edges[edges.length - 1]) + " up";
+      return "from " + this.edgeText(edges[bin - 1]) + " to " + this.edgeText(edges[bin]);
+    }
+  }
+
+  tl.Graph = Graph;
+  tl.Heatmap = Heatmap;
+  tl.SWATCHES = SWATCHES;
+})();

@@ -1,0 +1,215 @@
+/* Events: asks for the blocks of the threads in sight for the window and half a screen on both sides, draws them and finds
+   what lies under a point. While the zoom changes the last answer is drawn at the new scale. */
+(function () {
+  "use strict";
+  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const ex = () => window.popvision.execution;
+  const LABEL = 24;
+  const SHORTEST = 500; /* ns: how wide an event below a microsecond is drawn, where its neighbour leaves room */
+
+  class Flames {
+    constructor(timeline) {
+      this.timeline = timeline;
+      this.data = null;
+      this.busy = false;
+    }
+
+    forget() { this.data = null; }
+
+    covers(viewport, threads) {
+      const data = this.data;
+      return data !== null && data.pitch === viewport.pitch && data.from <= viewport.from && data.to >= viewport.to
+        && data.hide === this.timeline.hidden && threads.every((thread) => data.threads.has(thread));
+    }
+
+    /* True when nothing in sight is missing. */
+    update(viewport, threads) {
+      if (!threads.length) return true;
+      const covered = this.covers(viewport, threads);
+      if (!covered && !this.busy) this.request(viewport, threads);
+      return covered;
+    }
+
+    async request(viewport, threads) {
+      const margin = viewport.isFit ? 0 : (viewport.to - viewport.from) / 2;
+      const from = Math.max(0, Math.floor(viewport.from - margin)), to = Math.ceil(viewport.to + margin) + 1;
+      const pitch = viewport.pitch, hide = this.timeline.hidden;
+      const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
+      this.busy = true;
+      try {
+        const address = `/data/${this.timeline.facts.key}/timeline/blocks?from=${from}&to=${to}&width=${width}&threads=${threads.join(",")}&hide=${hide}`;
+        const answer = await ex().get(address);
+        this.data = Object.assign(answer, { pitch, from, to: to - 1, hide, threads: new Set(threads) });
+        this.sort();
+      } catch (problem) {
+        tl.complain(problem);
+        await new Promise((done) => window.setTimeout(done, 2000));
+      }
+      this.busy = false;
+      this.timeline.schedule();
+    }
+
+    /* Rows of each lane, and of instants per thread. */
+    sort() {
+      this.lanes = new Map();
+      let at = 0;
+      for (const [thread, depth, count] of this.data.header.lanes) {
+        this.lanes.set(thread + "." + depth, [at, at + count]);
+        at += count;
+      }
+      this.marks = new Map();
+      at = 0;
+      for (const [thread, count] of this.data.header.instants) {
+        this.marks.set(thread, [at, at + count]);
+        at += count;
+      }
+    }
+
+    lanesOf(row) { return row.open ? row.lanes : Math.min(1, row.lanes); }
+
+    draw(draw, row, top) {
+      if (!this.data) return;
+      const base = top + (row.instants ? tl.FLAGS : 0);
+      for (const thread of row.threads) {
+        for (let depth = 0; depth < this.lanesOf(row); depth += 1) this.drawLane(draw, thread, depth, base + depth * tl.LANE);
+      }
+      for (const thread of row.threads) this.drawMarks(draw, thread, top);
+    }
+
+    /* Left and right of a block in pixels. */
+    span(index, last, viewport) {
+      const { start, end } = this.data.arrays;
+      let until = end[index];
+      if (until - start[index] < SHORTEST) {
+        until = start[index] + SHORTEST;
+        if (index + 1 < last) until = Math.max(end[index], Math.min(until, start[index + 1]));
+      }
+      return [viewport.x(start[index]), viewport.x(until)];
+    }
+
+    drawLane(draw, thread, depth, y) {
+      const range = this.lanes.get(thread + "." + depth);
+      if (!range) return;
+      const { viewport, colours } = this.timeline;
+      const { start, end, busy, count, label, channel } = this.data.arrays;
+      const height = tl.LANE - 1;
+      const named = [];
+      let edge = -1;
+      draw.globalAlpha = 1;
+      for (let index = this.firstIn(range, viewport.from); index < range[1]; index += 1) {
+        const [left, right] = this.span(index, range[1], viewport);
+        if (left > viewport.width) break;
+        if (right < 0) continue;
+        const x = Math.max(-2, left);
+        const width = Math.min(viewport.width + 2, right) - x;
+        const merged = count[index] > 1;
+        /* A hairline stays visible: at least a pixel, paler where the pixel is mostly empty. */
+        draw.fillStyle = colours[channel[index]];
+        if (merged) draw.globalAlpha = 0.35 + 0.65 * Math.min(1, busy[index] / Math.max(1, end[index] - start[index]));
+        else if (width < 1) draw.globalAlpha = Math.max(0.35, Math.min(1, width));
+        const wide = Math.max(1, width > 3 ? width - 1 : width);
+        if (x + wide > edge || wide > 1) draw.fillRect(x, y, wide, height);
+        edge = x + wide;
+        if (merged) draw.fillRect(x, y + height - 2, wide, 2);
+        draw.globalAlpha = 1;
+        if (width > LABEL && label[index] >= 0) named.push(index, x, width);
+      }
+      this.drawLabels(draw, named, y);
+    }
+
+    drawLabels(draw, named, y) {
+      draw.fillStyle = "#10131a";
+      draw.textBaseline = "middle";
+      draw.font = "11px " + this.timeline.palette.font;
+      for (let at = 0; at < named.length; at += 3) {
+        const x = Math.max(0, named[at + 1]);
+        const room = named[at + 1] + named[at + 2] - x - 8;
+        const text = this.data.header.labels[this.data.arrays.label[named[at]]];
+        if (room > 12) draw.fillText(ex().fitText(draw, text, room), x + 4, y + tl.LANE / 2);
+      }
+    }
+
+    /* Lollipops: a round head in the channel's colour on a stem. */
+    drawMarks(draw, thread, top) {
+      const range = this.marks.get(thread);
+      if (!range) return;
+      const { viewport, colours, palette, chosen } = this.timeline;
+      const { mark_time, mark_channel, mark_position } = this.data.arrays;
+      for (let index = range[0]; index < range[1]; index += 1) {
+        const x = Math.round(viewport.x(mark_time[index]));
+        if (x < -8 || x > viewport.width + 8) continue;
+        const selected = chosen && chosen.thread === thread && chosen.depth < 0 && chosen.position === mark_position[index];
+        draw.strokeStyle = selected ? palette.plain.accent : palette.plain.ink;
+        draw.lineWidth = selected ? 2 : 1;
+        draw.beginPath();
+        draw.moveTo(x + 0.5, top + 8);
+        draw.lineTo(x + 0.5, top + tl.FLAGS + 2);
+        draw.stroke();
+        draw.fillStyle = colours[mark_channel[index]];
+        draw.beginPath();
+        draw.arc(x + 0.5, top + 6, 4.5, 0, 2 * Math.PI);
+        draw.fill();
+        draw.stroke();
+      }
+      draw.lineWidth = 1;
+    }
+
+    firstIn(range, from) {
+      const { end } = this.data.arrays;
+      let [low, high] = range;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (end[middle] + SHORTEST <= from) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    }
+
+    /* The block or instant of a row at pixel (x, y below the row's top): an object or null. */
+    hit(row, x, y) {
+      if (!this.data) return null;
+      const base = row.instants ? tl.FLAGS : 0;
+      for (const thread of row.threads) {
+        if (y < base) {
+          const mark = this.markAt(thread, x);
+          if (mark) return mark;
+        } else {
+          const depth = Math.floor((y - base) / tl.LANE);
+          const found = depth < this.lanesOf(row) ? this.blockAt(thread, depth, x) : null;
+          if (found) return found;
+        }
+      }
+      return null;
+    }
+
+    markAt(thread, x) {
+      const range = this.marks.get(thread) || [0, 0];
+      const { mark_time, mark_channel, mark_position } = this.data.arrays;
+      for (let index = range[1] - 1; index >= range[0]; index -= 1) {
+        if (Math.abs(this.timeline.viewport.x(mark_time[index]) - x) <= 5) {
+          return { thread, depth: -1, position: mark_position[index], start: mark_time[index], end: mark_time[index], count: 1, channel: mark_channel[index] };
+        }
+      }
+      return null;
+    }
+
+    blockAt(thread, depth, x) {
+      const range = this.lanes.get(thread + "." + depth);
+      if (!range) return null;
+      const { viewport } = this.timeline;
+      const a = this.data.arrays;
+      let best = null, distance = 1.5;
+      for (let index = this.firstIn(range, viewport.cycleAt(x - 2)); index < range[1]; index += 1) {
+        const [left, right] = this.span(index, range[1], viewport);
+        if (left > x + 2) break;
+        const away = x < left ? left - x : x > right ? x - right : 0;
+        if (away < distance || (away === 0 && !best)) { best = index; distance = away; }
+      }
+      if (best === null) return null;
+      return { thread, depth, position: a.first[best], start: a.start[best], end: a.end[best], busy: a.busy[best], count: a.count[best], channel: a.channel[best],
+        label: a.label[best] < 0 ? null : this.data.header.labels[a.label[best]] };
+    }
+  }
+
+  tl.Flames = Flames;
+})();

@@ -1,0 +1,105 @@
+/* The column of names left of the drawing: folding triangles, titles, legends and pins. HTML, so that it can be read aloud,
+   reached with Tab and selected. */
+(function () {
+  "use strict";
+  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+
+  function element(kind, name, text) {
+    const made = document.createElement(kind);
+    if (name) made.className = name;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  function button(name, title, act) {
+    const made = element("button", name);
+    made.type = "button";
+    made.title = title;
+    made.setAttribute("aria-label", title);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  class Names {
+    constructor(timeline) {
+      this.timeline = timeline;
+      this.box = element("div", "tl-names");
+      this.pinned = element("div", "tl-names-pinned");
+      this.view = element("div", "tl-names-view");
+      this.rows = element("div", "tl-names-rows");
+      this.view.append(this.rows);
+      this.box.append(this.pinned, this.view);
+    }
+
+    build(place) {
+      this.pinned.replaceChildren(...place.pinned.map((row) => this.row(row)));
+      this.rows.replaceChildren(...place.rows.map((row) => this.row(row)));
+    }
+
+    place(top, pinnedHeight, height, scroll) {
+      this.box.style.top = top + "px";
+      this.box.style.height = height + "px";
+      this.pinned.style.height = pinnedHeight + "px";
+      this.rows.style.transform = "translateY(" + -scroll + "px)";
+    }
+
+    row(row) {
+      const made = element("div", "tl-row tl-row-" + row.kind + (row.isPinned ? " is-pinned" : ""));
+      made.style.top = row.top + "px";
+      made.style.height = row.height + "px";
+      made.style.paddingLeft = 6 + 12 * row.depth + "px";
+      made.dataset.row = row.id;
+      const head = element("div", "tl-row-head");
+      if (row.foldable) {
+        const fold = button("tl-fold" + (row.open ? " is-open" : ""), (row.open ? "Fold " : "Unfold ") + row.title, () => this.timeline.toggleFold(row.id));
+        fold.setAttribute("aria-expanded", row.open ? "true" : "false");
+        head.append(fold);
+      } else head.append(element("span", "tl-fold-space"));
+      const title = element("span", "tl-title", row.title + (row.unit && row.kind === "graph" ? " (" + row.unit + ")" : ""));
+      title.title = row.title + (row.detail ? " " + row.detail : "");
+      head.append(title);
+      if (row.detail) head.append(element("span", "tl-detail", row.detail));
+      if (row.instants) head.append(Object.assign(element("span", "tl-flags", "⚑ ×" + row.instants.toLocaleString("en-US")), { title: row.instants + " instant events" }));
+      if (row.overlap) head.append(Object.assign(element("span", "tl-overlap", "!"), { title: "Several threads are drawn over each other: what overlaps hides what lies below" }));
+      if (row.pinnable) {
+        const pin = button("tl-pin" + (row.isPinned ? " is-on" : ""), (row.isPinned ? "Unpin " : "Pin ") + row.title, () => this.timeline.togglePin(row.id));
+        pin.setAttribute("aria-pressed", row.isPinned ? "true" : "false");
+        head.append(pin);
+      }
+      made.append(head);
+      if (row.open && row.kind === "graph") made.append(this.seriesLegend(row));
+      if (row.open && row.kind === "heatmap") made.append(this.heatLegend(row));
+      return made;
+    }
+
+    seriesLegend(row) {
+      const box = element("div", "tl-legend");
+      const graph = this.timeline.chartOf(row);
+      row.graph.series.forEach((series, index) => {
+        const line = element("div", "tl-legend-line");
+        const dash = element("span", "tl-dash");
+        dash.style.backgroundColor = graph.colour(index);
+        line.append(dash, element("span", "", series.name));
+        box.append(line);
+      });
+      return box;
+    }
+
+    heatLegend(row) {
+      const box = element("div", "tl-heat");
+      box.title = "Share of a column's values that fall in the bin, logarithmic";
+      const ramp = element("div", "tl-heat-ramp");
+      for (const colour of this.timeline.chartOf(row).colours().slice(1).reverse()) {
+        const cell = element("span");
+        cell.style.backgroundColor = colour;
+        ramp.append(cell);
+      }
+      const scale = element("div", "tl-heat-scale");
+      for (const text of ["10⁰", "10⁻¹", "10⁻²", "10⁻³", "10⁻⁴"]) scale.append(element("span", "", text));
+      box.append(ramp, scale);
+      return box;
+    }
+  }
+
+  tl.Names = Names;
+})();

@@ -1,0 +1,322 @@
+/* The host timeline: holds what is shown, reads it from the URL and writes it back, and draws a frame when something changed. */
+(function () {
+  "use strict";
+  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const NAMES = 250, AXIS = 26, RIGHT = 8;
+
+  tl.NAMES = NAMES;
+  tl.complain = (problem) => window.popvision.notice("Host timeline: " + problem.message);
+  tl.eventKey = (event) => event.thread + "." + (event.depth < 0 ? "i" : event.depth) + "." + event.position;
+
+  class Timeline {
+    constructor(host) {
+      this.host = host;
+      this.facts = JSON.parse(host.dataset.timeline);
+      this.canvas = document.createElement("canvas");
+      host.append(this.canvas);
+      this.draw = this.canvas.getContext("2d");
+      this.view = { width: 0, height: 0, scale: 1 };
+      this.viewport = new window.popvision.execution.Viewport(this.facts.total + 1);
+      this.palette = tl.readPalette();
+      this.recolourChannels();
+      this.charts = new Map();
+      this.flames = new tl.Flames(this);
+      this.strip = new tl.Strip(this);
+      this.tip = new tl.Tip(this);
+      this.names = new tl.Names(this);
+      this.corner = document.createElement("div");
+      this.corner.className = "tl-corner";
+      host.append(this.names.box, this.corner, this.tip.box);
+      this.scroll = 0;
+      this.pointer = this.measured = this.chosen = this.section = null;
+      this.readSelection(window.popvision.selection());
+      this.input = new tl.Input(this);
+      this.unsubscribe = window.popvision.onSelect((selection) => { this.readSelection(selection); this.schedule(); });
+      this.sizes = new ResizeObserver(() => this.resize());
+      this.sizes.observe(host);
+      this.onTheme = () => this.recolour();
+      document.addEventListener("popvision:theme", this.onTheme);
+      this.resize();
+    }
+
+    stop() {
+      this.stopped = true;
+      this.input.stop();
+      this.unsubscribe();
+      this.sizes.disconnect();
+      document.removeEventListener("popvision:theme", this.onTheme);
+      window.clearTimeout(this.writing);
+    }
+
+    /* ---- the URL ---- */
+
+    readSelection(selection) {
+      this.merge = selection.tl_merge === "1";
+      this.hidden = selection.tl_hide || "";
+      this.areas = selection.tl_line === "area";
+      this.clock = selection.tl_clock === "absolute" ? BigInt(this.facts.begin) : null;
+      this.folded = new Set((selection.tl_fold || "").split(",").filter(Boolean));
+      this.pins = (selection.tl_pin || "").split(",").filter(Boolean);
+      const section = (selection.tl_sel || "").match(/^(\d+)-(\d+)$/);
+      this.section = section ? [Number(section[1]), Number(section[2])] : null;
+      this.readEvent(selection.tl_event || "");
+      if (selection.tl_find !== this.searched) this.search(selection.tl_find || "");
+      const from = selection.tl_from, to = selection.tl_to;
+      if (/^\d+$/.test(from || "") && /^\d+$/.test(to || "") && Number(to) > Number(from)) {
+        this.wantedWindow = [Number(from), Number(to)];
+        if (this.viewport.width && (from !== this.written || to !== this.writtenTo)) this.viewport.show(...this.wantedWindow);
+      } else if (this.written) this.viewport.fit();
+      this.written = from;
+      this.writtenTo = to;
+      this.layout();
+      tl.fillKey(this);
+    }
+
+    write(patch) { window.popvision.select(patch); }
+
+    /* The window goes into the URL when moving has paused. */
+    moved() {
+      this.schedule();
+      window.clearTimeout(this.writing);
+      this.writing = window.setTimeout(() => {
+        const { viewport } = this;
+        this.written = viewport.isFit ? undefined : String(Math.round(viewport.from));
+        this.writtenTo = viewport.isFit ? undefined : String(Math.round(viewport.to));
+        this.write({ tl_from: this.written || null, tl_to: this.writtenTo || null });
+      }, 250);
+    }
+
+    /* ---- rows ---- */
+
+    layout() {
+      this.place = tl.place(tl.allRows(this.facts, this.merge), this.folded, this.pins);
+      this.names.build(this.place);
+      this.scrollTo(this.scroll);
+    }
+
+    get top() { return this.strip.height + AXIS; }
+    get room() { return Math.max(0, this.view.height - this.top - this.place.pinnedHeight); }
+
+    scrollTo(at) {
+      this.scroll = Math.round(Math.max(0, Math.min(at, this.place.height - this.room)));
+      this.schedule();
+    }
+
+    toggleFold(id) {
+      const folded = new Set(this.folded);
+      if (!folded.delete(id)) folded.add(id);
+      this.write({ tl_fold: Array.from(folded).join(",") });
+    }
+
+    foldAll() {
+      const rows = this.place.rows.concat(this.place.pinned).filter((row) => row.foldable && row.depth > (row.isPinned ? 0 : 1));
+      this.write({ tl_fold: rows.some((row) => row.open) ? rows.map((row) => row.id).join(",") : null });
+    }
+
+    togglePin(id) {
+      const pins = this.pins.includes(id) ? this.pins.filter((each) => each !== id) : this.pins.concat(id);
+      this.write({ tl_pin: pins.join(",") });
+    }
+
+    chartOf(row) {
+      if (!this.charts.has(row.id)) this.charts.set(row.id, row.kind === "graph" ? new tl.Graph(this, row) : new tl.Heatmap(this, row));
+      return this.charts.get(row.id);
+    }
+
+    /* Rows that can be seen, with the y of their top. */
+    inSight() {
+      const pinned = this.place.pinned.map((row) => ({ row, top: this.top + row.top }));
+      const base = this.top + this.place.pinnedHeight - this.scroll;
+      const rows = this.place.rows.filter((row) => row.top + row.height > this.scroll && row.top < this.scroll + this.room);
+      return pinned.concat(rows.map((row) => ({ row, top: base + row.top })));
+    }
+
+    rowAt(y) {
+      if (y < this.top) return null;
+      const isPinned = y < this.top + this.place.pinnedHeight;
+      return this.inSight().find(({ row, top }) => Boolean(row.isPinned || row.id === "pinned") === isPinned && y >= top && y < top + row.height) || null;
+    }
+
+    /* What lies at a point: {row, ns, inside, event?} or null. */
+    hit(point) {
+      const x = point.x - NAMES;
+      const found = x >= 0 && x < this.viewport.width ? this.rowAt(point.y) : null;
+      if (!found) return null;
+      const inside = point.y - found.top;
+      const event = found.row.kind === "thread" ? this.flames.hit(found.row, x, inside) : null;
+      return { row: found.row, ns: this.viewport.cycleAt(x), inside, event };
+    }
+
+    /* ---- selection ---- */
+
+    isChosen(event) { return this.chosen !== null && tl.eventKey(event) === tl.eventKey(this.chosen); }
+
+    choose(event) {
+      this.chosen = event;
+      this.write({ tl_event: event ? tl.eventKey(event) : null });
+      this.schedule();
+    }
+
+    /* The event of the URL, when it is not the one just clicked. */
+    async readEvent(text) {
+      const match = text.match(/^(\d+)\.(i|\d+)\.(\d+)$/);
+      if (!match) { this.chosen = null; return; }
+      if (this.chosen && tl.eventKey(this.chosen) === text) return;
+      try {
+        const facts = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
+        this.chosen = { thread: facts.thread, depth: facts.depth, position: facts.position, start: facts.start, end: facts.start + facts.duration };
+      } catch (_) { this.chosen = null; }
+      this.schedule();
+    }
+
+    clear() {
+      if (this.chosen || this.section) {
+        this.chosen = this.section = null;
+        this.write({ tl_event: null, tl_sel: null });
+        this.schedule();
+      }
+    }
+
+    async neighbour(by) {
+      if (!this.chosen) return;
+      const at = Object.assign({}, this.chosen, { position: this.chosen.position + by });
+      if (at.position < 0) return;
+      try {
+        const facts = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${tl.eventKey(at)}`);
+        this.reveal(facts);
+      } catch (_) { /* the last of its row */ }
+    }
+
+    /* Select an event, bring it into sight, and scroll to its row. */
+    reveal(facts) {
+      const event = { thread: facts.thread, depth: facts.depth, position: facts.position, start: facts.start, end: facts.start + facts.duration };
+      this.choose(event);
+      this.viewport.reveal(event.start, Math.max(event.end, event.start + 1));
+      const row = this.place.rows.find((each) => each.kind === "thread" && each.threads.includes(event.thread));
+      if (row) {
+        const y = row.top + Math.max(0, event.depth) * (row.open ? tl.LANE : 0);
+        if (y < this.scroll || y + 3 * tl.LANE > this.scroll + this.room) this.scrollTo(y - this.room / 3);
+      }
+      this.moved();
+    }
+
+    /* Zoom so that [from, to) fills `part` of the width. */
+    show(from, to, part) {
+      const spare = ((to - from) * (1 / part - 1)) / 2;
+      this.viewport.show(Math.max(0, from - spare), Math.min(this.viewport.total, to + spare));
+      this.moved();
+    }
+
+    /* ---- search ---- */
+
+    search(text) {
+      const first = this.searched === undefined;
+      this.searched = text || undefined;
+      const slot = tl.slot("matches");
+      if (!text) { if (slot) slot.textContent = ""; this.searched = text === "" ? undefined : text; return; }
+      if (!first || !window.popvision.selection().tl_event) this.find(false, true);
+    }
+
+    /* The next or previous match; `fresh` starts at the left edge of the window. */
+    async find(back, fresh) {
+      const text = window.popvision.selection().tl_find;
+      if (!text) return;
+      const from = this.chosen && !fresh ? `time=${Math.round(this.chosen.start)}&at=${tl.eventKey(this.chosen)}` : `time=${Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0))}`;
+      const slot = tl.slot("matches");
+      try {
+        const hit = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(text)}&${from}${back ? "&back=1" : ""}`);
+        if (slot) slot.textContent = hit.matches ? hit.rank.toLocaleString("en-US") + " of " + hit.matches.toLocaleString("en-US") : "no match";
+        if (hit.matches) this.reveal(hit);
+      } catch (problem) { tl.complain(problem); }
+    }
+
+    /* ---- drawing ---- */
+
+    resize() {
+      const { view } = this;
+      const box = this.host.getBoundingClientRect();
+      view.width = Math.floor(box.width);
+      view.height = Math.floor(box.height);
+      if (view.width < NAMES + 40 || !view.height) return;
+      view.scale = window.devicePixelRatio || 1;
+      this.canvas.width = Math.round(view.width * view.scale);
+      this.canvas.height = Math.round(view.height * view.scale);
+      this.canvas.style.width = view.width + "px";
+      this.canvas.style.height = view.height + "px";
+      const first = !this.viewport.width;
+      this.viewport.resize(view.width - NAMES - RIGHT);
+      if (first && this.wantedWindow) this.viewport.show(...this.wantedWindow);
+      this.scrollTo(this.scroll);
+      this.schedule();
+    }
+
+    recolourChannels() { this.colours = this.facts.channels.map((channel) => channel[this.palette.theme]); }
+
+    recolour() {
+      this.palette = tl.readPalette();
+      this.recolourChannels();
+      this.strip.recolour();
+      this.layout();
+      tl.fillKey(this);
+      this.schedule();
+    }
+
+    schedule() {
+      if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame((now) => this.step(now));
+    }
+
+    step(now) {
+      this.frame = 0;
+      if (!this.viewport.width || this.stopped || !this.place) return;
+      if (this.input && this.input.hold(now)) this.schedule();
+      const rows = this.inSight();
+      const complete = this.update(rows);
+      tl.drawFrame(this, rows, AXIS);
+      tl.showZoom(this);
+      this.names.place(this.top, this.place.pinnedHeight, this.view.height - this.top, this.scroll);
+      this.host.dataset.state = complete ? "complete" : "loading";
+      if (complete && !this.host.dataset.firstComplete) this.host.dataset.firstComplete = String(performance.now());
+    }
+
+    update(rows) {
+      const threads = new Set();
+      let complete = this.strip.update(this.viewport.width);
+      for (const { row } of rows) {
+        if (row.kind === "thread") row.threads.forEach((thread) => threads.add(thread));
+        else if (row.kind === "graph" || row.kind === "heatmap") complete = this.chartOf(row).update(this.viewport) && complete;
+      }
+      complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
+      return this.updateCorner() && complete;
+    }
+
+    /* Events and duration of what is visible. */
+    updateCorner() {
+      const { viewport } = this;
+      const from = Math.max(0, Math.floor(viewport.from)), to = Math.ceil(viewport.to) + 1;
+      const wanted = from + "-" + to;
+      if (this.counted === wanted) return true;
+      if (!this.counting) {
+        this.counting = true;
+        window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`).then((answer) => {
+          this.counted = wanted;
+          const hidden = this.hidden ? this.hidden.split(",").length : 0;
+          this.corner.replaceChildren();
+          const line = (text, name) => { const made = document.createElement("div"); made.textContent = text; if (name) made.className = name; this.corner.append(made); };
+          line("Events " + answer.events.toLocaleString("en-US"));
+          line("Duration " + tl.length(Math.min(viewport.total - 1, to - 1) - from));
+          if (hidden) line(hidden + (hidden === 1 ? " channel" : " channels") + " hidden in the drawing, counted here", "tl-corner-note");
+          if (this.facts.recording) line("not closed: still recording, or killed", "tl-corner-note");
+        }).catch(tl.complain).finally(() => { this.counting = false; this.schedule(); });
+      }
+      return false;
+    }
+  }
+
+  window.popvision.mount("[data-timeline]", (host) => {
+    const timeline = (tl.current = new Timeline(host));
+    return () => {
+      timeline.stop();
+      if (tl.current === timeline) tl.current = null;
+    };
+  });
+})();

@@ -1,0 +1,97 @@
+/* Buttons of the toolbar, the zoom box, the key of channels, and the picture to save. */
+(function () {
+  "use strict";
+  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+
+  const ACTIONS = {
+    "timeline-in": (t) => { t.viewport.zoom(1.5, t.viewport.width / 2); t.moved(); },
+    "timeline-out": (t) => { t.viewport.zoom(1 / 1.5, t.viewport.width / 2); t.moved(); },
+    "timeline-fit": (t) => { t.viewport.fit(); t.moved(); },
+    "timeline-next": (t) => t.find(false),
+    "timeline-previous": (t) => t.find(true),
+    "timeline-save": (t) => save(t),
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-action]");
+    if (button && tl.current && ACTIONS[button.dataset.action]) ACTIONS[button.dataset.action](tl.current);
+  });
+
+  tl.slot = (name) => document.querySelector('.timeline [data-slot="' + name + '"]');
+
+  /* The zoom in percent of the whole trace; a number typed there zooms. */
+  tl.showZoom = function (timeline) {
+    const slot = tl.slot("zoom");
+    if (!slot) return;
+    let box = slot.querySelector("input");
+    if (!box) {
+      box = document.createElement("input");
+      box.className = "box";
+      box.setAttribute("aria-label", "Zoom in percent");
+      box.addEventListener("change", () => {
+        const percent = parseFloat(box.value.replace(/[,%\s]/g, ""));
+        if (percent > 0) { timeline.viewport.setPercent(percent); timeline.moved(); }
+        box.blur();
+      });
+      slot.append(box);
+    }
+    if (document.activeElement === box) return;
+    const percent = timeline.viewport.percent;
+    const text = (percent < 1000 ? percent.toFixed(0) : Math.round(percent).toLocaleString("en-US")) + " %";
+    if (box.value !== text) box.value = text;
+  };
+
+  /* One tick per channel. Ticks hide what is drawn; figures and statistics go on counting everything. */
+  tl.fillKey = function (timeline) {
+    const slot = tl.slot("key");
+    if (!slot) return;
+    const hidden = new Set(timeline.hidden.split(",").filter(Boolean).map(Number));
+    const rows = timeline.facts.channels.map((channel, index) => {
+      const row = document.createElement("label");
+      row.className = "tl-key-row";
+      const tick = document.createElement("input");
+      tick.type = "checkbox";
+      tick.checked = !hidden.has(index);
+      tick.addEventListener("change", () => {
+        if (tick.checked) hidden.delete(index);
+        else hidden.add(index);
+        timeline.write({ tl_hide: Array.from(hidden).sort((a, b) => a - b).join(",") });
+      });
+      const swatch = document.createElement("span");
+      swatch.className = "swatch";
+      swatch.style.backgroundColor = timeline.colours[index];
+      const name = document.createElement("span");
+      name.textContent = channel.name;
+      const count = document.createElement("span");
+      count.className = "tl-key-count";
+      count.textContent = channel.events.toLocaleString("en-US");
+      row.append(tick, swatch, name, count);
+      return row;
+    });
+    const note = document.createElement("p");
+    note.className = "tl-key-note";
+    note.textContent = "Ticks hide events in the drawing. Counts and statistics always include every channel.";
+    slot.replaceChildren(...rows, note);
+  };
+
+  /* The drawing and the names in one PNG. */
+  function save(timeline) {
+    const { canvas, view, palette } = timeline;
+    const copy = document.createElement("canvas");
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    const draw = copy.getContext("2d");
+    draw.drawImage(canvas, 0, 0);
+    draw.setTransform(view.scale, 0, 0, view.scale, 0, 0);
+    draw.font = "12px " + palette.font;
+    draw.fillStyle = palette.plain.ink;
+    draw.textBaseline = "middle";
+    for (const { row, top } of timeline.inSight()) {
+      if (top + 11 > timeline.top - 4) draw.fillText(row.title, 10 + 12 * row.depth, top + 11, tl.NAMES - 20 - 12 * row.depth);
+    }
+    const link = document.createElement("a");
+    link.download = timeline.facts.file.replace(/\.pvti$/, "") + ".png";
+    link.href = copy.toDataURL("image/png");
+    link.click();
+  }
+})();
