@@ -20,6 +20,7 @@ from simulator.poplar.store import FieldEdges, VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import rows_edges, vector_edges
+from simulator.poplibs.poplin import rearrange
 from simulator.poplibs.poplin.shares import Shares, nested
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.type_names import short_name
@@ -90,14 +91,14 @@ def _output_runs(shares: Shares) -> tuple[I8, I8, I8]:
 def add_convolve(
     graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: str
 ) -> ComputeSet:
-    """Add the compute set. `acts` is [in groups, field, group]; `weights` a [out groups * units, in groups * group]
-    view, whatever its layout."""
+    """Add the compute set. `acts` is [in groups, field, group]; `weights` a [out channels, in channels] view,
+    whatever its layout, padded to whole groups or not."""
     cs = graph.addComputeSet(f"{name}/Convolve")
     starts, sizes, offsets = _output_runs(shares)
     base = int(partials.regions()[0][0])
     edges = {
         "in": _input_edges(shares, int(acts.regions()[0][0])),
-        "weights": _weight_edges(shares, weights),
+        "weights": _weight_edges(graph, shares, weights),
         "out": rows_edges(base + starts, sizes, offsets),
         "worklists": _worklists(graph, shares, name),
     }
@@ -118,18 +119,29 @@ def _input_edges(shares: Shares, base: int) -> FieldEdges:
     return rows_edges(base + start, shares.rows[tile] * plan.in_group, offsets)
 
 
-def _weight_edges(shares: Shares, weights: Tensor) -> FieldEdges:
-    """Per tile, output group and input group one vector of units x group elements, in that order of memory."""
+def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
+    """Per tile, output group and input group one vector of units x group elements, in that order of memory. What the
+    operand is short of whole groups is read from a constant of zeros."""
     plan = shares.plan
+    group, units = plan.in_group, plan.units
     inputs = shares.in_end - shares.in_begin
     tile, step, offsets = nested((shares.out_end - shares.out_begin) * inputs)
     out, inp = np.divmod(step, inputs[tile])
     out, inp = out + shares.out_begin[tile], inp + shares.in_begin[tile]
-    row = (out[:, None] * plan.units + np.arange(plan.units)).reshape(-1)
-    column = np.repeat(inp * plan.in_group, plan.units)
-    begins = row * (shares.in_groups * plan.in_group) + column
-    starts, lengths, of = regions.cuts(*weights.flatten().regions(), begins, begins + plan.in_group)
-    vector = of // plan.units
+    channels, width = weights.shape()
+    row = (out[:, None] * units + np.arange(units)).reshape(-1)
+    column = np.repeat(inp * group, units)
+    real = np.where(row < channels, np.clip(width - column, 0, group), 0)
+    begins = np.minimum(row, channels - 1) * width + np.minimum(column, width)
+    starts, lengths, line = regions.cuts(*weights.flatten().regions(), begins, begins + real)
+    short = np.flatnonzero(real < group)
+    if len(short):
+        zeros = int(rearrange.zeros(graph, weights.elementType(), group).regions()[0][0])
+        order = np.argsort(np.concatenate([line, short]), kind="stable")
+        starts = np.concatenate([starts, np.full(len(short), zeros, np.int64)])[order]
+        lengths = np.concatenate([lengths, group - real[short]])[order]
+        line = np.concatenate([line, short])[order]
+    vector = line // units
     fresh = np.ones(len(starts), dtype=np.bool_)
     fresh[1:] = (starts[1:] != (starts + lengths)[:-1]) | (vector[1:] != vector[:-1])
     first = np.flatnonzero(fresh)

@@ -156,11 +156,11 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
 
 
 def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Shares) -> Tensor:
-    """A [out groups * units, in groups * group] view: the operand itself where its channels are adjacent."""
+    """The operand itself where its channels are adjacent, else a [out groups * units, in groups * group] view."""
     plan, graph = shares.plan, steps.graph
-    shape = (shares.out_groups * plan.units, shares.in_groups * plan.in_group)
     if rearrange.channels_adjacent(weights, plan.in_group):
-        return rearrange.padded(graph, weights, shape)
+        return weights
+    shape = (shares.out_groups * plan.units, shares.in_groups * plan.in_group)
     source = _adjacent(steps, weights, plan.in_group)
     source = rearrange.padded(graph, source.slice(0, min(source.dim(0), shape[0]), 0), shape)
     blocks = [shares.out_groups, shares.in_groups, plan.units, plan.in_group]

@@ -37,22 +37,28 @@ def channels_adjacent(operand: Tensor, group: int) -> bool:
     return len(operand.slice([0, 0], [1, min(group, operand.dim(1))]).regions()[0]) == 1
 
 
+def zeros(graph: Graph, type_: Type, count: int) -> Tensor:
+    """The constant that padding is read from."""
+    constant = graph.addConstant(type_, [count], 0, "ValuePadder/padding")
+    graph.setTileMapping(constant, 0)
+    return constant
+
+
 def padded(graph: Graph, operand: Tensor, shape: tuple[int, int]) -> Tensor:
     """The operand with zeros after its last row and column: a view, the zeros are one small constant."""
     rows, columns = operand.shape()
     if (rows, columns) == shape:
         return operand
-    constant = graph.addConstant(operand.elementType(), [_ZEROS], 0, "ValuePadder/padding")
-    graph.setTileMapping(constant, 0)
+    constant = zeros(graph, operand.elementType(), _ZEROS)
 
-    def zeros(height: int, width: int) -> Tensor:
+    def block(height: int, width: int) -> Tensor:
         line = constant.broadcast(-(-width // _ZEROS), 0).slice(0, width, 0)
         return line.expand([0]).broadcast(height, 0)
 
     if columns < shape[1]:
-        operand = concat([operand, zeros(rows, shape[1] - columns)], 1)
+        operand = concat([operand, block(rows, shape[1] - columns)], 1)
     if rows < shape[0]:
-        operand = concat([operand, zeros(shape[0] - rows, shape[1])], 0)
+        operand = concat([operand, block(shape[0] - rows, shape[1])], 0)
     return operand
 
 

@@ -1,0 +1,42 @@
+"""A product too large for one IPU: what simulated hardware does with it, and the report it leaves.
+
+    python examples/out_of_memory.py       ends with exit code 1; open the report: popvision view oom_report
+
+On hardware such a program does not link: the Engine raises graph_memory_allocation_error, after saving the graph
+profile, so that the memory pages show which tiles are full and of what.
+"""
+
+import sys
+
+from simulator.poplar import FLOAT, Engine, Graph, TargetType, graph_memory_allocation_error
+from simulator.poplar.device_manager import DeviceManager
+from simulator.poplar.program import Sequence
+from simulator.poplibs import poplin, poputil
+
+
+def main() -> int:
+    device = DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 1)[0]
+    graph = Graph(device)
+    m1 = graph.addVariable(FLOAT, [9000, 7500], "m1")
+    m2 = graph.addVariable(FLOAT, [7500, 300], "m2")
+    for matrix in (m1, m2):
+        poputil.mapTensorLinearly(graph, matrix)
+    program = Sequence()
+    poplin.matMul(graph, m1, m2, program, "m3")
+    options = {"autoReport.outputGraphProfile": "true", "autoReport.directory": "oom_report"}
+    if not device.attach():
+        print("The simulated IPU is in use by another process.", file=sys.stderr)
+        return 2
+    try:
+        with Engine(graph, program, options) as engine:
+            engine.load(device)
+    except graph_memory_allocation_error as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        device.detach()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
