@@ -9,6 +9,7 @@ probabilities it gave. With PVTI_OPTIONS set the host draws graphs of loss and a
 """
 
 import argparse
+import itertools
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from popvision import pvti
 from simulator.poplar import FLOAT, UNSIGNED_INT, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Copy, Repeat, Sequence
 from simulator.poplibs import popnn, popops
-from simulator.poplibs.popnn import LossType, NonLinearityType
 from simulator.poplibs.poplin import matMul
+from simulator.poplibs.popnn import LossType, NonLinearityType
 from simulator.poplibs.poputil import mapTensorLinearly
 
 SIDE, CLASSES, BATCH, BATCHES = 16, 10, 64, 30
@@ -53,7 +54,7 @@ def parameters(graph: Graph, sizes: list[int], seed: int) -> list[tuple[Tensor, 
     """(weights [in, out], biases [out]) of each layer, with initial values."""
     rng = np.random.default_rng(seed)
     layers = []
-    for i, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True), start=1):
+    for i, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes), start=1):
         weights = variable(graph, [fan_in, fan_out], f"layer{i}/weights")
         biases = variable(graph, [fan_out], f"layer{i}/biases")
         graph.setInitialValue(weights, rng.normal(0, (2 / fan_in) ** 0.5, (fan_in, fan_out)).astype(np.float32))
