@@ -1,0 +1,193 @@
+"""Build and compile large graphs: `python -m benchmarks.compile_scale [vertices]`.
+
+10 thousand, 100 thousand and 1 million vertices on 1,472 tiles, seeded: 20 compute sets one after another, each
+reading what the one before wrote; 50 vertex types; 1,000 different vector sizes (1 to 1,000 elements, log-uniform);
+30 % of edges have their data on another tile. Built in bulk and, beside it, one `addVertex` at a time; compiled with all
+reports. Each size runs in a process of its own, so that peak memory is its own. Writes docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex import Input, Output, Vector, Vertex
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Execute, Sequence
+from simulator.poplar.store import FieldEdges
+
+I8 = npt.NDArray[np.int64]
+
+COUNTS = (10_000, 100_000, 1_000_000)
+LAYERS, TYPES, SIZES, REMOTE_EDGES = 20, 50, 1_000, 0.30
+SECONDS, MEMORY_MIB = 20.0, 4 * 1024
+DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+MARKS = ("<!-- compile_scale begin -->", "<!-- compile_scale end -->")
+
+
+def main() -> None:
+    """Measure one size (child process) or all of them."""
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(int(sys.argv[1]), one_by_one="each" in sys.argv)))
+        return
+    text = report()
+    print(text)
+    write_section(text)
+
+
+def report() -> str:
+    """The section's text."""
+    lines = [
+        f"{LAYERS} compute sets, {TYPES} vertex types, {SIZES:,} vector sizes, 3 edges per vertex, 30 % of edges across "
+        f"tiles, 1,472 tiles, Mk2 IPU Model, autoReport.all. Limit at 1 M vertices: {SECONDS:.0f} s, "
+        f"{MEMORY_MIB // 1024} GiB.",
+        "",
+        "| vertices | build, bulk (s) | build, addVertex (s) | compile (s) | write reports (s) | peak (MiB) | "
+        "profile.pop (MiB) | within the limit |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for count in COUNTS:
+        bulk, each = _child(count), _child(count, "each")
+        met = "yes" if bulk["compile"] + bulk["write"] <= SECONDS and bulk["peak"] <= MEMORY_MIB else "no"
+        lines.append(
+            f"| {count:,} | {bulk['build']:.2f} | {each['build']:.2f} | {bulk['compile']:.2f} | {bulk['write']:.2f} | "
+            f"{bulk['peak']:,.0f} | {bulk['profile']:.1f} | {met} |"
+        )
+    return "\n".join(lines)
+
+
+def measure(count: int, *, one_by_one: bool) -> dict[str, float]:
+    """Seconds to build and compile a graph of `count` vertices, peak MiB of this process, MiB of the profile."""
+    from simulator.poplar import compileGraph
+
+    began = time.perf_counter()
+    graph, program = build(count, one_by_one=one_by_one)
+    built = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"autoReport.all": "true", "autoReport.directory": folder}
+        executable = compileGraph(graph, [program], options)
+        compiled = time.perf_counter()
+        Engine(executable).close()
+        written = time.perf_counter()
+        size = (Path(folder) / "profile.pop").stat().st_size / 2**20
+    return {
+        "build": built - began,
+        "compile": compiled - built,
+        "write": written - compiled,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "profile": size,
+    }
+
+
+def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
+    """The graph: layer l + 1's vertices read two vectors of layer l's output and write one of their own."""
+    rng = np.random.default_rng(count)
+    graph = Graph(IPUModel().createDevice().getTarget())
+    tiles = graph.getTarget().getNumTiles()
+    types = [_type(number) for number in range(TYPES)]
+    graph.addCodelets(types)
+    per_layer = count // LAYERS
+    sizes = np.unique(np.exp(rng.uniform(0, np.log(1_000), 50 * SIZES)).astype(np.int64).clip(1, SIZES))
+    length = rng.choice(sizes, per_layer)
+    owner = np.arange(per_layer, dtype=np.int64) * tiles // per_layer
+    program = Sequence()
+    start = np.cumsum(length) - length
+    source = _variable(graph, "layer0", length, owner, tiles)
+    for layer in range(LAYERS):
+        target = _variable(graph, f"layer{layer + 1}", length, owner, tiles)
+        cs = graph.addComputeSet(f"step{layer}")
+        kind = rng.integers(0, TYPES, per_layer)
+        fields = {"a": _neighbours(rng, start, length), "b": _neighbours(rng, start, length), "y": start}
+        add = _add_each if one_by_one else _add_bulk
+        add(graph, cs, source, target, kind, owner, fields, length)
+        program.add(Execute(cs))
+        source = target
+    return graph, program
+
+
+def _neighbours(rng: np.random.Generator, start: I8, length: I8) -> I8:
+    """Where each vertex reads: its own data, or (45 %) data of another of at least its size."""
+    other = rng.permutation(len(start))
+    far = (rng.random(len(start)) < REMOTE_EDGES * 1.5) & (length[other] >= length)
+    # Pairs whose partner is too short swap roles with their mirror image, so the share of remote edges stays 30 %.
+    near_miss = (rng.random(len(start)) < REMOTE_EDGES * 1.5) & ~far
+    shifted = np.roll(start, len(start) // 2)
+    room = np.roll(length, len(start) // 2) >= length
+    return np.where(far, start[other], np.where(near_miss & room, shifted, start))
+
+
+def _variable(graph: Graph, name: str, length: I8, owner: I8, tiles: int) -> Any:
+    tensor = graph.addVariable(FLOAT, [int(length.sum())], name)
+    ends = np.cumsum(np.bincount(owner, weights=length, minlength=tiles).astype(np.int64))
+    graph.setTileMappingIntervals(tensor, np.concatenate([[0], ends[:-1]]), ends, np.arange(tiles))
+    return tensor
+
+
+def _add_bulk(
+    graph: Graph, cs: Any, source: Any, target: Any, kind: I8, owner: I8, fields: dict[str, I8], length: I8
+) -> None:
+    base = {name: int((target if name == "y" else source).regions()[0][0]) for name in fields}
+    for number in range(TYPES):
+        mine = np.flatnonzero(kind == number)
+        edges = {name: FieldEdges(start[mine] + base[name], length[mine]) for name, start in fields.items()}
+        graph.addVertices(cs, f"Mix{number}", owner[mine], edges)
+
+
+def _add_each(
+    graph: Graph, cs: Any, source: Any, target: Any, kind: I8, owner: I8, fields: dict[str, I8], length: I8
+) -> None:
+    columns = (kind, owner, fields["a"], fields["b"], fields["y"], length)
+    for number, tile, a, b, y, n in zip(*(c.tolist() for c in columns), strict=True):
+        edges = {"a": source.slice(a, a + n), "b": source.slice(b, b + n), "y": target.slice(y, y + n)}
+        graph.setTileMapping(graph.addVertex(cs, f"Mix{number}", edges), tile)
+
+
+def _type(number: int) -> type[Vertex]:
+    """One of the vertex types: they differ in name and cost."""
+
+    def compute(self: Any) -> None:
+        self.y[:] = self.a + number * self.b
+
+    def estimate(cls: Any, sizes: Any, values: Any, target: Any) -> Any:
+        return 20 + number % 7 + (2 + number % 3) * sizes["y"]
+
+    body = {
+        "a": Input(Vector(FLOAT)),
+        "b": Input(Vector(FLOAT)),
+        "y": Output(Vector(FLOAT)),
+        "compute": compute,
+        "estimate": classmethod(estimate),
+    }
+    return type(f"Mix{number}", (Vertex,), body)
+
+
+def _child(*arguments: object) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.compile_scale", *map(str, arguments)]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def write_section(text: str) -> None:
+    """Replace the section between the marks of docs/benchmarks.md, or add it at the end."""
+    begin, end = MARKS
+    section = f"{begin}\n## Building and compiling large graphs\n\n{text}\n{end}"
+    whole = DOCS.read_text("utf-8") if DOCS.exists() else "# Benchmarks\n"
+    if begin in whole and end in whole:
+        whole = whole[: whole.index(begin)] + section + whole[whole.index(end) + len(end) :]
+    else:
+        whole = whole.rstrip("\n") + "\n\n" + section + "\n"
+    DOCS.write_text(whole, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
