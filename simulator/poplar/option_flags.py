@@ -129,10 +129,15 @@ def integer(value: str) -> int:
     return int(value, 16) if value[:2] in ("0x", "0X") else int(value)
 
 
+def plain_default(option: Option) -> str:
+    """The default; "false" for switches that follow another option, as that is what they are without it."""
+    return "false" if option.kind == "bool" and option.default.startswith("<debug.") else option.default
+
+
 def notice_without_effect(given: Mapping[str, str], table: Mapping[str, Option]) -> None:
     """Say once per process, on standard error, of each option that asks for something the simulator does not do."""
     for name, value in given.items():
         option = table[name]
-        if not option.effective and value != option.default and name not in _noticed:
+        if not option.effective and value != plain_default(option) and name not in _noticed:
             _noticed.add(name)
             print(f"popvision: option {name}={value} has no effect in this version of the simulator.", file=sys.stderr)

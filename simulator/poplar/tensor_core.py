@@ -196,7 +196,11 @@ class TensorCore:
 
     def intersectsWith(self, other: TensorCore) -> bool:
         """Whether the two tensors share an element."""
-        return self._store is other._store and regions.intersect(self.regions(), other.regions())
+        if self._store is not other._store or (
+            self._variable != other._variable and min(self._variable, other._variable) >= 0
+        ):
+            return False
+        return regions.intersect(self.regions(), other.regions())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorCore):

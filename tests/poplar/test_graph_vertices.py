@@ -102,6 +102,32 @@ def test_a_block_of_single_vertices_is_the_bulk_block() -> None:
         assert np.array_equal(a.lengths, b.lengths)
 
 
+def test_bulk_rows_of_scattered_tensors_are_those_of_single_vertices() -> None:
+    graph = new_graph()
+    x, out = graph.addVariable(FLOAT, [4, 6]), graph.addVariable(FLOAT, [6, 2])
+    columns = x.transpose()
+    one, many = graph.addComputeSet(), graph.addComputeSet()
+    for i in range(6):
+        v = graph.addVertex(one, "Rows", {"rows": columns[i].reshape([2, 2]), "picks": columns[i], "out": out[i]})
+        graph.setTileMapping(v, 0)
+    rows = columns.reshape([6, 2, 2])
+    graph.addVertices(many, "Rows", np.zeros(6, int), {"rows": rows, "picks": columns, "out": out})
+    first, second = graph.store.blocks
+    for name in ("rows", "picks", "out"):
+        a, b = first.edges[name], second.edges[name]
+        assert np.array_equal(a.starts, b.starts), name
+        assert np.array_equal(a.lengths, b.lengths), name
+        assert (a.offsets is None) == (b.offsets is None)
+        assert a.offsets is None or np.array_equal(a.offsets, b.offsets)
+        assert a.row_offsets is None or np.array_equal(a.row_offsets, b.row_offsets)
+        assert (
+            a.elements_per_vertex(6).tolist()
+            == b.elements_per_vertex(6).tolist()
+            == [len(x) if name != "out" else 2] * 6
+        )
+    assert second.edges["picks"].starts.tolist()[:5] == [0, 6, 12, 18, 1]
+
+
 def test_scattered_edges_keep_their_order_whenever_they_are_connected() -> None:
     graph = new_graph()
     x = graph.addVariable(FLOAT, [3, 4])
