@@ -1,0 +1,278 @@
+"""The execution trace in a browser: pixels against a reference raster, figures against plain SQL, controls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(tmp_path_factory.mktemp("execution")) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _no_problems(viewer: Opened) -> Iterator[None]:
+    viewer.problems.clear()
+    yield
+    assert viewer.problems == []
+
+
+def check_picture(viewer: Opened, theme: str = "light") -> None:
+    """Every visible pixel of every IPU's picture of tiles."""
+    view = viewer.view()
+    for band in view["bands"]:
+        assert band["rows"] == TILES
+        top = view["top"] + band["tilesTop"] - view["scroll"]
+        height = min(band["tilesHeight"], 800)
+        drawn = viewer.pixels(view["gutter"], top, view["width"], height)
+        expected = reference(viewer.cells(band["ipu"]), view, band["rows"], theme)
+        middles = [int((row + 0.5) * band["tilesHeight"] / band["rows"]) for row in range(band["rows"])]
+        visible = [row for row, y in enumerate(middles) if top + y < viewer.view_height()]
+        assert len(visible) > TILES / 2
+        shown = drawn[[middles[row] for row in visible]]
+        assert np.array_equal(shown, expected[visible])
+
+
+def test_pixels_of_everything_equal_the_reference(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    check_picture(viewer)
+
+
+@pytest.mark.parametrize("ipu", range(IPUS))
+def test_pixels_of_a_window_equal_the_reference(viewer: Opened, ipu: int) -> None:
+    viewer.go(f"ipu={ipu}&from=40000&to=61000")
+    check_picture(viewer)
+
+
+def test_pixels_after_keys_equal_the_reference(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    for key in ("+", "+", "+", "ArrowRight", "ArrowRight", "ArrowLeft", "-"):
+        viewer.page.keyboard.press(key)
+    viewer.settle()
+    assert viewer.view()["percent"] > 150
+    check_picture(viewer)
+
+
+def test_theme_recolours_the_picture(viewer: Opened) -> None:
+    viewer.go("ipu=1&from=40000&to=61000")
+    viewer.page.keyboard.press("d")
+    viewer.settle()
+    check_picture(viewer, "dark")
+    viewer.page.keyboard.press("d")
+
+
+def test_total_and_shares_equal_sql(viewer: Opened) -> None:
+    viewer.go()
+    total = viewer.sql("SELECT sum(cycles) FROM runs")[0]
+    steps = viewer.sql("SELECT count(*) FROM steps")[0]
+    head = viewer.page.locator(".trace-head").inner_text()
+    assert f"{total:,}" in head
+    assert f"{steps:,}" in head
+    for ipu in range(IPUS):
+        useful, compute = viewer.sql(
+            "SELECT sum(CASE WHEN t.name IN ('OnTileExecute','DoExchange','GlobalExchange','StreamCopyMid')"
+            " THEN b.tile_cycles ELSE 0 END), sum(CASE WHEN t.name = 'OnTileExecute' THEN b.tile_cycles ELSE 0 END)"
+            " FROM steps_by_ipu b JOIN steps s ON s.id = b.step_id JOIN program_types t ON t.id = s.type"
+            f" WHERE b.ipu = {ipu}"
+        )[0]
+        row = viewer.page.locator(".trace-table tbody tr").nth(ipu).inner_text()
+        assert f"{100 * useful / (TILES * total):.2f} %" in row
+        assert f"compute {100 * compute / (TILES * total):.2f} %" in row
+
+
+def test_keys_move_zoom_and_write_the_address(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    assert "from" not in viewer.params()
+    viewer.page.keyboard.press("+")
+    viewer.settle()
+    zoomed = viewer.view()
+    assert zoomed["percent"] == pytest.approx(130, rel=0.01)
+    assert int(viewer.params()["from"]) == int(zoomed["from"])
+    viewer.page.keyboard.press("Home")
+    viewer.settle()
+    assert viewer.params()["from"] == "0"
+    viewer.page.keyboard.press("PageDown")
+    viewer.settle()
+    assert int(viewer.params()["from"]) > 0
+    viewer.page.keyboard.press("f")
+    viewer.settle()
+    assert "from" not in viewer.params()
+    assert viewer.view()["percent"] == 100
+
+
+def test_a_held_key_moves_until_released(viewer: Opened) -> None:
+    viewer.go("ipu=0&from=0&to=8000")
+    viewer.page.keyboard.down("ArrowRight")
+    viewer.page.wait_for_timeout(700)
+    viewer.page.keyboard.up("ArrowRight")
+    viewer.settle()
+    reached = viewer.view()["first"]
+    assert reached > 0.3 * viewer.view()["width"]
+    viewer.page.wait_for_timeout(200)
+    assert viewer.view()["first"] == reached
+
+
+def test_typed_zoom(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    box = viewer.page.get_by_label("Zoom in percent")
+    box.fill("400%")
+    box.press("Enter")
+    viewer.settle()
+    assert viewer.view()["percent"] == pytest.approx(400, rel=0.01)
+    assert box.input_value() == "400 %"
+
+
+def test_wheel_zooms_at_the_pointer(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    box = viewer.page.locator(".trace canvas").bounding_box()
+    assert box is not None
+    view = viewer.view()
+    x = 400
+    before = (view["first"] + x) * view["pitch"] / 1024
+    viewer.page.mouse.move(box["x"] + view["gutter"] + x, box["y"] + 200)
+    viewer.page.mouse.wheel(0, -600)
+    viewer.settle()
+    view = viewer.view()
+    assert view["percent"] > 200
+    assert (view["first"] + x) * view["pitch"] / 1024 == pytest.approx(before, abs=2 * view["pitch"] / 1024)
+
+
+def test_next_step_is_selected_and_described(viewer: Opened) -> None:
+    viewer.go("ipu=1&step=40&detail=details")
+    viewer.page.keyboard.press("n")
+    viewer.settle()
+    assert viewer.params()["step"] == "41"
+    begin, end, active = viewer.sql(
+        "SELECT cycles_base + all_cycles_from_max, cycles_base + all_cycles_to_max, active_tiles"
+        " FROM steps_by_ipu WHERE step_id = 41 AND ipu = 1"
+    )[0]
+    facts = viewer.page.locator(".trace-facts")
+    facts.get_by_text("step 41 ").wait_for()
+    text = facts.inner_text()
+    for number in (begin, end, end - begin):
+        assert f"{number:,}" in text
+    assert f"{active} of {TILES}" in text
+    cycles = viewer.array(viewer.sql("SELECT cycles_array FROM steps_by_ipu WHERE step_id = 41 AND ipu = 1")[0])
+    busy = [each for each in cycles if each]
+    assert f"{np.mean(busy):,.1f}" in text
+    assert f"{np.std(busy):,.1f}" in text
+    view = viewer.view()
+    assert view["from"] <= begin
+    assert end <= view["to"]
+    viewer.page.keyboard.press("Escape")
+    viewer.settle()
+    assert "step" not in viewer.params()
+
+
+def test_a_click_selects_the_bar_and_its_window_figures(viewer: Opened) -> None:
+    viewer.go("ipu=0&mode=flat&from=40000&to=44000")
+    view = viewer.view()
+    step, begin, end = viewer.sql(
+        "SELECT step_id, cycles_base + all_cycles_from_max b, cycles_base + all_cycles_to_max e FROM steps_by_ipu"
+        " WHERE ipu = 0 AND b > 40000 AND e < 44000 ORDER BY e - b DESC"
+    )[0]
+    box = viewer.page.locator(".trace canvas").bounding_box()
+    assert box is not None
+    x = (begin + end) / 2 * 1024 / view["pitch"] - view["first"]
+    y = view["top"] + view["bands"][0]["top"] + 1.5 * view["row"]
+    viewer.page.mouse.click(box["x"] + view["gutter"] + x, box["y"] + y)
+    viewer.settle()
+    assert viewer.params()["step"] == str(step)
+    viewer.page.locator(".trace-head", has_text=f"{end - begin:,}").wait_for()
+
+
+def test_shift_drag_selects_a_window(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    view = viewer.view()
+    box = viewer.page.locator(".trace canvas").bounding_box()
+    assert box is not None
+    y = box["y"] + view["top"] + 150
+    viewer.page.keyboard.down("Shift")
+    viewer.page.mouse.move(box["x"] + view["gutter"] + 100, y)
+    viewer.page.mouse.down()
+    viewer.page.mouse.move(box["x"] + view["gutter"] + 300, y, steps=4)
+    viewer.page.mouse.up()
+    viewer.page.keyboard.up("Shift")
+    viewer.settle()
+    begin, end = (int(each) for each in viewer.params()["sel"].split("-"))
+    assert begin == 100 * view["pitch"] // 1024
+    assert end == -(-300 * view["pitch"] // 1024)
+    viewer.page.locator(".trace-head", has_text=f"{end - begin:,}").wait_for()
+
+
+def test_search_counts_and_cycles_through_matches(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    matches = viewer.sql(
+        "SELECT s.id FROM steps s JOIN programs p ON p.id = s.program WHERE p.name LIKE '%softmax%' ORDER BY s.id"
+    )
+    assert matches
+    box = viewer.page.locator('.search[data-param="find"] input')
+    box.fill("SoftMax")
+    viewer.page.locator(".trace-matches", has_text=f"{len(matches):,} matches").wait_for()
+    box.press("Enter")
+    viewer.settle()
+    assert viewer.params()["step"] == str(matches[0])
+    box.press("Enter")
+    viewer.settle()
+    assert viewer.params()["step"] == str(matches[1])
+
+
+def test_steps_of_the_window_and_their_export(viewer: Opened) -> None:
+    viewer.go("ipu=0&from=20000&to=30000&detail=steps")
+    expected = viewer.sql(
+        "SELECT step_id FROM steps_by_ipu WHERE ipu = 0 AND"
+        " ((cycles_base + active_cycles_from_min < 30000 AND cycles_base + active_cycles_to_max > 20000)"
+        " OR (cycles_base + all_cycles_from_max < 30000 AND cycles_base + all_cycles_to_max > 20000)) ORDER BY 1"
+    )
+    viewer.page.locator(".trace-steps .ag-row").first.wait_for()
+    link = viewer.page.locator('.trace-steps a[href*=".csv"]').first.get_attribute("href")
+    text = viewer.page.evaluate("async href => (await fetch(href)).text()", link)
+    rows = text.strip().splitlines()
+    assert [int(row.split(",")[0]) for row in rows[1:]] == expected
+
+
+def test_views_of_bars_and_tiles(viewer: Opened) -> None:
+    viewer.go("ipu=0&from=40000&to=44000")
+    flame = viewer.view()["bands"][0]["bars"]
+    viewer.page.get_by_role("radio", name="Flat").click()
+    viewer.settle()
+    assert viewer.view()["bands"][0]["bars"] == 2 * viewer.view()["row"] < flame
+    viewer.page.get_by_role("switch", name="BSP").click()
+    viewer.settle()
+    assert viewer.view()["bands"][0]["tilesHeight"] == 0
+    assert viewer.params() | {"mode": "flat", "bsp": "0"} == viewer.params()
+
+
+def test_bad_queries_get_one_sentence(viewer: Opened) -> None:
+    for query, word in (
+        ("bsp?ipu=0&pitch=x&first=0&columns=4&rows=4", "pitch='x'"),
+        ("bsp?ipu=9&pitch=1&first=0&columns=4&rows=4", "IPU 9"),
+        ("bsp?ipu=0&pitch=1&first=0&columns=4&rows=400", "rows='400'"),
+        ("bars?ipu=0&pitch=9007199254740992&first=9007199254740992&columns=1", "longest time"),
+        ("step?ipu=0&step=99999999", "step 99999999"),
+    ):
+        status, text = viewer.page.evaluate(
+            "async address => { const r = await fetch(address); return [r.status, await r.text()]; }",
+            f"/data/{viewer.key}/execution/{query}",
+        )
+        assert status == 400
+        assert word in text
+    viewer.page.wait_for_timeout(100)
+    assert all("400" in problem for problem in viewer.problems)
+    viewer.problems.clear()
+
+
+def test_drawing_is_saved_as_png(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    with viewer.page.expect_download() as download:
+        viewer.page.get_by_label("Save the drawing as PNG").click()
+    assert download.value.suggested_filename == "execution-trace.png"
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
