@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memory_case import Case, make_case, write_case
 
 from popvision.analysis.live_variables import always_live_table, lifetime, live_table
 from popvision.analysis.liveness import Where, curve, fullest_tile, live_classes, peak, tile_curve
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.source import ReportSource
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
+from tests.analysis.memory_case import Case, make_case, write_case
 
 
 @pytest.fixture(params=range(6))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from memory_case import make_case, write_case
 
 from popvision.analysis.live_steps import (
     cycles_table,
@@ -17,6 +16,7 @@ from popvision.analysis.live_steps import (
     vertices_table,
 )
 from popvision.analysis.source import ReportSource
+from tests.analysis.memory_case import make_case, write_case
 
 
 @pytest.fixture

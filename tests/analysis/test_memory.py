@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_case import CAPACITY, Case, make_case, region_of, write_case
 
 from popvision.analysis.floor_plan import floor_plan, on_floor_plan
 from popvision.analysis.memory import BREAKDOWNS, breakdown, by_ipu, category_by_tile, memory_by_tile
@@ -15,6 +14,7 @@ from popvision.analysis.range_statistics import statistics
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import tiles_in_order, tiles_of_replica
 from popvision.formats.profile.model import Target
+from tests.analysis.memory_case import CAPACITY, Case, make_case, region_of, write_case
 
 SEEDS = range(6)
 

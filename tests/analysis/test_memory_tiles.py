@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from memory_case import Case, make_case, write_case
 
 from popvision.analysis.address_map import address_map
 from popvision.analysis.lowered import address_use, lowered_table, lowered_tile
@@ -15,6 +14,7 @@ from popvision.analysis.tile_columns import TileColumns, tile_columns
 from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.tile_details import TileDetails, tile_details
 from popvision.analysis.variable_tiles import variable_bytes_by_tile
+from tests.analysis.memory_case import Case, make_case, write_case
 
 
 @pytest.fixture(params=range(5))
@@ -148,7 +148,7 @@ def test_address_map_has_a_rectangle_per_live_range(opened: tuple[Case, ReportSo
 def test_a_crowded_address_map_is_merged_and_says_so(tmp_path: Path) -> None:
     case = make_case(3, ipus=1, tiles_per_ipu=1)
     case.allocations.clear()
-    from memory_case import Allocation
+    from tests.analysis.memory_case import Allocation
 
     case.classes[0] = -1
     case.allocations += [Allocation(0, 0, 8 * i, 4) for i in range(140)]

@@ -63,7 +63,10 @@ def _line(row: DetailRow, foldable: bool) -> Component:
     return html.Div(
         [
             html.Span([fold, row.label], className="mem-tree-label", style={"paddingLeft": f"{8 + 16 * row.depth}px"}),
-            *[html.Span(_text(row, value), className="mem-tree-value", title=_hint(row, value)) for value in row.values],
+            *[
+                html.Span(_text(row, value), className="mem-tree-value", title=_hint(row, value))
+                for value in row.values
+            ],
         ],
         className="mem-tree-row" + (" mem-tree-zero" if empty else ""),
         **{"data-key": row.key},

@@ -263,7 +263,7 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     whole = len(drawing.curve.program)
     quantity = "Live, always live included" if state.always else "Live, always live not included"
     name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
-    drawn = "Drawing decimated: each pixel's minimum and maximum" if drawing.decimated else ""
+    drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
     position = lambda at: f"index {first + at:,}"  # noqa: E731
     lines.append(
         range_line(drawing.statistics, quantity, name, position=position, decimated=drawing.decimated, drawn=drawn)

@@ -40,10 +40,8 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
     """The drawing of a state. Raises NotRecordedError when the report lacks the curve, ValueError for a variable or
     place that does not exist."""
     line = curve(source, state.where)
-    count = len(line.program)
     matching = matching_indices(source, state.filter) if state.filter.strip() else None
     ranges = lifetime(source, state.variable) if state.variable is not None else None
-    bands = ranges if ranges is not None else ([(0, count)] if state.variable is not None else [])
     plot = SteppedPlot(
         _series(line, state, theme),
         lambda positions: [_label(source, int(program)) for program in line.program[positions]],
@@ -51,7 +49,7 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
         "Liveness index (static program order, not time)",
         window=state.window,
         marked=state.indices[:40],
-        bands=bands,
+        bands=ranges or (),
         limit=(line.capacity, "Memory of " + _place(line)) if state.show_max else None,
         points=matching if matching is not None else (),
     )

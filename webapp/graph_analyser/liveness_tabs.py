@@ -105,9 +105,9 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
         Column("Variable", "Variable", flex=3),
         Column("Id", "Id", "integer", width=80),
         Column("Live", "Live (indices)", width=140, help="Liveness indices at which it is live, last included"),
-        *[Column(f"Index {i}", f"Index {i:,} (B)", "bytes", width=130) for i in indices],
+        *[Column(f"Index {i}", f"Index {i:,}", "bytes", width=130, help="Bytes live there") for i in indices],
         *[
-            Column(f"Change {i} - {indices[0]}", f"{i:,} − {indices[0]:,} (B)", "signed", width=130,
+            Column(f"Change {i} - {indices[0]}", f"{i:,} − {indices[0]:,}", "signed", width=150,
                    help=f"Bytes at index {i} less bytes at index {indices[0]}")
             for i in indices[1:]
         ],

@@ -285,7 +285,7 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
     first, last = drawing.shown
     where = f"{drawing.quantity[0].upper()}{drawing.quantity[1:]}"
     name = f"{noun}s" if last - first + 1 == drawing.whole else f"of {drawing.whole:,} {noun}s shown"
-    drawn = "Drawing decimated: each pixel's minimum and maximum" if drawing.decimated else ""
+    drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
     position = lambda at: f"{noun} {int(drawing.ids[first + at]):,}"  # noqa: E731
     lines.append(
         range_line(drawing.statistics, where, name, position=position, decimated=drawing.decimated, drawn=drawn)

@@ -1,0 +1,97 @@
+"""A small report with replicas, served and open in headless Chromium: for the memory and liveness pages."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.analysis.memory_case import make_case, write_case
+from tests.browser.visit_pages import CHROMIUM, serve
+
+
+@dataclass
+class Opened:
+    """`sql(query)` asks profile.pop directly; `problems` fills with console errors and failed requests."""
+
+    base: str
+    key: str
+    path: Path
+    page: Page
+    problems: list[str]
+
+    def go(self, view: str, query: str = "") -> None:
+        self.page.goto(f"{self.base}/r/{self.key}/{view}{'?' + query if query else ''}")
+
+    def sql(self, query: str) -> list[Any]:
+        """Rows; a single column comes as plain values."""
+        with sqlite3.connect(self.path / "profile.pop") as db:
+            rows = db.execute(query).fetchall()
+        return [row[0] if len(row) == 1 else row for row in rows]
+
+    def figure(self, plot: str) -> dict[str, list[Any]]:
+        """Curves of a plot as drawn: name -> y values without the two outer edges of its steps."""
+        self.wait_for_plot(plot)
+        found: list[tuple[str, list[Any]]] = self.page.evaluate(
+            "id => document.querySelector('#' + id + ' .js-plotly-plot').data"
+            ".filter(t => t.name && t.y).map(t => [t.name, Array.from(t.y)])",
+            plot,
+        )
+        return {name: values[1:-1] for name, values in found}
+
+    def point(self, plot: str, position: int) -> tuple[float, float]:
+        """Pixel in the middle of a position of a plot."""
+        x, y = self.page.evaluate(
+            "([id, at]) => { const g = document.querySelector('#' + id + ' .js-plotly-plot');"
+            "const box = g.getBoundingClientRect(); const l = g._fullLayout;"
+            "return [box.x + l._size.l + l.xaxis.d2p(at), box.y + l._size.t + l._size.h / 2]; }",
+            [plot, position],
+        )
+        return x, y
+
+    def click(self, plot: str, position: int, *, add: bool = False) -> None:
+        """Click a position of a plot, with Shift to add it; not so soon after the last one as to be a double click."""
+        self.page.wait_for_timeout(500)
+        if add:
+            self.page.keyboard.down("Shift")
+        self.page.mouse.click(*self.point(plot, position))
+        if add:
+            self.page.keyboard.up("Shift")
+
+    def wait_for_plot(self, plot: str, condition: str = "data.length > 0") -> None:
+        """Wait until a JavaScript condition on the plot's `data` and `layout` holds. (The page allows no eval, so
+        Playwright's own waiting on an expression does not work there.)"""
+        ask = (
+            f"(() => {{ const g = document.querySelector('#{plot} .js-plotly-plot');"
+            f"if (!g || !g.data) return false; const {{data, layout}} = g; return {condition}; }})()"
+        )
+        for _ in range(160):
+            if self.page.evaluate(ask):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"the plot {plot} never had {condition}")
+
+    def wait_for_text(self, selector: str, text: str) -> None:
+        self.page.locator(selector, has_text=text).first.wait_for(timeout=8000)
+
+
+@contextmanager
+def opened(folder: Path, seed: int = 12) -> Iterator[Opened]:
+    """Two replicas of two IPUs with three tiles each."""
+    write_case(folder / "case", make_case(seed, ipus=4, tiles_per_ipu=3, replicas=2, indices=12))
+    base, library = serve(folder)
+    key = next(entry.key for entry in library.entries() if not entry.is_sample)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        problems: list[str] = []
+        page.on("console", lambda m: problems.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("pageerror", lambda e: problems.append(f"script: {e}"))
+        page.on("response", lambda r: problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+        yield Opened(base, key, folder / "case", page, problems)
+        browser.close()

@@ -1,0 +1,139 @@
+"""The liveness page in a browser: the figures it shows against plain SQL over profile.pop."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.memory_pages import Opened, opened
+
+pytestmark = pytest.mark.browser
+
+TILES = 6  # of replica 0
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(tmp_path_factory.mktemp("liveness")) as found:
+        yield found
+
+
+def _curve(viewer: Opened) -> list[int]:
+    return viewer.sql("select bytes from liveness order by liveness_index")
+
+
+def _always(viewer: Opened) -> int:
+    return sum(viewer.sql(f"select always_live from memory_by_tile where tile < {TILES}"))
+
+
+def test_the_curve_of_one_replica(viewer: Opened) -> None:
+    viewer.go("liveness")
+    viewer.wait_for_text(".headline-label", "Peak of all tiles of replica 0")
+    curve, always = _curve(viewer), _always(viewer)
+    drawn = viewer.figure("live-plot")
+    assert drawn["Not always live"] == curve
+    assert drawn["Always live"] == [always] * len(curve)
+    hint = viewer.page.locator(".headline-value").first.get_attribute("title") or ""
+    assert hint.startswith(f"{max(curve) + always:,} B")
+    viewer.wait_for_text(".headline-detail", f"index {curve.index(max(curve))}")
+
+
+def test_device_and_fullest_tile_are_both_named(viewer: Opened) -> None:
+    viewer.go("liveness")
+    viewer.wait_for_text(".headline-label", "Peak of the fullest tile")
+    totals = viewer.sql(f"select always_live + not_always_live from memory_by_tile where tile < {TILES} order by tile")
+    viewer.wait_for_text(".headline-detail", f"tile {totals.index(max(totals))}, index")
+
+
+def test_the_peak_key_selects_and_the_tab_adds_up(viewer: Opened) -> None:
+    curve = _curve(viewer)
+    top = curve.index(max(curve))
+    viewer.go("liveness", "live_tab=not_always")
+    viewer.wait_for_text(".empty-hint", "Select a step in the plot")
+    viewer.page.focus("[data-plot=live]")
+    viewer.page.keyboard.press("p")
+    viewer.wait_for_text(".total", f"Index {top}")
+    assert f"liveness={top}" in viewer.page.url
+    address = f"{viewer.base}/data/{viewer.key}/table/liveness-live.csv?where=replica:0&indices={top}"
+    rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
+    assert sum(int(row[f"Index {top}"]) for row in rows) == max(curve)
+    names = dict(viewer.sql("select name, bytes from variables where always_live = 0"))
+    assert all(int(row[f"Index {top}"]) == names[row["Variable"]] // 2 for row in rows)  # two replicas
+    viewer.wait_for_text(".row-count", f"{len(rows)} row")
+
+
+def test_shift_click_adds_a_column_with_a_signed_difference(viewer: Opened) -> None:
+    curve = _curve(viewer)
+    viewer.go("liveness", "live_tab=not_always")
+    viewer.wait_for_plot("live-plot")
+    viewer.click("live-plot", 3)
+    viewer.wait_for_text(".total", "Index 3")
+    viewer.click("live-plot", 7, add=True)
+    viewer.wait_for_text(".total", "Change 7 − 3")
+    change = viewer.page.locator(".total", has_text="Change").get_attribute("title")
+    assert change == f"{curve[7] - curve[3]:+,} B"
+    assert "liveness=3" in viewer.page.url
+    assert "live_also=7" in viewer.page.url
+
+
+def test_always_live_variables_of_a_tile(viewer: Opened) -> None:
+    viewer.go("liveness", "live_source=tile&tiles=2")
+    viewer.wait_for_text(".headline-label", "Peak of tile 2")
+    expected = viewer.sql("select always_live from memory_by_tile where tile = 2")[0]
+    total = viewer.page.locator(".total").first
+    total.wait_for(timeout=8000)
+    assert (total.get_attribute("title") or "").startswith(f"{expected:,} B")
+    highest = viewer.sql("select not_always_live from memory_by_tile where tile = 2")[0]
+    assert max(viewer.figure("live-plot")["Not always live"]) == highest
+
+
+def test_the_filter_counts_and_changes_no_statistic(viewer: Opened) -> None:
+    viewer.go("liveness")
+    viewer.page.locator(".range-part").first.wait_for(timeout=8000)
+    before = viewer.page.locator(".range-line").inner_text()
+    viewer.page.fill("#box-live_filter", "exchange")
+    matching = viewer.sql(
+        "select count(*) from liveness join programs on programs.id = liveness.program "
+        "where lower(name) like '%exchange%'"
+    )[0]
+    viewer.wait_for_text("#live-range", f"{matching} of {len(_curve(viewer))} steps match the filter")
+    assert viewer.page.locator(".range-line").inner_text() == before
+
+
+def test_the_lifetime_of_a_variable_is_shaded(viewer: Opened) -> None:
+    variable = viewer.sql("select id from variables where always_live = 0")[0]
+    viewer.go("liveness", f"variable={variable}")
+    viewer.wait_for_text("#live-range", f"v{variable} is live at")
+    shapes = viewer.page.evaluate("document.querySelector('#live-plot .js-plotly-plot').layout.shapes.length")
+    assert shapes >= 1
+
+
+def test_the_selected_step_leads_to_the_program_tree(viewer: Opened) -> None:
+    program = viewer.sql("select program from liveness where liveness_index = 4")[0]
+    viewer.go("liveness", "liveness=4")
+    viewer.wait_for_text(".headline-label", "Selected: index 4")
+    link = viewer.page.locator(".headline-figure", has_text="Selected").locator("a")
+    assert (link.get_attribute("href") or "").endswith(f"/program_tree?program={program}")
+
+
+@pytest.mark.parametrize("tab", ["always", "not_always", "vertices", "cycles", "flops"])
+def test_every_tab_in_both_themes(viewer: Opened, tab: str) -> None:
+    viewer.problems.clear()
+    viewer.go("liveness", f"live_tab={tab}&liveness=3&live_also=5")
+    body = viewer.page.locator(f"#live-tab-{tab} > *")
+    body.first.wait_for(timeout=8000)
+    viewer.page.keyboard.press("d")
+    viewer.page.wait_for_timeout(300)
+    viewer.page.keyboard.press("d")
+    viewer.page.wait_for_load_state("networkidle")
+    assert viewer.problems == []
+
+
+def test_cycles_of_a_step(viewer: Opened) -> None:
+    viewer.go("liveness", "live_tab=cycles&liveness=0")
+    cell = viewer.page.locator(".ag-cell[col-id=Maximum]").first
+    cell.wait_for(timeout=8000)
+    assert cell.inner_text() == "1,200"  # program 1: 100 x (tile of its IPU + 10 x IPU), tiles 0 to 5

@@ -1,0 +1,158 @@
+"""The memory page in a browser: the figures it shows against plain SQL over profile.pop."""
+
+from __future__ import annotations
+
+import csv
+import io
+import statistics
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.memory_pages import Opened, opened
+
+pytestmark = pytest.mark.browser
+
+TILES = 6  # of replica 0
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(tmp_path_factory.mktemp("memory")) as found:
+        yield found
+
+
+def _row(viewer: Opened, label: str) -> list[str]:
+    row = viewer.page.locator(".mem-tree-row", has=viewer.page.locator(".mem-tree-label", has_text=label)).first
+    return row.locator(".mem-tree-value").all_inner_texts()
+
+
+def test_totals_of_a_replica(viewer: Opened) -> None:
+    viewer.go("memory")
+    viewer.wait_for_text(".mem-tree-head", "all tiles")
+    for label, column in (("Memory Including Gaps", "total"), ("Memory Excluding Gaps", "excluding_gaps")):
+        expected = sum(viewer.sql(f"select {column} from memory_by_tile where tile < {TILES}"))
+        assert _row(viewer, label) == [f"{expected:,} B"]
+    drawn = viewer.figure("mem-plot")
+    assert drawn["Including gaps"] == viewer.sql(f"select total from memory_by_tile where tile < {TILES} order by tile")
+    assert drawn["Excluding gaps"] == viewer.sql(
+        f"select excluding_gaps from memory_by_tile where tile < {TILES} order by tile"
+    )
+
+
+def test_another_replica_is_named_and_shown(viewer: Opened) -> None:
+    viewer.go("memory", "mem_replica=1")
+    viewer.wait_for_text(".mem-tree-head", "all tiles")
+    assert viewer.page.locator("select[data-param=mem_replica]").input_value() == "1"
+    expected = sum(viewer.sql(f"select excluding_gaps from memory_by_tile where tile >= {TILES}"))
+    assert _row(viewer, "Memory Excluding Gaps") == [f"{expected:,} B"]
+
+
+def test_breakdowns_add_up_to_excluding_gaps(viewer: Opened) -> None:
+    expected = viewer.sql(f"select excluding_gaps from memory_by_tile where tile < {TILES} order by tile")
+    for by in ("region", "category", "liveness"):
+        viewer.go("memory", f"mem_by={by}&mem_nogaps=1&mem_nomax=1")
+        viewer.wait_for_plot("mem-plot", "data.some(t => t.stackgroup)")
+        parts = viewer.figure("mem-plot").values()
+        assert [sum(values) for values in zip(*parts, strict=True)] == expected
+
+
+def test_statistics_are_of_the_visible_tiles(viewer: Opened) -> None:
+    viewer.go("memory", "mem_view=1-3")
+    viewer.wait_for_text("#mem-range", "of 6 tiles shown")
+    seen = viewer.sql("select total from memory_by_tile where tile between 1 and 3 order by tile")
+    parts = [text.split("\n")[-1] for text in viewer.page.locator(".range-part").all_inner_texts()]
+    hints = [part.get_attribute("title") or "" for part in viewer.page.locator(".range-part").all()]
+    assert len(parts) == 4
+    assert hints[0] == f"{statistics.mean(seen):,.1f} B"
+    assert hints[1].startswith(f"{min(seen):,} B")
+    assert hints[1].endswith(f"tile {1 + seen.index(min(seen))}")
+    assert hints[2].startswith(f"{max(seen):,} B")
+    assert hints[3] == f"{statistics.pstdev(seen):,.1f} B, of the population"
+
+
+def test_typed_tiles_get_a_column_each(viewer: Opened) -> None:
+    viewer.go("memory")
+    viewer.wait_for_text(".mem-tree-head", "all tiles")
+    viewer.page.fill("#box-tiles", "0, 2-3")
+    viewer.wait_for_text(".mem-tree-head", "tile 3")
+    expected = viewer.sql("select excluding_gaps from memory_by_tile where tile in (0, 2, 3) order by tile")
+    assert _row(viewer, "Memory Excluding Gaps") == [f"{value:,} B" for value in expected]
+    assert "tiles=0" in viewer.page.url
+
+
+def test_click_and_shift_click_select_tiles(viewer: Opened) -> None:
+    viewer.go("memory")
+    viewer.wait_for_text(".mem-tree-head", "all tiles")
+    viewer.click("mem-plot", 4)
+    viewer.wait_for_text(".mem-tree-head", "tile 4")
+    viewer.click("mem-plot", 1, add=True)
+    viewer.wait_for_text(".mem-tree-head", "tile 1")
+    expected = viewer.sql("select total from memory_by_tile where tile in (1, 4) order by tile")
+    assert _row(viewer, "Memory Including Gaps") == [f"{value:,} B" for value in expected]
+    assert "tiles=4,1" in viewer.page.url
+
+
+def test_keys_select_and_zoom(viewer: Opened) -> None:
+    viewer.go("memory")
+    viewer.wait_for_text(".mem-tree-head", "all tiles")
+    viewer.page.focus("[data-plot=mem]")
+    totals = viewer.sql(f"select always_live + not_always_live from memory_by_tile where tile < {TILES} order by tile")
+    fullest = totals.index(max(totals))
+    viewer.page.keyboard.press("p")
+    viewer.wait_for_text(".mem-tree-head", f"tile {fullest}")
+    viewer.wait_for_text(".peak-line", f"Tile {fullest} is fullest at liveness index")
+    assert f"{max(totals):,} B" in viewer.page.locator(".peak-line").inner_text()
+    viewer.page.keyboard.press("ArrowRight" if fullest == 0 else "ArrowLeft")
+    viewer.wait_for_text(".mem-tree-head", f"tile {1 if fullest == 0 else fullest - 1}")
+    viewer.page.keyboard.press("+")
+    viewer.wait_for_text("#mem-range", "of 6 tiles shown")
+    viewer.page.keyboard.press("Escape")
+    viewer.wait_for_text(".mem-tree-head", "all tiles")
+
+
+def test_the_peak_of_a_tile_leads_to_its_index(viewer: Opened) -> None:
+    viewer.go("memory", "tiles=3")
+    viewer.wait_for_text(".peak-line", "Tile 3 is fullest")
+    viewer.page.click("text=Open this index")
+    viewer.page.wait_for_url("**/liveness?*")
+    viewer.wait_for_text(".headline-label", "Peak of tile 3")
+    total = viewer.sql("select always_live + not_always_live from memory_by_tile where tile = 3")[0]
+    hint = viewer.page.locator(".headline-value").first.get_attribute("title") or ""
+    assert hint.startswith(f"{total:,} B")
+
+
+def test_what_lies_on_a_tile(viewer: Opened) -> None:
+    viewer.go("memory", "tiles=1&mem_tab=variables")
+    viewer.page.locator(".ag-cell[col-id=Bytes]").first.wait_for(timeout=8000)
+    count = viewer.sql("select n from lowered_by_tile where tile = 1")[0]
+    viewer.wait_for_text(".row-count", f"{count} row")
+    text = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/table/memory-lowered.csv?tile=1").text()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    sizes = viewer.sql("select sum(size_bytes) from vars_info where tile = 1")[0] if count else 0
+    assert len(rows) == count
+    assert not sizes or sum(int(row["Bytes"]) for row in rows) == sizes
+    viewer.page.click(".segment:has-text('Address map')")
+    viewer.wait_for_plot("memory-address-map")
+
+
+def test_details_as_csv(viewer: Opened) -> None:
+    address = f"{viewer.base}/data/{viewer.key}/table/memory-details.csv?replica=0&tiles=2"
+    rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
+    found = next(row["tile 2"] for row in rows if row["Path"] == "excluding")
+    assert int(found) == viewer.sql("select excluding_gaps from memory_by_tile where tile = 2")[0]
+
+
+@pytest.mark.parametrize(
+    "query", ["mem_graph=map&tiles=2", "mem_ipus=1&ipu=1", "mem_order=hardware", "mem_graph=variables&mem_vars=0"]
+)
+def test_every_graph_is_drawn_in_both_themes(viewer: Opened, query: str) -> None:
+    viewer.problems.clear()
+    viewer.go("memory", query)
+    viewer.wait_for_plot("mem-plot")
+    viewer.page.keyboard.press("d")
+    viewer.page.wait_for_timeout(300)
+    viewer.page.wait_for_load_state("networkidle")
+    viewer.wait_for_plot("mem-plot")
+    viewer.page.keyboard.press("d")
+    assert viewer.problems == []
