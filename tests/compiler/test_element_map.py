@@ -58,4 +58,7 @@ def test_union_equals_sets_of_elements(rows):
     assert len(merged) == len(set(merged))
     assert set(merged) == {(a, e) for a, b, c in rows for e in range(b, b + c)}
     # Maximal: no two runs of a group touch.
-    assert all(x[0] != y[0] or x[1] + x[2] < y[1] for x, y in zip(zip(g, s, n, strict=False), list(zip(g, s, n, strict=False))[1:], strict=False))
+    assert all(
+        x[0] != y[0] or x[1] + x[2] < y[1]
+        for x, y in zip(zip(g, s, n, strict=False), list(zip(g, s, n, strict=False))[1:], strict=False)
+    )

@@ -34,7 +34,7 @@ def test_a_multicast_is_sent_once_and_received_by_each():
     assert e is not None
     assert e.rx.tolist() == [0, 24, 24, 20]
     assert e.tx.tolist() == [8 * 4, 0, 0, 0]  # elements 100 to 107
-    assert e.cycles.tolist() == [60 + 8, 60 + 6, 60 + 6, 60 + 5]
+    assert e.cycles.tolist() == [60 + 8, 60 + 6, 60 + 6, 60 + 5]  # 2 and 3 receive different runs
     assert list(zip(e.src.tolist(), e.dst.tolist(), e.size.tolist(), strict=True)) == [
         (0, 1, 24),
         (0, 2, 24),
@@ -70,7 +70,7 @@ def test_what_crosses_ipus_is_a_global_exchange():
 runs = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 30), st.integers(1, 6))
 
 
-@given(st.lists(runs, min_size=1, max_size=15))
+@given(st.lists(runs, min_size=1, max_size=15, unique=True))
 def test_figures_equal_a_twin_that_counts_elements(rows):
     rows = [(s, d, start, n, 4) for s, d, start, n in rows if s != d]
     exchanges = plan_exchange(transfer(rows), ONE_IPU, 4.0) if rows else None
@@ -87,5 +87,7 @@ def test_figures_equal_a_twin_that_counts_elements(rows):
     assert e.tx.tolist() == [4 * len(elements) for elements in sent]
     assert {(int(s), int(d)): int(b) for s, d, b in zip(e.src, e.dst, e.size, strict=True)} == pairs
     assert e.size.sum() == e.rx.sum()
-    busy = [max(r // 4, len(elements)) for r, elements in zip(rx, sent, strict=True)]
+    # A tile and its bus partner (0 and 1, 2 and 3) take what both receive in half the time.
+    both = [sum(n for s, d, start, n, _ in rows if d == t and (s, t ^ 1, start, n, 4) in rows) for t in range(4)]
+    busy = [max(rx[t] // 4 - both[t] // 2, len(sent[t])) for t in range(4)]
     assert e.cycles.tolist() == [60 + words if words else 0 for words in busy]
