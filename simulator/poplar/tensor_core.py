@@ -178,7 +178,7 @@ class TensorCore:
     def _variables(self) -> list[int]:
         if self._variable >= 0:
             return [self._variable]
-        return [int(v) for v in np.unique(self._store.variable_of(self.regions()[0]))]
+        return [int(v) for v in regions.distinct(self._store.variable_of(self.regions()[0]))]
 
     def getContiguousRegions(self) -> list[Interval]:
         """Intervals of the flattened tensor, each of which is one run of consecutive elements of one variable."""

@@ -5,37 +5,57 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import numpy.typing as npt
 
+from simulator.poplar.regions import distinct
+
 I8 = npt.NDArray[np.int64]
 Table = tuple[I8, I8]  #: (ends, tiles): interval i begins where interval i - 1 ends; tile -1 = unmapped
-Write = tuple[int, int, int]  #: (begin, end, tile) within the variable
+Batch = tuple[I8, I8, I8]  #: (begins, ends, tiles) within the variable; later rows win
+Write = tuple[int, int, int] | Batch  #: one row, or many
 
 
 def painted(numel: int, table: Table | None, writes: list[Write]) -> Table:
     """`table` (None = all unmapped) after `writes`, in order."""
-    begins, ends, tiles = np.array(writes, np.int64).reshape(-1, 3).T
+    batches = _batches(writes)
     if table is not None:
-        begins = np.concatenate([[0], table[0][:-1], begins])
-        ends = np.concatenate([table[0], ends])
-        tiles = np.concatenate([table[1], tiles])
-    keep = ends > begins
-    begins, ends, tiles = begins[keep], ends[keep], tiles[keep]
+        batches.insert(0, (np.concatenate([[0], table[0][:-1]]), table[0], table[1]))
+    begins, ends, tiles = (np.concatenate(column) for column in zip(*batches, strict=True))
     order = np.argsort(begins, kind="stable")
-    if (begins[order][1:] < ends[order][:-1]).any():
-        return _painted_in_order(numel, begins, ends, tiles)
-    return _with_gaps(numel, begins[order], ends[order], tiles[order])
-
-
-def _painted_in_order(numel: int, begins: I8, ends: I8, tiles: I8) -> Table:
-    bounds = np.unique(np.concatenate([[0, numel], begins, ends]))
+    if (begins[order][1:] >= ends[order][:-1]).all():
+        return _with_gaps(numel, begins[order], ends[order], tiles[order])
+    bounds = distinct(np.concatenate([[0, numel], begins, ends]))
     owner = np.full(len(bounds) - 1, -1, np.int64)
-    first = np.searchsorted(bounds, begins).tolist()
-    last = np.searchsorted(bounds, ends).tolist()
-    for low, high, tile in zip(first, last, tiles.tolist(), strict=True):
-        owner[low:high] = tile
+    for batch in batches:
+        _paint(owner, bounds, *batch)
     return merged(bounds[1:], owner)
+
+
+def _batches(writes: list[Write]) -> list[Batch]:
+    """The writes in order, single rows gathered, empty intervals dropped."""
+    out: list[Batch] = []
+    for single, rows in groupby(writes, key=lambda w: isinstance(w[0], int)):
+        if single:
+            out.append(tuple(np.array(list(rows), np.int64).T))
+        else:
+            out.extend(rows)  # type: ignore[arg-type]
+    return [(b[b < e], e[b < e], t[b < e]) for b, e, t in out]
+
+
+def _paint(owner: I8, bounds: I8, begins: I8, ends: I8, tiles: I8) -> None:
+    """Give the elementary intervals between `bounds` to the tiles of one batch."""
+    first, last = np.searchsorted(bounds, begins), np.searchsorted(bounds, ends)
+    order = np.argsort(first, kind="stable")
+    if (first[order][1:] >= last[order][:-1]).all():
+        count = last - first
+        inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        owner[np.repeat(first, count) + inside] = np.repeat(tiles, count)
+        return
+    for low, high, tile in zip(first.tolist(), last.tolist(), tiles.tolist(), strict=True):
+        owner[low:high] = tile
 
 
 def _with_gaps(numel: int, begins: I8, ends: I8, tiles: I8) -> Table:
