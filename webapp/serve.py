@@ -83,12 +83,12 @@ def _serve_on(
 
 def bind(host: str, port: int | None) -> socket.socket:
     """A listening address: `port`, or the first free one from DEFAULT_PORT. Raises ServeError when there is none."""
+    if port is not None and not 0 <= port <= 65_535:
+        raise ServeError(f"port {port} is not between 0 and 65535")
     numbers = [port] if port is not None else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED))
     for number in numbers:
         try:
             return _bind_one(host, number)
-        except OverflowError:
-            raise ServeError(f"port {number} is not between 0 and 65535") from None
         except socket.gaierror as problem:
             raise ServeError(f"host {host!r} is not an address of this machine: {problem.strerror}") from None
         except OSError as problem:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError
+from popvision.package_data import package_folder
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -53,11 +54,10 @@ class Card:
 
 def samples_folder() -> Path | None:
     """The reports shipped with the package, or None when this installation has none."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_sample_reports", package.parent / "sample_reports"):
-        if folder.is_dir():
-            return folder
-    return None
+    try:
+        return package_folder("sample_reports")
+    except FileNotFoundError:
+        return None
 
 
 def find(root: Path) -> tuple[list[Found], str]:

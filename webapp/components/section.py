@@ -40,14 +40,8 @@ def figure_card(label: str, value: str, *details: Any, help: Any = None, tone: s
 def meter(share: float, label: str) -> Component:
     """A bar of a share 0..1 (longer is cut at 1 and marked)."""
     over = " over" if share > 1 else ""
-    return html.Div(
-        html.Div(
-            className="share-meter-fill" + (" over" if share > 1 else ""), style={"width": f"{min(share, 1):.2%}"}
-        ),
-        className="share-meter",
-        role="img",
-        **attributes(aria_label=label),
-    )
+    fill = html.Div(className=f"share-meter-fill{over}", style={"width": f"{min(share, 1):.2%}"})
+    return html.Div(fill, className="share-meter", role="img", **attributes(aria_label=label))
 
 
 def facts(rows: Sequence[tuple[Any, Any]]) -> Component:

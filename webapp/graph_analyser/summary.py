@@ -32,7 +32,10 @@ def layout(context: ViewContext) -> Component:
         [
             _headline(summary.headline, context.key),
             _shares(summary.headline),
-            html.Div([_target(summary.target), _graph(summary), _provenance(summary)], className="section-columns"),
+            html.Div(
+                [_target(summary.target), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
+                className="section-columns",
+            ),
             _runs(summary.runs),
             _options(summary),
             *[_json_file(each) for each in json_files(context.source)],
