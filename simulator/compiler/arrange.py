@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler.element_map import ElementMap, Pieces, union_in_groups
+from simulator.poplar.regions import distinct
 
 if TYPE_CHECKING:
     from simulator.codelets.vertex_type import FieldSpec
@@ -194,7 +195,7 @@ def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
 def accesses_of(read_rows: list[I8], written: list[Pieces], emap: ElementMap, numels: I8) -> Accesses:
     """Summarise by variable: a variable is fully written when the union of the pieces written is all of it."""
     rows = np.concatenate(read_rows) if read_rows else _NONE
-    reads = np.unique(emap.variable[np.unique(rows)])
+    reads = distinct(emap.variable[distinct(rows)])
     if not written:
         return Accesses(reads)
     start = np.concatenate([p.start for p in written])
@@ -203,7 +204,7 @@ def accesses_of(read_rows: list[I8], written: list[Pieces], emap: ElementMap, nu
     span = int(emap.end[-1]) if len(emap.end) else 0
     owner, begin, size = union_in_groups(variable, start, length, span)
     covered = np.bincount(owner, weights=size, minlength=len(numels)).astype(np.int64)
-    touched = np.unique(owner)
+    touched = distinct(owner)
     full = covered[touched] == numels[touched]
     partial = np.isin(owner, touched[~full])
     return Accesses(reads, touched[full], (owner[partial], begin[partial], size[partial]))

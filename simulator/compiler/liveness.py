@@ -18,6 +18,7 @@ import numpy.typing as npt
 from simulator.compiler.element_map import union_in_groups
 from simulator.compiler.program_table import ProgramTable
 from simulator.compiler.static_order import StaticOrder
+from simulator.poplar.regions import distinct
 
 I8 = npt.NDArray[np.int64]
 
@@ -130,7 +131,7 @@ def _events(table: ProgramTable, order: StaticOrder, numels: I8) -> _Events:
         columns.append((work.accesses.full_writes, position, _KILL))
         if len(work.accesses.partial_writes[0]):
             partial.append((position, *work.accesses.partial_writes))
-            columns.append((np.unique(work.accesses.partial_writes[0]), position, _WRITE))
+            columns.append((distinct(work.accesses.partial_writes[0]), position, _WRITE))
     none = np.empty(0, np.int64)
     events = _Events(
         np.concatenate([none] + [c[0] for c in columns]),

@@ -98,7 +98,7 @@ def _mapped_pieces(store: GraphStore, out: Tensor) -> _Pieces:
 
 def mapping_of(store: GraphStore, tensor: Tensor) -> tuple[I8, I8]:
     """(ends, tiles) of the mapping of the tensor's variables, in element space."""
-    variables = np.unique(store.variable_of(tensor.regions()[0]))
+    variables = regions.distinct(store.variable_of(tensor.regions()[0]))
     tables = [store.mapping_of(int(v)) for v in variables]
     base = store.bases()[variables]
     ends = [table[0] + b for table, b in zip(tables, base, strict=True)]
