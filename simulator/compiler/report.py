@@ -51,7 +51,7 @@ def compilation_of(r: Reported) -> model.Compilation:
         vertex_types=_vertex_types(r),
         tile_memory=memory.tile_memory if memory else None,
         num_vertices=r.store.num_vertices,
-        num_edges=sum(len(e.starts) for b in r.store.blocks for e in b.edges.values()),
+        num_edges=sum(_edges(b) for b in r.store.blocks),
         num_variables=len(r.store.variables.numel),
         program_on_ipu=list(_programs_on_ipus(r)),
         messages=list(_messages(r)),
@@ -148,3 +148,18 @@ def _exchange_terms(r: Reported) -> Iterator[model.CostTerm]:
             yield model.CostTerm(
                 name, f"words of tile {busiest}", moving, "exact: 4 B per cycle (published-numbers 7.7)"
             )
+
+
+def _edges(block: VertexBlock) -> int:
+    """Edges of a block: each single element, each vector and each inner vector of a list is one, whatever number of
+    regions it is gathered from."""
+    total = 0
+    for name, edges in block.edges.items():
+        kind = block.type.fields_by_name[name].kind
+        if kind in ("scalar", "vector"):
+            total += len(block)
+        elif kind == "scalars":
+            total += int(edges.lengths.sum())
+        else:
+            total += len(edges.starts) if edges.row_offsets is None else len(edges.row_offsets) - 1
+    return total

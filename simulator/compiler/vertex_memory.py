@@ -2,8 +2,8 @@
 
 The state of a vertex holds its simple fields and one pointer per edge field: 8 bytes for a span (pointer and size), 4
 for a short span, one pointer or a single edge, 2 for a compressed pointer; it is rounded up to 4 bytes. Lists hold
-their pointers outside: 4 bytes per single edge, 8 per inner vector, or, for the delta forms of VectorList, 4 bytes per
-row counted as a VectorList descriptor. Source: poplar-model 1.4.
+their pointers outside: 4 bytes per single edge, as much as the layout of the inner vectors takes per inner vector, or,
+for the delta forms of VectorList, 4 bytes per row counted as a VectorList descriptor. Source: poplar-model 1.4.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ I8 = npt.NDArray[np.int64]
 _POINTER = {"span": 8, "short_span": 4, "one_ptr": 4, "scaled_ptr32": 2, "scaled_ptr64": 2, "scaled_ptr128": 2}
 _LIST_POINTER = 8
 _DELTA_LAYOUTS = ("deltan", "deltanelements")
-_PER_EDGE, _PER_ROW, _PER_DELTA_ROW = 4, 8, 4
+_PER_EDGE, _PER_DELTA_ROW = 4, 4
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def vertex_memory(block: VertexBlock, tiles: int) -> VertexMemory:
             if spec.layout in _DELTA_LAYOUTS:
                 descriptors += _PER_DELTA_ROW * rows
             else:
-                data += _PER_ROW * rows
+                data += _POINTER.get(spec.layout, 8) * rows
     return VertexMemory(state.astype(np.int64), _per_tile(tile, data, tiles), _per_tile(tile, descriptors, tiles))
 
 

@@ -183,13 +183,13 @@ def convolve_vertex(input_type: Type, partials_type: Type, units: int) -> Vertex
             store(out, np.asarray(total).reshape(-1))
 
     fields = (
-        FieldSpec("in", "vectors", "in", None, "scaled_ptr64", 8),
-        FieldSpec("weights", "vectors", "in", None, "scaled_ptr64", 16),
-        FieldSpec("out", "vectors", "out", None, "scaled_ptr64", 16, interleaved=True),
+        FieldSpec("in", "vectors", "in", None, "one_ptr", 8),
+        FieldSpec("weights", "vectors", "in", None, "one_ptr", 16),
+        FieldSpec("out", "vectors", "out", None, "one_ptr", 16, interleaved=True),
         FieldSpec("worklists", "vector", "in", None, "scaled_ptr32", 4),
-        FieldSpec("numInGroups", "value", "", None),
-        FieldSpec("numOutGroups", "value", "", None),
-        FieldSpec("numRows", "value", "", None),
+        FieldSpec("numInGroups", "value", "", UNSIGNED_SHORT),
+        FieldSpec("numOutGroups", "value", "", UNSIGNED_SHORT),
+        FieldSpec("numRows", "value", "", UNSIGNED_SHORT),
     )
     name = f"poplin::ConvPartial1x1Out<{dtype},{partials},true,false,{units},4,false>"
     return VertexType(name, "supervisor", fields, costs, compute, doc="partial sums of a product")

@@ -22,8 +22,8 @@ from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, Program
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import Type
-from simulator.poplibs.pieces import rows_edges
+from simulator.poplar.types import UNSIGNED_SHORT, Type
+from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poputil import linear_shares
 from simulator.poplibs.type_names import short_name
 
@@ -115,13 +115,10 @@ def _transpose(graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, sha
     """One vertex per tile that turns its blocks."""
     begins, ends, tiles = shares
     _, rows, columns = source.shape()
-    first = int(source.regions()[0][0]), int(target.regions()[0][0])
-    block = np.arange(int(ends[-1]), dtype=np.int64) * rows * columns
-    size = np.full(len(block), rows * columns, np.int64)
-    offsets = np.append(begins, ends[-1])
+    block = rows * columns
     edges = {
-        "src": rows_edges(first[0] + block, size, offsets),
-        "dst": rows_edges(first[1] + block, size, offsets),
+        name: vector_edges(int(tensor.regions()[0][0]) + begins * block, (ends - begins) * block)
+        for name, tensor in (("src", source), ("dst", target))
     }
     type_ = transpose_vertex(source.elementType())
     graph.addVertices(cs, type_, tiles, edges, {"numSrcRows": rows, "numSrcColumns": columns})
@@ -129,7 +126,7 @@ def _transpose(graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, sha
 
 @lru_cache(maxsize=8)
 def transpose_vertex(type_: Type) -> VertexType:
-    """Transposes matrices of one size, dealt to the six workers of a tile."""
+    """Transposes matrices of one size that lie one after another, dealt to the six workers of a tile."""
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         rows, columns = block.values["numSrcRows"], block.values["numSrcColumns"]
@@ -139,15 +136,14 @@ def transpose_vertex(type_: Type) -> VertexType:
         )
 
     def compute(vertex: Any) -> None:
-        shape = (int(vertex.numSrcRows), int(vertex.numSrcColumns))
-        for source, target in zip(vertex.src, vertex.dst, strict=True):
-            target[...] = np.asarray(source).reshape(shape).T.reshape(-1)
+        shape = (-1, int(vertex.numSrcRows), int(vertex.numSrcColumns))
+        vertex.dst[...] = np.asarray(vertex.src).reshape(shape).swapaxes(1, 2).reshape(-1)
 
     fields = (
-        FieldSpec("src", "vectors", "in", None, "scaled_ptr64", 8),
-        FieldSpec("dst", "vectors", "out", None, "scaled_ptr64", 8),
-        FieldSpec("numSrcRows", "value", "", None),
-        FieldSpec("numSrcColumns", "value", "", None),
+        FieldSpec("src", "vector", "in", None, "one_ptr", 8),
+        FieldSpec("dst", "vector", "out", None, "one_ptr", 8),
+        FieldSpec("numSrcRows", "value", "", UNSIGNED_SHORT),
+        FieldSpec("numSrcColumns", "value", "", UNSIGNED_SHORT),
     )
     return VertexType(
         f"poplin::Transpose2D<{short_name(type_)}>", "multi", fields, costs, compute, doc="transposed blocks"

@@ -17,8 +17,8 @@ from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
-from simulator.poplibs.pieces import rows_edges, vector_edges
+from simulator.poplar.types import UNSIGNED_SHORT, Type
+from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poplin.shares import Shares, nested
 from simulator.poplibs.type_names import short_name
 
@@ -37,19 +37,24 @@ def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name
     begins = places[vertex] + step * share
     count = np.minimum(share, sizes[vertex] - step * share)
     cs = graph.addComputeSet(f"{name}/Reduce0")
-    splits = np.arange(plan.in_split, dtype=np.int64) * out.numElements()
-    terms = int(partials.regions()[0][0]) + begins[:, None] + splits
+    terms, own = _terms(shares, begins, tiles[vertex], int(partials.regions()[0][0]), out.numElements())
+    others = np.arange(len(begins) + 1, dtype=np.int64) * (plan.in_split - 1)
     edges = {
         "out": vector_edges(int(out.regions()[0][0]) + begins, count),
-        "partials": rows_edges(
-            terms.reshape(-1),
-            np.repeat(count, plan.in_split),
-            np.arange(len(begins) + 1, dtype=np.int64) * plan.in_split,
-        ),
+        "initialPartial": vector_edges(own, count),
+        "partials": vector_edges(terms, np.repeat(count, plan.in_split - 1), others),
     }
     type_pair = reduce_vertex(partials.elementType(), type_)
-    graph.addVertices(cs, type_pair, tiles[vertex], edges)
+    graph.addVertices(cs, type_pair, tiles[vertex], edges, {"numPartials": plan.in_split - 1})
     return cs, out
+
+
+def _terms(shares: Shares, begins: I8, tiles: I8, base: int, size: int) -> tuple[I8, I8]:
+    """(elements of the other tiles' terms, vertex by vertex; element of the term that the vertex's own tile holds)."""
+    splits = np.arange(shares.plan.in_split, dtype=np.int64)
+    mine = shares.in_index[tiles]
+    every = base + begins[:, None] + splits * size
+    return every[splits != mine[:, None]], every[np.arange(len(begins)), mine]
 
 
 def _parts(shares: Shares) -> tuple[I8, I8, I8]:
@@ -76,24 +81,25 @@ def _parts(shares: Shares) -> tuple[I8, I8, I8]:
 
 @lru_cache(maxsize=16)
 def reduce_vertex(partials_type: Type, out_type: Type) -> VertexType:
-    """Adds rows of partial sums in float32, rounded once."""
+    """Adds rows of partial sums in float32, rounded once: the one that lies on the tile and those that were sent to it,
+    which the exchange puts one after another."""
     dtype, out_dtype = short_name(partials_type), short_name(out_type)
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        terms = elements["partials"] // np.maximum(elements["out"], 1)
+        terms = 1 + elements["partials"] // np.maximum(elements["out"], 1)
         cycles = strided("ADD", dtype, elements["out"], terms, out_dtype=out_dtype)
         source = "PopLibs Reduce estimator, strided form, published-numbers 7.4"
-        return BlockCosts(cycles, "exact", source, elements["partials"] - elements["out"])
+        return BlockCosts(cycles, "exact", source, elements["partials"])
 
     def compute(vertex: Any) -> None:
-        total = np.zeros(len(vertex.out), np.float32)
-        for row in vertex.partials:
-            total += np.asarray(row, dtype=np.float32)
-        store(vertex.out, total)
+        others = np.asarray(vertex.partials, dtype=np.float32).reshape(int(vertex.numPartials), -1)
+        store(vertex.out, np.asarray(vertex.initialPartial, dtype=np.float32) + others.sum(0, dtype=np.float32))
 
     fields = (
         FieldSpec("out", "vector", "out", None, "short_span", 8),
-        FieldSpec("partials", "vectors", "in", None, "short_span", 8),
+        FieldSpec("initialPartial", "vector", "in", None, "one_ptr", 8),
+        FieldSpec("partials", "vector", "in", None, "one_ptr", 8),
+        FieldSpec("numPartials", "value", "", UNSIGNED_SHORT),
     )
     name = f"poplin::ReduceAdd<{out_dtype},{dtype},false,false>"
     return VertexType(name, "worker", fields, costs, compute, doc="sum of partial results")
