@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from popvision.analysis.category_labels import CATEGORY_LABELS
+from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.program_text import program_text
 from popvision.analysis.source import ReportSource
 from popvision.analysis.summary_options import SummaryOptions
 from popvision.formats.profile.model import CATEGORIES, REGIONS, IntArray, TileMemory
 
-_REGION_LABELS = {"nonInterleaved": "Non-interleaved", "interleaved": "Interleaved", "overflowed": "Overflowed"}
 #: Categories printed only where they hold something.
 _RARE = ("message", "hostMessage", "globalMessage", "rearrangement", "outputEdge", "multiple", "controlId")
 _STARS = 40
@@ -54,7 +53,7 @@ def _memory_lines(source: ReportSource, memory: TileMemory, options: SummaryOpti
         by_category[part.category] += size
     lines = ["Memory Usage:", "  Total:", f"    Including Gaps: {_total(memory.including_gaps):>20,} B"]
     lines += ["    Excluding Gaps:", "      By Memory Region:"]
-    lines += [f"        {_REGION_LABELS[region] + ':':<31}{size:>14,} B" for region, size in by_region.items()]
+    lines += [f"        {REGION_LABELS[region] + ':':<31}{size:>14,} B" for region, size in by_region.items()]
     lines += [f"        {'Total:':<31}{_total(memory.excluding_gaps):>14,} B", "      By Data Type:"]
     shown = [c for c in CATEGORY_LABELS if by_category[c] or c not in _RARE]
     lines += [f"        {CATEGORY_LABELS[c] + ':':<31}{by_category[c]:>14,} B" for c in shown]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
-from popvision.analysis.memory import CATEGORY_LABELS, REGION_LABELS
+from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile, Variables
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
+from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.tiles import tiles_of_replica
 from popvision.formats.profile.model import CATEGORIES, REGIONS, Target
@@ -25,39 +26,9 @@ Int64Array = npt.NDArray[np.int64]
 #: What a breakdown can be by.
 BREAKDOWNS = ("region", "category", "liveness")
 
-#: Labels of the categories, as reports print them.
-CATEGORY_LABELS = {
-    "variable": "Variables",
-    "constant": "Constants",
-    "hostExchangePacketHeader": "Host Exchange Packet Headers",
-    "globalExchangePacketHeader": "Global Exchange Packet Headers",
-    "stack": "Stack",
-    "vertexInstanceState": "Vertex Instances",
-    "copyDescriptor": "Copy Descriptors",
-    "vectorListDescriptor": "VectorList Descriptors",
-    "vertexFieldData": "Vertex Field Data",
-    "controlTable": "Control Table",
-    "controlId": "Control IDs",
-    "controlCode": "Control Code",
-    "vertexCode": "Vertex Code",
-    "internalExchangeCode": "Internal Exchange Code",
-    "hostExchangeCode": "Host Exchange Code",
-    "globalExchangeCode": "Global Exchange Code",
-    "instrumentationResults": "Instrumentation Results",
-    "message": "Messages",
-    "hostMessage": "Host Messages",
-    "globalMessage": "Global Messages",
-    "rearrangement": "Rearrangement",
-    "outputEdge": "Output Edges",
-    "sharedCodeStorage": "Shared Code Storage",
-    "sharedDataStorage": "Shared Data Storage",
-    "multiple": "Shared by Several Categories",
-}
-
 #: The category of each number that a lowered variable carries.
 CATEGORY_KEYS = CATEGORIES
 
-REGION_LABELS = {"nonInterleaved": "Non-interleaved", "interleaved": "Interleaved", "overflowed": "Overflowed"}
 
 LIVENESS_LABELS = ("Always live", "Not always live at the tile's peak", "Held for other times")
 

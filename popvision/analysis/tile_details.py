@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.memory import (
-    CATEGORY_LABELS,
-    REGION_LABELS,
-    Int64Array,
-    category_arrays,
-    memory_by_tile,
-)
+from popvision.analysis.memory import Int64Array, category_arrays, memory_by_tile
+from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.tile_columns import TileColumns
 from popvision.analysis.tile_contents import vertex_table
 from popvision.analysis.tiles import physical_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -16,13 +17,14 @@ import click
 @click.option("--per-ipu", is_flag=True, help="Also memory of each IPU.")
 def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: bool) -> None:
     """Summarise REPORT (a profile.pop or its folder)."""
-    from popvision.analysis.headline import headline
     from popvision.analysis.profile_summary import SummaryOptions, profile_summary
+    from popvision.analysis.provenance import provenance_line
     from popvision.analysis.source import ReportSource
+    from popvision.analysis.summary import headline
 
     source = ReportSource(report)
     if as_json:
-        click.echo(json.dumps(headline(source), indent=2))
+        click.echo(json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2))
         return
     options = SummaryOptions(show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu)
     click.echo(profile_summary(source, options), nl=False)

@@ -2,12 +2,20 @@
 
 from popvision.pva.compilation import CompilationReport
 from popvision.pva.debug_context import DebugContext
+from popvision.pva.errors import FormatError
 from popvision.pva.execution import ExecutionReport, ExecutionStep, Run
 from popvision.pva.lowered import LoweredVar
 from popvision.pva.operations import Operation, OperationAnalysis
-from popvision.pva.program import DoExchangeProgram, OnTileExecuteProgram, Program, ProgramVisitor
+from popvision.pva.program import (
+    DoExchangeProgram,
+    GlobalExchangeProgram,
+    OnTileExecuteProgram,
+    Program,
+    ProgramVisitor,
+    StreamCopyProgram,
+)
 from popvision.pva.report import Report, openReport
-from popvision.pva.target import IPU, Target
+from popvision.pva.target import IPU, Graph, Target
 from popvision.pva.tile import Tile
 from popvision.pva.trace import Event, Trace, openTrace
 from popvision.pva.versions import InstrumentationSettings, PoplarVersion, ProfileReportVersion
@@ -22,6 +30,9 @@ __all__ = [
     "Event",
     "ExecutionReport",
     "ExecutionStep",
+    "FormatError",
+    "GlobalExchangeProgram",
+    "Graph",
     "InstrumentationSettings",
     "LoweredVar",
     "OnTileExecuteProgram",
@@ -33,6 +44,7 @@ __all__ = [
     "ProgramVisitor",
     "Report",
     "Run",
+    "StreamCopyProgram",
     "Target",
     "Tile",
     "Trace",

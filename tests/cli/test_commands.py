@@ -75,8 +75,8 @@ def test_summary_text(path: Path) -> None:
 def test_summary_json(path: Path) -> None:
     figures = json.loads(popvision("summary", path, "--json").stdout)
     assert figures["total_cycles"] == 43
-    assert figures["worst_tile_bytes_including_gaps"] == 120
-    assert sum(figures["share_of_tile_cycles"].values()) == pytest.approx(1)
+    assert figures["tile_bytes"] == 120
+    assert sum(figures["shares"].values()) == pytest.approx(1)
 
 
 def test_export_csv_and_json_agree(path: Path) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from popvision.analysis.address_map import AddressMap, address_map
 from popvision.analysis.lowered import address_use, lowered_names, lowered_tile
-from popvision.analysis.memory import CATEGORY_KEYS, CATEGORY_LABELS
+from popvision.analysis.memory import CATEGORY_KEYS
+from popvision.analysis.memory_labels import CATEGORY_LABELS
 from popvision.analysis.source import ReportSource
-
 from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
 from webapp.graph_analyser.category_colours import part_colour, translucent

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.floor_plan import floor_plan, on_floor_plan
-from popvision.analysis.memory import CATEGORY_LABELS, category_by_tile, memory_by_tile
+from popvision.analysis.memory import category_by_tile, memory_by_tile
+from popvision.analysis.memory_labels import CATEGORY_LABELS
 from popvision.analysis.range_statistics import statistics
 from popvision.analysis.source import ReportSource
 from webapp.graph_analyser.bytes_axis import binary_ticks, both_units

@@ -1,4 +1,4 @@
-"""How reports name the memory categories, in the order they print them."""
+"""How reports name memory categories and regions, in the order they print them."""
 
 #: Labels of the published text, in its order.
 CATEGORY_LABELS = {
@@ -26,5 +26,7 @@ CATEGORY_LABELS = {
     "outputEdge": "Output Edges",
     "sharedCodeStorage": "Shared Code Storage",
     "sharedDataStorage": "Shared Data Storage",
-    "multiple": "Multiple",
+    "multiple": "Shared by Several Categories",
 }
+
+REGION_LABELS = {"nonInterleaved": "Non-interleaved", "interleaved": "Interleaved", "overflowed": "Overflowed"}
