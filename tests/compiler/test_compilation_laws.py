@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tiny_graphs import Scale, Sum, hardware, model, tutorial3
 
 from popvision.formats.profile.model import CATEGORIES
 from simulator.compiler.compile import compile_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.poplar import FLOAT, HALF, Graph
 from simulator.poplar.program import Copy, Execute, Repeat, Sequence
+from tests.compiler.tiny_graphs import Scale, Sum, hardware, model, tutorial3
 
 SETTINGS = CompileSettings(compute_level="tile", external_exchange=True, flops=True)
 

@@ -1,5 +1,7 @@
 """Cutting regions along the tile mapping, and unions within groups, against element-by-element twins."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +60,5 @@ def test_union_equals_sets_of_elements(rows):
     assert len(merged) == len(set(merged))
     assert set(merged) == {(a, e) for a, b, c in rows for e in range(b, b + c)}
     # Maximal: no two runs of a group touch.
-    assert all(
-        x[0] != y[0] or x[1] + x[2] < y[1]
-        for x, y in zip(zip(g, s, n, strict=False), list(zip(g, s, n, strict=False))[1:], strict=False)
-    )
+    runs = list(zip(g.tolist(), s.tolist(), n.tolist(), strict=True))
+    assert all(x[0] != y[0] or x[1] + x[2] < y[1] for x, y in pairwise(runs))

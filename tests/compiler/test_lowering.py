@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tiny_graphs import Scale, Sum, model, tutorial3
 
 from simulator.compiler.compile import compile_graph
 from simulator.poplar import FLOAT, Graph, SyncType, invalid_tile_mapping
 from simulator.poplar.program import Call, Copy, Execute, PrintTensor, Repeat, Sequence, Sync, WriteUndef
+from tests.compiler.tiny_graphs import Scale, Sum, model, tutorial3
 
 STREAM_COPY = ["StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd"]
 
