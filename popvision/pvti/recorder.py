@@ -27,12 +27,13 @@ local = threading.local()
 class ThreadBuffer:
     """Events of one thread that are not in the file yet: `events` holds code, monotonic ns, code, ..."""
 
-    __slots__ = ("declared_name", "events", "id", "thread", "tid")
+    __slots__ = ("_last_name", "declared_name", "events", "id", "thread", "tid")
 
     def __init__(self, id: int) -> None:
         self.id = id
         self.tid = threading.get_native_id()
         self.thread = weakref.ref(threading.current_thread())
+        self._last_name = threading.current_thread().name
         self.declared_name: str | None = None
         self.events: list[int] = []
 
@@ -40,7 +41,9 @@ class ThreadBuffer:
     def name(self) -> str:
         """The thread's name now, else the last one known."""
         thread = self.thread()
-        return thread.name if thread is not None else self.declared_name or ""
+        if thread is not None:
+            self._last_name = thread.name
+        return self._last_name
 
     def is_over(self) -> bool:
         """True when the thread has ended and nothing is left to write."""

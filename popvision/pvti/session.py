@@ -58,9 +58,15 @@ class Session:
             self._start(options)
 
     def _start(self, options: Options) -> None:
+        # Imported now and not when the first event comes, which may be inside a signal handler.
         import atexit
+        from sqlite3 import Error
         from uuid import uuid4
 
+        from popvision.formats.pvti.writer import TraceWriter
+
+        self._new_writer = TraceWriter
+        self._errors = (OSError, Error)
         self._directory = os.path.abspath(options.directory)
         self.path = self._new_path()
         if options.duration_s:
@@ -156,12 +162,10 @@ class Session:
         """One transaction. Things leave memory only after it, so that an interruption loses none of them."""
         if self._flushing:
             return
-        from sqlite3 import Error
-
         self._flushing = True
         try:
             self._transact(self._open(), buffers)
-        except (OSError, Error) as error:
+        except self._errors as error:
             print(f"PVTI: {self.path} cannot be written ({error}); tracing stops here.", file=sys.stderr)
             self._end()
         finally:
@@ -202,10 +206,8 @@ class Session:
 
     def _open(self) -> TraceWriter:
         if self._writer is None:
-            from popvision.formats.pvti.writer import TraceWriter
-
             meta = {"producer": "popvision.pvti", "command": " ".join(sys.argv), "pid": os.getpid(), **self._meta}
-            self._writer = TraceWriter(self.path, meta, clock_offset_ns=self.clock_offset_ns)
+            self._writer = self._new_writer(self.path, meta, clock_offset_ns=self.clock_offset_ns)
             name = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
             self._pending.insert(0, ("add_process", (_PROCESS, os.getpid(), os.getppid(), name)))
             _at_worker_exit(self.close)
@@ -222,14 +224,12 @@ class Session:
             self._end()
         if writer is None:
             return
-        from sqlite3 import Error
-
         try:
             writer.close()
             from popvision.formats.pvti.finalise import finalise
 
             finalise(writer.path)
-        except (OSError, Error, ImportError, RuntimeError) as error:
+        except (*self._errors, ImportError, RuntimeError) as error:
             print(f"PVTI: {writer.path} stays as recorded, not finalised ({error}).", file=sys.stderr)
 
     def _end(self) -> None:

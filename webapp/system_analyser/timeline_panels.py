@@ -98,7 +98,7 @@ def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Co
     if event is None:
         return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
     index = source.names.channel_name.index(event.channel)
-    swatch = html.Span(className="swatch", style={"backgroundColor": channel_colour(index, theme)})
+    swatch = html.Span(className="tl-swatch", style={"backgroundColor": channel_colour(index, theme)})
     rows: list[tuple[str, Any]] = [("Name", html.Strong(event.label)), ("Channel", [swatch, " ", event.channel])]
     rows.append(
         (

@@ -33,16 +33,26 @@ class TraceWriter:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
             raise FileExistsError(f"{self.path} exists already; a trace is never written over another.")
-        self._open: sqlite3.Connection | None = self._connect()
-        self.connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        self._open: sqlite3.Connection | None = None
+        try:
+            self._open = self._connect()
+            self._create(meta)
+        except BaseException:
+            # A signal may interrupt this too; the next attempt must not find half a file.
+            self.release()
+            self.path.unlink(missing_ok=True)
+            raise
+
+    def _create(self, meta: Mapping[str, object]) -> None:
         self.connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        self.connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         self.connection.execute("PRAGMA journal_mode = WAL")
         self._tune()
         self.connection.executescript(f"BEGIN; {schema.TABLES} COMMIT;")
         with self.transaction():
             self.set_meta("format", schema.FORMAT)
             self.set_meta("version", f"{schema.MAJOR}.{schema.MINOR}")
-            self.set_meta("clock_offset_ns", clock_offset_ns)
+            self.set_meta("clock_offset_ns", self.clock_offset_ns)
             self.set_meta("state", "recording")
             for key, value in meta.items():
                 self.set_meta(key, value)

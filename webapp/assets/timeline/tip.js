@@ -7,7 +7,7 @@
     constructor(timeline) {
       this.timeline = timeline;
       this.box = document.createElement("div");
-      this.box.className = "trace-tip tl-tip";
+      this.box.className = "tl-tip";
       this.box.hidden = true;
       this.known = new Map();
       this.wanted = "";
@@ -22,13 +22,13 @@
       const { box } = this;
       box.replaceChildren();
       const title = document.createElement("div");
-      title.className = "tip-head";
+      title.className = "tl-tip-head";
       if (colour) title.append(this.swatch(colour));
       title.append(document.createTextNode(head));
       box.append(title);
       for (const [name, value, dash] of lines) {
         const row = document.createElement("div");
-        row.className = "tip-row";
+        row.className = "tl-tip-row";
         if (dash) row.append(this.swatch(dash));
         const left = document.createElement("span"), right = document.createElement("span");
         left.textContent = name;
@@ -44,7 +44,7 @@
 
     swatch(colour) {
       const made = document.createElement("span");
-      made.className = "swatch";
+      made.className = "tl-swatch";
       made.style.backgroundColor = colour;
       return made;
     }

@@ -58,7 +58,7 @@
         timeline.write({ tl_hide: Array.from(hidden).sort((a, b) => a - b).join(",") });
       });
       const swatch = document.createElement("span");
-      swatch.className = "swatch";
+      swatch.className = "tl-swatch";
       swatch.style.backgroundColor = timeline.colours[index];
       const name = document.createElement("span");
       name.textContent = channel.name;

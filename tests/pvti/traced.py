@@ -1,0 +1,57 @@
+"""Run a program with tracing on, in a process of its own, and look at what it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from popvision.formats.pvti.columns import Slices
+from popvision.formats.pvti.reader import TraceReader
+
+ROOT = Path(__file__).parents[2]
+PRELUDE = "import popvision.pvti as pvti\nchannel = pvti.createTraceChannel('work')\n"
+
+
+def run(code: str, folder: Path, *, options: str | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run `code` after the prelude; `options` is the raw text of PVTI_OPTIONS, by default the folder alone."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("PVTI_OPTIONS", "POPVISION_RUN_ID")}
+    environment["PYTHONPATH"] = f"{ROOT}{os.pathsep}{ROOT / 'compat'}"
+    environment["PVTI_OPTIONS"] = json.dumps({"directory": str(folder)}) if options is None else options
+    script = folder / "program.py"
+    folder.mkdir(parents=True, exist_ok=True)
+    script.write_text(PRELUDE + code)
+    return subprocess.run(
+        [sys.executable, str(script)], env=environment, cwd=folder, capture_output=True, text=True, check=check
+    )
+
+
+def traces(folder: Path) -> list[TraceReader]:
+    """Readers of all traces in a folder, by path."""
+    return [TraceReader(path) for path in sorted(folder.glob("*.pvti"))]
+
+
+def only_trace(folder: Path) -> TraceReader:
+    (reader,) = traces(folder)
+    return reader
+
+
+def labels(reader: TraceReader, slices: Slices) -> list[str]:
+    return [reader.names.label[reader.names.of_site[site]] for site in slices.site]
+
+
+def tree(reader: TraceReader, thread: int) -> list[Any]:
+    """A thread's events as nested (label, children) in time order."""
+    events = reader.events(thread)
+
+    def inside(depth: int, parent: int) -> list[Any]:
+        if depth == len(events.lanes):
+            return []
+        lane = events.lanes[depth]
+        named = labels(reader, lane)
+        return [(named[row], inside(depth + 1, row)) for row in range(len(lane)) if lane.parent[row] == parent]
+
+    return inside(0, 0)
