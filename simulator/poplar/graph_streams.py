@@ -9,6 +9,7 @@ from simulator.poplar.debug_context import Context, as_context, record
 from simulator.poplar.errors import graph_object_creation_error, invalid_option, stream_connection_error
 from simulator.poplar.graph_objects import DataStream, Function
 from simulator.poplar.graph_vertices import VertexMethods
+from simulator.poplar.notices import no_effect
 from simulator.poplar.program import Program
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import ReplicatedStreamMode, Type
@@ -77,6 +78,8 @@ class StreamMethods(VertexMethods):
                 f"createHostWrite '{handle}': the tensor holds a constant or an element twice and cannot be written."
             )
         options = {"rearrangeOnHost": "true" if rearrange_on_host else "false"}
+        if rearrange_on_host:
+            no_effect("rearrangeOnHost=true")
         self._add_stream(handle, t.elementType(), t.numElements(), kind == "write", options, kind)
         self.store.host_copies.append((kind, handle, t))
         for v in t._variables():
@@ -99,5 +102,7 @@ def _options(handle: str, options: Mapping[str, Any] | None, known: tuple[str, .
         text = str(value)
         if not text.isdigit():
             raise invalid_option(f"Stream '{handle}': option {name} needs a whole number, got '{text}'.")
+        if text != _FIFO_OPTIONS[name]:
+            no_effect(f"stream option {name}={text}")
         out[name] = text
     return out

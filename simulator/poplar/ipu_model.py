@@ -10,6 +10,7 @@ from typing import Any
 from simulator.machine.targets import CHIPS, Chip
 from simulator.poplar.device import Device
 from simulator.poplar.errors import invalid_machine_model, invalid_option
+from simulator.poplar.notices import no_effect
 from simulator.poplar.target import Target, TargetType
 from simulator.poplar.what_if import overridden
 
@@ -54,7 +55,20 @@ class IPUModel:
             raise invalid_option(f"'{name}' (value '{value}') is not a device option; createDevice takes none.")
         return Device(overridden(self._target(CHIPS[self.IPUVersion]), os.environ))
 
+    def _tell(self, chip: Chip) -> None:
+        """Say which changed fields change nothing."""
+        defaults = {
+            "tilesPerSuperTile": chip.tiles_per_super_tile,
+            "memcpyBytesPerCycle": chip.memcpy_bytes_per_cycle,
+            "instructionBytes": 4,
+            "supportsSuperTileSendReceive": chip.name == "ipu1",
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                no_effect(f"IPUModel.{name}={getattr(self, name)}")
+
     def _target(self, chip: Chip) -> Target:
+        self._tell(chip)
         if self.tilesPerIPU > chip.tiles:
             raise invalid_machine_model(
                 f"tilesPerIPU={self.tilesPerIPU} is more than the {chip.tiles} tiles of {chip.title}."

@@ -9,15 +9,13 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from simulator.poplar.errors import invalid_option
+from simulator.poplar.notices import no_effect
 from simulator.poplar.option_table import Option
-
-_noticed: set[str] = set()
 
 
 class OptionFlags(dict[str, str]):
@@ -138,6 +136,5 @@ def notice_without_effect(given: Mapping[str, str], table: Mapping[str, Option])
     """Say once per process, on standard error, of each option that asks for something the simulator does not do."""
     for name, value in given.items():
         option = table[name]
-        if not option.effective and value != plain_default(option) and name not in _noticed:
-            _noticed.add(name)
-            print(f"popvision: option {name}={value} has no effect in this version of the simulator.", file=sys.stderr)
+        if not option.effective and value != plain_default(option):
+            no_effect(f"option {name}={value}")

@@ -15,6 +15,7 @@ from typing import Any, overload
 from simulator.poplar.debug_context import Context, DebugContext, as_context
 from simulator.poplar.errors import control_program_error, graph_connection_error
 from simulator.poplar.graph_objects import ComputeSet, DataStream, Function
+from simulator.poplar.notices import no_effect
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import SyncType
 
@@ -121,6 +122,8 @@ class Copy(Program):
     def __init__(self, source: Any, destination: Any, flag: Any = False, debugContext: Context = "", /) -> None:
         if not isinstance(flag, bool):
             flag, debugContext = False, flag
+        if flag:
+            no_effect(f"Copy's {'dontOutline' if isinstance(source, destination.__class__) else 'optimiseMemory'}=True")
         self.source = source
         self.destination = destination
         self.debug = as_context(debugContext)

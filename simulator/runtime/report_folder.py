@@ -94,7 +94,7 @@ class ReportFolder:
             if self._archive_path is not None:
                 write_archive(self._archive_path, archive_images(compilation), run_id)
             if self._options.output_graph_profile or self._options.output_execution_profile:
-                self._open_profile(compilation)
+                self._open_profile(compilation, executable.machine.target.overrides)
         except FormatError as error:
             raise poplar_error(_sentence(error)) from None
 
@@ -105,12 +105,12 @@ class ReportFolder:
             return self.folder / ARCHIVE_NAME
         return self._options.save_archive
 
-    def _open_profile(self, compilation: Compilation) -> None:
+    def _open_profile(self, compilation: Compilation, what_if: tuple[str, ...]) -> None:
         if not self._options.output_graph_profile:
             compilation = without_memory(compilation)
         elif not self._options.output_lowered_vars:
             compilation = replace(compilation, lowered=())
-        meta = report_meta(self._options, self._engine_name, self._directory.run_id, compilation.target)
+        meta = report_meta(self._options, self._engine_name, self._directory.run_id, compilation.target, what_if)
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer

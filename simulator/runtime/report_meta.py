@@ -25,16 +25,20 @@ def popvision_version() -> str:
         return "0+unknown"
 
 
-def report_meta(options: EngineOptions, engine_name: str, run_id: str, target: Target) -> dict[str, Any]:
-    """`Compilation.meta` of a new report."""
+def report_meta(
+    options: EngineOptions, engine_name: str, run_id: str, target: Target, what_if: tuple[str, ...]
+) -> dict[str, Any]:
+    """`Compilation.meta` of a new report. `what_if`: what the environment changed of the target the program chose."""
     level = options.compute_instrumentation_level.capitalize() if options.instrument_compute else "Off"
+    changed = {"whatIf": " ".join(what_if)} if what_if else {}
     return {
         "poplarVersion": f"{API_LEVEL} (popvision {popvision_version()})",
         "modelVersion": MODEL_VERSION,
         "simulated": True,
         "engineOptions": dict(options.values),
         "engineOptionsGiven": dict(options.given),
-        "targetOptions": {"type": target.type, "architecture": target.architecture},
+        "targetOptions": {"type": target.type, "architecture": target.architecture} | changed,
+        **changed,
         "engineName": engine_name,
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
         "reportId": uuid.uuid4().hex,

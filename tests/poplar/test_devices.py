@@ -112,6 +112,15 @@ def test_impossible_models_are_refused(change, message: str) -> None:
         model.createDevice()
 
 
+def test_fields_of_a_model_that_change_nothing_say_so(capsys) -> None:
+    model = IPUModel()
+    model.instructionBytes = 8
+    model.createDevice()
+    model.createDevice()
+    said = "popvision: IPUModel.instructionBytes=8 has no effect in this version of the simulator.\n"
+    assert capsys.readouterr().err == said
+
+
 def test_unknown_versions_and_device_options() -> None:
     with pytest.raises(invalid_machine_model, match="'ipu3' is not an IPU version; the versions are ipu1, ipu2, ipu21"):
         IPUModel("ipu3")

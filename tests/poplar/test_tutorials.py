@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from popvision.formats.profile import ProfileReader
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 TUT1_OUT = """Running program
@@ -50,6 +52,16 @@ def test_tutorial_1_on_simulated_hardware(run_example) -> None:
     out, err = run_example("tut1_variables.py", "--hw")
     assert out == "Trying to attach to IPU\nAttached to IPU 0\n" + TUT1_OUT
     assert err.replace(" ", "").split() == TUT1_ERR.replace(" ", "").split()
+
+
+def test_a_what_if_run_says_so_in_its_report(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES.parent))
+    monkeypatch.setenv("POPVISION_TILES", "64")
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"autoReport.outputGraphProfile":"true"}')
+    subprocess.run([sys.executable, str(EXAMPLES / "tut3_vertices.py")], capture_output=True, check=True, cwd=tmp_path)
+    reader = ProfileReader(tmp_path / "profile.pop")
+    assert reader.target().tiles_per_ipu == 64
+    assert reader.meta["whatIf"] == "POPVISION_TILES changed the tiles per IPU from 1472 to 64."
 
 
 def test_tutorial_3(run_example) -> None:
