@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -70,7 +72,7 @@ class TraceReader:
         self.path = Path(path)
         _refuse_paraview(self.path)
         self._file = SqliteFile(self.path, _WHAT)
-        with self._file.connect() as db:
+        with self._connect() as db:
             self._check_tables(db)
             self.meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta"))
         self._check_version()
@@ -82,49 +84,49 @@ class TraceReader:
 
     def processes(self) -> list[tuple[int, int | None, str]]:
         """(pid, parent's pid, name) of each process."""
-        with self._file.connect() as db:
+        with self._connect() as db:
             return db.execute("SELECT pid, parent_pid, name FROM processes ORDER BY id").fetchall()
 
     def threads(self) -> list[ThreadRow]:
         """Threads in the order of their first event."""
         query = "SELECT threads.id, tid, threads.name, pid FROM threads JOIN processes ON processes.id = process"
-        with self._file.connect() as db:
+        with self._connect() as db:
             return [ThreadRow(*row) for row in db.execute(query + " ORDER BY threads.id")]
 
     @cached_property
     def names(self) -> Names:
         """Channels and labels."""
-        with self._file.connect() as db:
+        with self._connect() as db:
             return read_names(db, self.path)
 
     def channels(self) -> list[tuple[str, bool]]:
         """(name, enabled) of each channel, in the order they were made."""
-        with self._file.connect() as db:
+        with self._connect() as db:
             return [(name, bool(on)) for name, on in db.execute("SELECT name, enabled FROM channels ORDER BY id")]
 
     def metadata(self, site: int) -> str | None:
         """The JSON text that an event with this site carries."""
         query = "SELECT text FROM sites JOIN strings ON strings.id = metadata WHERE sites.id = ?"
-        with self._file.connect() as db:
+        with self._connect() as db:
             row = db.execute(query, (int(site),)).fetchone()
         return row[0] if row else None
 
     def events(self, thread: int) -> ThreadEvents:
         """All events of a thread."""
-        with self._file.connect() as db:
+        with self._connect() as db:
             stored = _stored(db, thread)
             return stored if stored.lanes or self.state == "finalised" else self._from_journal(db, thread)
 
     def series(self) -> list[SeriesRow]:
         """Lines of line graphs, graph by graph."""
         query = "SELECT series.id, graphs.name, unit, series.name FROM series JOIN graphs ON graphs.id = graph"
-        with self._file.connect() as db:
+        with self._connect() as db:
             return [SeriesRow(*row) for row in db.execute(query + " ORDER BY graphs.id, series.id")]
 
     def samples(self, series: int) -> tuple[Ints, Floats]:
         """Times (ns since the epoch) and values of a series, in time order."""
         times, values = [], []
-        with self._file.connect() as db:
+        with self._connect() as db:
             query = "SELECT id, n, crc, time_ns, value FROM samples WHERE series = ? ORDER BY id"
             for id, n, crc, time, value in db.execute(query, (series,)):
                 check(crc, f"samples row {id}", time, value)
@@ -134,7 +136,7 @@ class TraceReader:
 
     def heatmaps(self) -> list[HeatmapRow]:
         """Heat maps in the order they were made."""
-        with self._file.connect() as db:
+        with self._connect() as db:
             rows = db.execute("SELECT id, name, unit, edges FROM heatmaps ORDER BY id").fetchall()
         return [
             HeatmapRow(id, name, unit, unpack_fixed(edges, len(edges) // 8, "<f8", f"heat map {name!r}"))
@@ -145,7 +147,7 @@ class TraceReader:
         """Times of the columns and a row of quantities for each: underflow, bins from the lowest up, overflow."""
         width = len(heatmap.edges) + 1
         times, columns = [], []
-        with self._file.connect() as db:
+        with self._connect() as db:
             query = "SELECT time_ns, crc, bin_quantities FROM HEATMAP_DATA WHERE heatmap = ? ORDER BY id"
             for time, crc, blob in db.execute(query, (heatmap.id,)):
                 what = f"a column of heat map {heatmap.name!r}"
@@ -162,6 +164,15 @@ class TraceReader:
         return np.maximum.accumulate(np.array(times, np.int64)), table
 
     # -- opening
+
+    @contextmanager
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        """A connection; values of another type or size than the tables say become a FormatError too."""
+        with self._file.connect() as db:
+            try:
+                yield db
+            except (TypeError, ValueError, OverflowError, LookupError) as error:
+                raise FormatError(f"{self.path} is damaged: {str(error).splitlines()[0]}.") from error
 
     def _check_tables(self, db: sqlite3.Connection) -> None:
         found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
