@@ -37,7 +37,7 @@ def snapshot_report(executable: Executable, options: EngineOptions, name: str, r
     folder = tempfile.TemporaryDirectory(prefix="popvision-report-")
     path = _write(Path(folder.name), executable, options, name, records)
     report = openReport(path, path.with_name("debug.cbor"))
-    weakref.finalize(report, folder.cleanup)
+    weakref.finalize(report._columns, folder.cleanup)  # every object of the report holds these
     return report
 
 
