@@ -72,7 +72,8 @@ def visit(page: Page, base: str, path: str) -> dict[str, Any]:
     page.goto(base + path)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(300)
-    return {"text": page.inner_text("body"), "problems": problems}
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return {"text": page.inner_text("body"), "problems": problems, "background": background}
 
 
 def main(arguments: list[str]) -> int:
