@@ -133,7 +133,7 @@ def test_what_lies_on_a_tile(viewer: Opened) -> None:
     assert len(rows) == count
     assert not sizes or sum(int(row["Bytes"]) for row in rows) == sizes
     viewer.page.click(".segment:has-text('Address map')")
-    viewer.wait_for_plot("memory-address-map")
+    viewer.wait_for_plot("mem-map")
 
 
 def test_details_as_csv(viewer: Opened) -> None:

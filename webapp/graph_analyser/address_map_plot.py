@@ -17,10 +17,13 @@ from webapp.graph_analyser.category_colours import part_colour, translucent
 from webapp.theme import tokens
 
 
-def draw_address_map(source: ReportSource, tile: int, theme: str) -> tuple[dict[str, Any], str]:
-    """(figure, the sentence under it). Raises NotRecordedError without lowered variables."""
+def draw_address_map(
+    source: ReportSource, tile: int, theme: str, window: tuple[int, int] | None = None
+) -> tuple[dict[str, Any], str]:
+    """(figure, the sentence under it) of all addresses of a tile or those of `window`; fewer addresses are drawn with
+    less merging. Raises NotRecordedError without lowered variables, ValueError for a tile that does not exist."""
     low = lowered_tile(source, tile)
-    names, drawn = lowered_names(source), address_map(source, tile)
+    names, drawn = lowered_names(source), address_map(source, tile, window)
     target = source.reader.target()
     use = address_use(low)
     texts = [
@@ -31,8 +34,8 @@ def draw_address_map(source: ReportSource, tile: int, theme: str) -> tuple[dict[
         _bars(drawn, np.flatnonzero(drawn.category == category), texts, theme)
         for category in np.unique(drawn.category).tolist()
     ]
-    top = max(use.including_gaps, 1)
-    ticks, labels = binary_ticks(top, 8)
+    bottom, top = window or (0, max(round(use.including_gaps * 1.02), 1))
+    ticks, labels = binary_ticks(top, 8, bottom)
     colours = tokens(theme)
     layout = {
         "barmode": "overlay",
@@ -46,13 +49,13 @@ def draw_address_map(source: ReportSource, tile: int, theme: str) -> tuple[dict[
             "tickformat": ",d",
             "zeroline": False,
         },
-        "yaxis": {"range": [0, top * 1.02], "tickvals": ticks, "ticktext": labels, "title": {"text": "Address"}},
+        "yaxis": {"range": [bottom, top], "tickvals": ticks, "ticktext": labels, "title": {"text": "Address"}},
         "shapes": [
             _line(
                 address, drawn.indices, colours["bad"] if address == target.bytes_per_tile else colours["line-strong"]
             )
             for address in (target.region_split, target.bytes_per_tile)
-            if 0 < address <= top
+            if bottom < address <= top
         ],
         "uirevision": f"map-{tile}",
     }

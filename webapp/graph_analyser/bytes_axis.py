@@ -9,26 +9,20 @@ from webapp.formats import bytes_text
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def binary_ticks(top: float, most: int = 6) -> tuple[list[int], list[str]]:
-    """Tick values from 0 to at least `top` in steps of a power of two, at most `most` steps, with their labels.
+def binary_ticks(top: float, most: int = 6, low: float = 0) -> tuple[list[int], list[str]]:
+    """Tick values from at most `low` to at least `top` in steps of a power of two, with their labels.
 
-    The step is a whole number of bytes, KiB, MiB ..., so every label is exact: 0, 128 KiB, 256 KiB.
+    About `most` steps. Labels are exact: the unit is the largest not above the highest tick in which a step is a whole
+    number or a half or a quarter, so 0, 128 KiB, 256 KiB or 0, 0.5 MiB, 1 MiB.
     """
     step = 1
-    while step * most < top:
+    while step * most < top - low:
         step *= 2
-    values = [step * index for index in range(int(-(-max(top, 1) // step)) + 1)]
-    return values, [exact_binary(value, step) for value in values]
-
-
-def exact_binary(value: int, step: int) -> str:
-    """A multiple of `step` (a power of two) in the largest unit that divides the step."""
-    if not value:
-        return "0"
+    values = [step * index for index in range(int(low // step), int(-(-max(top, low + 1) // step)) + 1)]
     unit = 0
-    while step % 1024 == 0 and unit < len(_UNITS) - 1:
-        step, value, unit = step // 1024, value // 1024, unit + 1
-    return f"{value:,} {_UNITS[unit]}"
+    while unit + 1 < len(_UNITS) and 1024 ** (unit + 1) <= min(max(values[-1], 1), 4 * step):
+        unit += 1
+    return values, ["0" if not value else f"{value / 1024**unit:,g} {_UNITS[unit]}" for value in values]
 
 
 def bytes_axis(top: float, title: str = "") -> dict[str, Any]:

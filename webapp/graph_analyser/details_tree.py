@@ -12,6 +12,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.tile_details import DetailRow, TileDetails
+from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 from webapp.formats import bytes_text
 
@@ -37,7 +38,7 @@ def details_tree(details: TileDetails, export: str, query: str) -> Component:
     ]
     rows, _ = _nest(details.rows, 0, 0)
     bar = html.Div([html.Div(className="spacer"), *links], className="table-bar")
-    tree = html.Div([header, *rows], className="mem-tree", role="group", **{"aria-label": "Memory details"})
+    tree = html.Div([header, *rows], className="mem-tree", role="group", **attributes(aria_label="Memory details"))
     return html.Div([bar, tree])
 
 
@@ -69,7 +70,7 @@ def _line(row: DetailRow, foldable: bool) -> Component:
             ],
         ],
         className="mem-tree-row" + (" mem-tree-zero" if empty else ""),
-        **{"data-key": row.key},
+        **attributes(data_key=row.key),
     )
 
 

@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.range_statistics import Statistics
+from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.bytes_axis import both_units
 
@@ -33,7 +34,7 @@ def headline(figures: Sequence[Figure]) -> Component:
 def _figure(figure: Figure) -> Component:
     detail: Any = figure.detail
     if figure.href and figure.detail:
-        detail = html.A(figure.detail, href=figure.href, **{"data-nav": "jump"})
+        detail = html.A(figure.detail, href=figure.href, **attributes(data_nav="jump"))
     return html.Div(
         [
             html.Span(figure.label, className="headline-label"),

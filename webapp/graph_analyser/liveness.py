@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from popvision.analysis.live_steps import program_label
-from popvision.analysis.liveness import Curve, Where, curve, fullest_tile, liveness, peak
+from popvision.analysis.liveness import Where, fullest_tile, liveness, peak
 from popvision.analysis.lowered import variables
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from webapp.components import (
     Tab,
     empty_hint,
-    figure,
-    help_text,
     options_menu,
     register_rows,
     search_box,
@@ -29,12 +26,12 @@ from webapp.components import (
     toolbar,
     view_shortcuts,
 )
-from webapp.formats import bytes_text, percent_text
-from webapp.graph_analyser.bytes_axis import both_units
-from webapp.graph_analyser.headline import Figure, headline, range_line
+from webapp.graph_analyser.headline import range_line
+from webapp.graph_analyser.liveness_headline import liveness_headline
 from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
-from webapp.graph_analyser.liveness_state import PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state, where_text
+from webapp.graph_analyser.liveness_state import PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
 from webapp.graph_analyser.liveness_tabs import always_frame, live_frame, tab_content
+from webapp.graph_analyser.plot_box import plot_box, plot_stores, register_plot
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
 
@@ -51,15 +48,11 @@ KEYS = (
 def layout(context: ViewContext) -> Component:
     source = context.source
     state = _state(source, context.params)
-    graph = figure("live-plot", None, context.theme, image_name="liveness")
-    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize"}
     plot = html.Div(
         [
             _toolbar(source, state),
             html.Div(id="live-headline", className="headline-line"),
-            html.Div(
-                graph, className="plot-box", tabIndex="0", **{"data-plot": "live", "aria-label": "Liveness curve"}
-            ),
+            plot_box("live", "Liveness curve", context.theme, "liveness"),
             html.Div(id="live-range", className="range-box"),
         ],
         className="plot-column",
@@ -68,12 +61,7 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             split("liveness", plot, tabs("live_tab", items, state.tab, label="Liveness details"), percent=56),
-            dcc.Store(id="live-plot-keys", data=list(PLOT_KEYS)),
-            dcc.Store(id="live-tab-keys", data=list(TAB_KEYS)),
-            dcc.Store(id="live-plot-now"),
-            dcc.Store(id="live-tab-now"),
-            dcc.Store(id="live-config"),
-            html.Div(id="live-done", hidden=True),
+            *plot_stores("live", PLOT_KEYS, TAB_KEYS),
             view_shortcuts(KEYS),
         ],
         className="liveness-page",
@@ -117,34 +105,7 @@ def _typed(where: Where) -> str:
 
 def register(app: Dash, library: Library) -> None:
     """Callbacks of the page and rows of its tables."""
-    for name in ("plot", "tab"):
-        app.clientside_callback(
-            ClientsideFunction("plots", "keep"),
-            Output(f"live-{name}-now", "data"),
-            Input("selection", "data"),
-            State(f"live-{name}-keys", "data"),
-            State(f"live-{name}-now", "data"),
-        )
-    _register_browser(app)
-    _register_drawing(app, library)
-    for tab in TABS:
-        _register_tab(app, library, tab)
-    register_rows(app, library, "liveness-always", always_frame)
-    register_rows(app, library, "liveness-live", live_frame)
-
-
-def _register_browser(app: Dash) -> None:
-    for function, prop in (("clicked", "clickData"), ("zoomed", "relayoutData")):
-        app.clientside_callback(
-            ClientsideFunction("plots", function),
-            Output("live-done", "title", allow_duplicate=True),
-            Input("live-plot", prop),
-            State("live-plot", "id"),
-            prevent_initial_call=True,
-        )
-    app.clientside_callback(
-        ClientsideFunction("plots", "configure"), Output("live-done", "className"), Input("live-config", "data")
-    )
+    register_plot(app, "live")
     for rows in ("liveness-always", "liveness-live"):
         app.clientside_callback(
             ClientsideFunction("plots", "row"),
@@ -152,6 +113,11 @@ def _register_browser(app: Dash) -> None:
             Input({"rows": rows, "query": ALL}, "selectedRows"),
             prevent_initial_call=True,
         )
+    _register_drawing(app, library)
+    for tab in TABS:
+        _register_tab(app, library, tab)
+    register_rows(app, library, "liveness-always", always_frame)
+    register_rows(app, library, "liveness-live", live_frame)
 
 
 def _register_drawing(app: Dash, library: Library) -> None:
@@ -205,56 +171,9 @@ def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str)
     return (
         themed(drawing.figure, theme),
         config,
-        _headline(source, key, drawing.curve, state),
+        liveness_headline(source, key, drawing.curve, state),
         _below(source, drawing, state),
     )
-
-
-def _headline(source: ReportSource, key: str, line: Curve, state: LivenessState) -> list[Component]:
-    top = peak(line)
-    here = where_text(line.where, source.reader.target().num_replicas)
-    step = program_label(source, top.program)
-    figures = [
-        Figure(f"Peak of {here}", bytes_text(top.total), f"index {top.index:,}: {step}",
-               f"{both_units(top.total)} = {both_units(top.always_live)} always live + {both_units(top.not_always_live)}",
-               _link(key, line.where, top.index)),
-        Figure("Always live", bytes_text(line.always_live), percent_text(line.always_live / top.total if top.total else None)
-               + " of the peak", both_units(line.always_live)),
-    ]  # fmt: skip
-    if line.where.kind != "tile":
-        figures += _fullest(source, key, line)
-    for index in state.indices[:1]:
-        program = int(line.program[index])
-        total = int(line.not_always_live[index]) + line.always_live
-        figures.append(Figure(f"Selected: index {index:,}", bytes_text(total), program_label(source, program),
-                              f"{both_units(total)}; program {program}", f"/r/{key}/program_tree?program={program}"))  # fmt: skip
-    help_ = help_text(
-        "Peaks",
-        "The peak of the device is not the peak of its fullest tile: each tile is fullest at its own index. "
-        "The index follows the static order of the program: a loop body once, a function body at each call.",
-        formula="live at an index = always live + not always live there",
-    )
-    return [headline(figures), help_]
-
-
-def _fullest(source: ReportSource, key: str, line: Curve) -> list[Figure]:
-    replica = line.where.number if line.where.kind == "all" else None
-    try:
-        tile = fullest_tile(source, replica)
-        mine = peak(curve(source, Where("tile", tile)))
-    except NotRecordedError:
-        return []
-    return [
-        Figure("Peak of the fullest tile", bytes_text(mine.total), f"tile {tile:,}, index {mine.index:,}",
-               f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
-               _link(key, Where("tile", tile), mine.index))
-    ]  # fmt: skip
-
-
-def _link(key: str, where: Where, index: int) -> str:
-    places = {"all": "", "ipu": f"live_source=ipu:{where.number}&", "tile": f"live_source=tile&tiles={where.number}&"}
-    place = places[where.kind]
-    return f"/r/{key}/liveness?{place}liveness={index}"
 
 
 def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
@@ -270,8 +189,10 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     )
     notes = []
     if drawing.matching is not None:
-        notes.append(f"{drawing.matching:,} of {whole:,} steps match the filter (marked below the curve); "
-                     "the statistics are of all steps shown.")  # fmt: skip
+        notes.append(
+            f"{drawing.matching:,} of {whole:,} steps match the filter (marked below the curve); "
+            "the statistics are of all steps shown."
+        )
     if state.variable is not None:
         notes.append(_lifetime_note(source, state.variable, drawing.lifetime))
     return lines + [html.Div(note, className="range-plain") for note in notes]

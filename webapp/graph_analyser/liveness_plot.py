@@ -51,7 +51,7 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
         marked=state.indices[:40],
         bands=ranges or (),
         limit=(line.capacity, "Memory of " + _place(line)) if state.show_max else None,
-        points=matching if matching is not None else (),
+        points=matching.tolist() if matching is not None else (),
     )
     figure, decimated = plot.draw(theme)
     first, last = plot.shown

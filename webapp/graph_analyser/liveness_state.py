@@ -52,8 +52,8 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
     selection = Selection.parse(params)
     extras = selection.extras
     problems = list(selection.problems)
-    chosen = () if selection.liveness is None else (selection.liveness,)
-    chosen = tuple(dict.fromkeys(chosen + parse_numbers(extras.get("live_also", ""))))
+    main = () if selection.liveness is None else (selection.liveness,)
+    chosen = tuple(dict.fromkeys(main + parse_numbers(extras.get("live_also", ""))))
     indices = tuple(index for index in chosen if index < count)
     if len(indices) < len(chosen):
         problems.append(f"This report has liveness indices 0 to {count - 1:,}: others are left out.")

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 _NOTHING = "Select a step in the plot (shift-click adds more) to see its {}."
 _CYCLES = (
-    Column("Index", "Index", "integer", width=80),
-    Column("Step", "Step", flex=3),
-    Column("Program", "Program", "integer", help="Id in the program tree", width=90),
-    Column("Maximum", "Maximum (cycles)", "cycles", help="Longest of the tiles: the length of the step", width=140),
-    Column("Mean", "Mean (cycles)", "decimal", help="Sum over all these tiles / number of tiles", width=120),
-    Column("Minimum", "Minimum (cycles)", "cycles", width=130),
-    Column("Tile", "Longest tile", "integer", help="The tile that has the maximum", width=110),
-    Column("Balance", "Balance", "percent", help="mean / maximum over all these tiles", width=95),
-    Column("Time us", "Device time (us)", "decimal", help="Maximum / clock; modelled, not measured", width=130),
+    Column("Index", "Index", "integer", width=90),
+    Column("Step", "Step", flex=1),
+    Column("Program", "Program", "integer", help="Id in the program tree", width=115),
+    Column("Maximum", "Max cycles", "cycles", help="Cycles of the longest tile: the length of the step", width=130),
+    Column("Mean", "Mean cycles", "decimal", help="Cycles summed over all these tiles / number of tiles", width=135),
+    Column("Minimum", "Min cycles", "cycles", help="Cycles of the shortest tile", width=125),
+    Column("Tile", "Longest tile", "integer", help="The tile that has the maximum", width=130),
+    Column("Balance", "Balance", "percent", help="mean / maximum over all these tiles", width=110),
+    Column("Time us", "Device µs", "decimal", help="Device time = maximum / clock; modelled, not measured", width=115),
     Column("Basis", "Basis", help="Least certain source of the vertices' cycles: exact, fitted or guess", width=95),
 )
 
@@ -97,21 +97,29 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
     line = curve(source, state.where)
     totals = [_total(f"Index {index:,}", int(line.not_always_live[index])) for index in indices]
     totals += [
-        _total(f"Change {index:,} − {indices[0]:,}",
-               int(line.not_always_live[index]) - int(line.not_always_live[indices[0]]), signed=True)
+        _total(
+            f"Change {index:,} − {indices[0]:,}",
+            int(line.not_always_live[index]) - int(line.not_always_live[indices[0]]),
+            signed=True,
+        )
         for index in indices[1:]
-    ]  # fmt: skip
+    ]
     columns = [
         Column("Variable", "Variable", flex=3),
         Column("Id", "Id", "integer", width=80),
         Column("Live", "Live (indices)", width=140, help="Liveness indices at which it is live, last included"),
         *[Column(f"Index {i}", f"Index {i:,}", "bytes", width=130, help="Bytes live there") for i in indices],
         *[
-            Column(f"Change {i} - {indices[0]}", f"{i:,} − {indices[0]:,}", "signed", width=150,
-                   help=f"Bytes at index {i} less bytes at index {indices[0]}")
+            Column(
+                f"Change {i} - {indices[0]}",
+                f"{i:,} − {indices[0]:,}",
+                "signed",
+                width=150,
+                help=f"Bytes at index {i} less bytes at index {indices[0]}",
+            )
             for i in indices[1:]
         ],
-    ]  # fmt: skip
+    ]
     live_table(source, indices, state.where)
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
     return _with_total(totals, "Select a row to draw its lifetime over the curve", table)
@@ -138,15 +146,24 @@ def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component
     columns = [Column("Vertex type", "Vertex type", flex=3), Column("Kind", "Kind", width=110)]
     for index in indices:
         columns.append(Column(f"Instances, index {index}", f"Instances, index {index:,}", "integer", width=150))
-        columns.append(Column(f"State, index {index}", f"State, index {index:,} (B)", "bytes", width=150,
-                              help="Instances x bytes of one instance's state"))  # fmt: skip
+        columns.append(
+            Column(
+                f"State, index {index}",
+                f"State, index {index:,} (B)",
+                "bytes",
+                width=150,
+                help="Instances x bytes of one instance's state",
+            )
+        )
     columns += [
         Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,} (B)", "signed", width=150)
         for i in indices[1:]
     ]
     note = html.Div("Vertex state is always live: it lies on the tile at every index.", className="tab-hint")
-    return html.Div([note, data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")],
-                    className="tab-column")  # fmt: skip
+    return html.Div(
+        [note, data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")],
+        className="tab-column",
+    )
 
 
 def _steps(source: ReportSource, indices: tuple[int, ...]) -> str:
@@ -157,7 +174,7 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
     frame = cycles_table(source, state.indices, curve(source, state.where).tiles)
     about = help_text(
         "Cycle estimates",
-        "What the compiler expects one execution to take on the tiles of the source. Figures of the vertices carry their "
+        "What the compiler expects one execution to take on the tiles of the source. Vertices carry their "
         "certainty: exact (a public formula), fitted (a constant fitted to public figures) or guess.",
         formula="device time = maximum over tiles / clock",
     )
@@ -175,8 +192,10 @@ def _flops(source: ReportSource, key: str, state: LivenessState) -> Component:
     columns += [
         Column(name, name.replace("FLOP, index", "FLOP at index"), "integer", width=160) for name in frame.columns[1:]
     ]
-    note = ("Floating point operations of one execution over all tiles. A dash means that the report does not know: "
-            "compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate.")  # fmt: skip
+    note = (
+        "Floating point operations of one execution over all tiles. A dash means that the report does not know: "
+        "compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."
+    )
     bar = html.Div(html.Span(note, className="tab-note"), className="tab-bar")
     table = data_table("live-flops", frame, columns, name="liveness-flops", height="100%", filter_box=False)
     return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")

@@ -5,19 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from popvision.analysis.live_steps import program_label
-from popvision.analysis.liveness import Where, curve, fullest_tile, peak
+from popvision.analysis.liveness import fullest_tile
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from webapp.components import (
     Tab,
     empty_hint,
-    figure,
-    help_text,
     options_menu,
     register_rows,
     search_box,
@@ -30,11 +27,20 @@ from webapp.components import (
     toolbar,
     view_shortcuts,
 )
-from webapp.formats import bytes_text, percent_text
-from webapp.graph_analyser.bytes_axis import both_units
-from webapp.graph_analyser.headline import Figure, headline, range_line
+from webapp.graph_analyser.address_map_plot import draw_address_map
+from webapp.graph_analyser.headline import range_line
+from webapp.graph_analyser.memory_headline import memory_headline
 from webapp.graph_analyser.memory_plot import Drawing, draw_memory
-from webapp.graph_analyser.memory_state import BREAKDOWNS, GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, MemoryState, memory_state
+from webapp.graph_analyser.memory_state import (
+    BREAKDOWNS,
+    GRAPHS,
+    MAP_KEYS,
+    PLOT_KEYS,
+    TAB_KEYS,
+    TABS,
+    MemoryState,
+    memory_state,
+)
 from webapp.graph_analyser.memory_tabs import (
     ROWS,
     details_frame,
@@ -43,6 +49,7 @@ from webapp.graph_analyser.memory_tabs import (
     table_frame,
     variables_frame,
 )
+from webapp.graph_analyser.plot_box import plot_box, plot_stores, register_plot
 from webapp.graph_analyser.tile_map_plot import draw_tile_map, map_parts
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
@@ -60,13 +67,11 @@ KEYS = (
 def layout(context: ViewContext) -> Component:
     source = context.source
     state = memory_state(source, context.params)
-    graph = figure("mem-plot", None, context.theme, image_name="memory")
-    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize"}
     plot = html.Div(
         [
             _toolbar(source, state),
-            html.Div(_headline(source, context.key, state), className="headline-box"),
-            html.Div(graph, className="plot-box", tabIndex="0", **{"data-plot": "mem", "aria-label": "Memory by tile"}),
+            html.Div(id="mem-headline", className="headline-line"),
+            plot_box("mem", "Memory by tile", context.theme, "memory"),
             html.Div(id="mem-range", className="range-box"),
         ],
         className="plot-column",
@@ -75,12 +80,9 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             split("memory", plot, tabs("mem_tab", items, state.tab, label="Memory details"), percent=56),
-            dcc.Store(id="mem-plot-keys", data=list(PLOT_KEYS)),
-            dcc.Store(id="mem-tab-keys", data=list(TAB_KEYS)),
-            dcc.Store(id="mem-plot-now"),
-            dcc.Store(id="mem-tab-now"),
-            dcc.Store(id="mem-config"),
-            html.Div(id="mem-done", hidden=True),
+            *plot_stores("mem", PLOT_KEYS, TAB_KEYS),
+            dcc.Store(id="mem-map-keys", data=list(MAP_KEYS)),
+            dcc.Store(id="mem-map-now"),
             view_shortcuts(KEYS),
         ],
         className="memory-page",
@@ -125,60 +127,15 @@ def _replica_choice(count: int, replica: int | None) -> list[Component]:
     return [select("mem_replica", "Replica", options, "all" if replica is None else str(replica))]
 
 
-def _headline(source: ReportSource, key: str, state: MemoryState) -> Component:
-    memory = memory_by_tile(source, state.replica)
-    capacity = memory.capacity * len(memory.tiles)
-    used = int(memory.excluding_gaps.sum())
-    over = memory.over_capacity
-    largest = memory.tiles.start + int(memory.including_gaps.argmax())
-    most = int(memory.including_gaps.max())
-    figures = [
-        Figure("Used", bytes_text(used), f"{percent_text(used / capacity)} of {bytes_text(capacity)}",
-               f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles"),
-        Figure("Fullest tile, with gaps", bytes_text(most), f"tile {largest:,} of {bytes_text(memory.capacity)}",
-               both_units(most), f"/r/{key}/memory?tiles={largest}", "bad" if most > memory.capacity else ""),
-    ]  # fmt: skip
-    figures += _peaks(source, key, state)
-    figures.append(Figure("Over capacity", f"{len(over):,} tiles" if len(over) != 1 else "1 tile",
-                          "" if not len(over) else "first: " + ", ".join(map(str, over[:4].tolist())),
-                          "Tiles whose highest used address lies beyond their memory", "", "bad" if len(over) else ""))  # fmt: skip
-    help_ = help_text(
-        "Peaks",
-        "The peak of the device is the index at which all its tiles together hold most. A single tile may be fullest "
-        "at another index: its peak decides whether the program fits.",
-        formula="total = always live + not always live at the index",
-    )
-    return html.Div([headline(figures), help_], className="headline-line")
-
-
-def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
-    try:
-        whole = peak(curve(source, Where("all", state.replica or 0)))
-        tile = fullest_tile(source, state.replica)
-        mine = peak(curve(source, Where("tile", tile)))
-    except NotRecordedError:
-        return []
-    return [
-        Figure("Live at the device's peak", bytes_text(whole.total), f"index {whole.index:,}",
-               f"{both_units(whole.total)} of one replica while {program_label(source, whole.program)} runs",
-               f"/r/{key}/liveness?liveness={whole.index}"),
-        Figure("Live at the fullest tile's peak", bytes_text(mine.total), f"tile {tile:,}, index {mine.index:,}",
-               f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
-               f"/r/{key}/liveness?live_source=tile&liveness={mine.index}&tiles={tile}"),
-    ]  # fmt: skip
-
-
 def register(app: Dash, library: Library) -> None:
     """Callbacks of the page and rows of its tables."""
-    for name in ("plot", "tab"):
-        app.clientside_callback(
-            ClientsideFunction("plots", "keep"),
-            Output(f"mem-{name}-now", "data"),
-            Input("selection", "data"),
-            State(f"mem-{name}-keys", "data"),
-            State(f"mem-{name}-now", "data"),
-        )
-    _register_browser(app)
+    register_plot(app, "mem")
+    app.clientside_callback(
+        ClientsideFunction("plots", "rows"),
+        Output("mem-done", "title", allow_duplicate=True),
+        Input({"rows": "memory-variables", "query": ALL}, "selectedRows"),
+        prevent_initial_call=True,
+    )
     _register_drawing(app, library)
     for tab, rows in ROWS.items():
         register_rows(app, library, rows, partial(table_frame, tab))
@@ -187,39 +144,12 @@ def register(app: Dash, library: Library) -> None:
     register_rows(app, library, "memory-variables", variables_frame)
 
 
-def _register_browser(app: Dash) -> None:
-    for function, prop in (("clicked", "clickData"), ("zoomed", "relayoutData")):
-        app.clientside_callback(
-            ClientsideFunction("plots", function),
-            Output("mem-done", "title", allow_duplicate=True),
-            Input("mem-plot", prop),
-            State("mem-plot", "id"),
-            prevent_initial_call=True,
-        )
-    app.clientside_callback(
-        ClientsideFunction("plots", "configure"),
-        Output("mem-done", "className"),
-        Input("mem-config", "data"),
-    )
-    app.clientside_callback(
-        ClientsideFunction("plots", "rows"),
-        Output("mem-done", "title", allow_duplicate=True),
-        Input({"rows": "memory-variables", "query": _all()}, "selectedRows"),
-        prevent_initial_call=True,
-    )
-
-
-def _all() -> Any:
-    from dash import ALL
-
-    return ALL
-
-
 def _register_drawing(app: Dash, library: Library) -> None:
     @app.callback(
         Output("mem-plot", "figure"),
         Output("mem-config", "data"),
         Output("mem-range", "children"),
+        Output("mem-headline", "children"),
         Output("mem-by-field", "hidden"),
         Output("mem-part-field", "hidden"),
         Output("mem-tiles-field", "hidden"),
@@ -230,15 +160,60 @@ def _register_drawing(app: Dash, library: Library) -> None:
     )
     def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
         if params is None:
-            return (no_update,) * 7
-        source = library.report(page_key(pathname))
+            return (no_update,) * 8
+        key = page_key(pathname)
+        source = library.report(key)
         state = memory_state(source, params)
         drawn, config, line = plot_parts(source, state, theme or "light")
         total = state.graph == "total"
-        return drawn, config, line, not total, state.graph != "map", state.by_ipu, not state.by_ipu
+        return (
+            drawn,
+            config,
+            line,
+            memory_headline(source, key, state),
+            not total,
+            state.graph != "map",
+            state.by_ipu,
+            not state.by_ipu,
+        )
 
     for tab in TABS:
         _register_tab(app, library, tab)
+
+    _register_address_map(app, library)
+
+
+def _register_address_map(app: Dash, library: Library) -> None:
+    """Zooming the address map asks for the allocations of the addresses shown."""
+    app.clientside_callback(
+        ClientsideFunction("plots", "addressed"),
+        Output("mem-done", "title", allow_duplicate=True),
+        Input("mem-map", "relayoutData"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("plots", "keep"),
+        Output("mem-map-now", "data"),
+        Input("selection", "data"),
+        State("mem-map-keys", "data"),
+        State("mem-map-now", "data"),
+    )
+
+    @app.callback(
+        Output("mem-map", "figure"),
+        Output("mem-map-note", "children"),
+        Input("mem-map-now", "data"),
+        State("theme", "data"),
+        State("url", "pathname"),
+        prevent_initial_call=True,
+    )
+    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, Any]:
+        source = library.report(page_key(pathname))
+        state = memory_state(source, params)
+        if state.focus is None or not state.as_map or state.tab != "variables":
+            return no_update, no_update
+        drawn, note = draw_address_map(source, state.focus, theme or "light", state.addresses)
+        return themed(drawn, theme or "light"), note
 
 
 def _register_tab(app: Dash, library: Library, tab: str) -> None:
@@ -291,8 +266,12 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
         range_line(drawing.statistics, where, name, position=position, decimated=drawing.decimated, drawn=drawn)
     )
     if state.graph == "map":
-        lines.append(html.Div("Positions follow physical ids; the public sources give no exact floor plan, so the layout is a guess.",
-                              className="range-note"))  # fmt: skip
+        lines.append(
+            html.Div(
+                "Places follow physical ids; no public source gives the exact floor plan, so this one is a guess.",
+                className="range-note",
+            )
+        )
     return lines
 
 

@@ -18,6 +18,7 @@ from popvision.analysis.tile_columns import tile_columns
 from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.tile_details import tile_details
 from webapp.components import Column, empty_hint, figure, long_table, segments
+from webapp.components.attributes import attributes
 from webapp.formats import bytes_text
 from webapp.graph_analyser.address_map_plot import draw_address_map
 from webapp.graph_analyser.bytes_axis import both_units
@@ -130,9 +131,11 @@ def _peak_line(source: ReportSource, key: str, tile: int) -> Component:
             f" is fullest at liveness index {top.index:,}: ",
             html.Span(bytes_text(top.total), title=f"{both_units(top.total)} = always live + live there"),
             f" live while {program_label(source, top.program)} runs. ",
-            html.A("Open this index", href=href, **{"data-nav": "jump"}),
+            html.A("Open this index", href=href, **attributes(data_nav="jump")),
             " · ",
-            html.A("Show the program", href=f"/r/{key}/program_tree?program={top.program}", **{"data-nav": "jump"}),
+            html.A(
+                "Show the program", href=f"/r/{key}/program_tree?program={top.program}", **attributes(data_nav="jump")
+            ),
         ],
         className="peak-line",
     )
@@ -173,12 +176,16 @@ def _variables(source: ReportSource, key: str, state: MemoryState, theme: str) -
         variables(source)
         return html.Div(
             [
-                html.Div("Select rows to draw them across tiles (graph type Variables); select a tile to see "
-                         "its addresses.", className="tab-hint"),
-                html.Div(long_table("memory-variables", key, query_of(state), columns, selectable=True), className="tab-fill"),
+                html.Div(
+                    "Select rows to draw them across tiles (graph type Variables); select a tile to see its addresses.",
+                    className="tab-hint",
+                ),
+                html.Div(
+                    long_table("memory-variables", key, query_of(state), columns, selectable=True), className="tab-fill"
+                ),
             ],
             className="tab-column",
-        )  # fmt: skip
+        )
     chosen = segments("mem_map", "Show as", {"": "Table", "map": "Address map"}, "map" if state.as_map else "")
     tiles = {str(tile): f"Tile {tile:,}" for tile in state.tiles[:MOST_COLUMNS]}
     bar = [chosen]
@@ -188,11 +195,13 @@ def _variables(source: ReportSource, key: str, state: MemoryState, theme: str) -
         body: Any = _lowered_table(source, key, state.focus)
         note = f"What lies on tile {state.focus:,}, by address."
     else:
-        drawn, note = draw_address_map(source, state.focus, theme)
-        body = figure("memory-address-map", drawn, theme, image_name=f"tile-{state.focus}-addresses")
+        drawn, note = draw_address_map(source, state.focus, theme, state.addresses)
+        graph: Any = figure("mem-map", drawn, theme, image_name=f"tile-{state.focus}-addresses")
+        graph.config = graph.config | {"doubleClick": "autosize"}
+        body = graph
     return html.Div(
         [
-            html.Div([*bar, html.Span(note, className="tab-note")], className="tab-bar"),
+            html.Div([*bar, html.Span(note, id="mem-map-note", className="tab-note")], className="tab-bar"),
             html.Div(body, className="tab-fill"),
         ],
         className="tab-column",

@@ -1,0 +1,82 @@
+"""The line of figures above the liveness curve: peak of what is shown, peak of the fullest tile, the selected index."""
+
+from __future__ import annotations
+
+from dash.development.base_component import Component
+
+from popvision.analysis.live_steps import program_label
+from popvision.analysis.liveness import Curve, Where, curve, fullest_tile, peak
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source import ReportSource
+from webapp.components import help_text
+from webapp.formats import bytes_text, percent_text
+from webapp.graph_analyser.bytes_axis import both_units
+from webapp.graph_analyser.headline import Figure, headline
+from webapp.graph_analyser.liveness_state import LivenessState, where_text
+
+
+def liveness_headline(source: ReportSource, key: str, line: Curve, state: LivenessState) -> list[Component]:
+    """Peak of the curve shown and of the fullest tile, and the selected index."""
+    top = peak(line)
+    here = where_text(line.where, source.reader.target().num_replicas)
+    step = program_label(source, top.program)
+    figures = [
+        Figure(
+            f"Peak of {here}",
+            bytes_text(top.total),
+            f"index {top.index:,}: {step}",
+            f"{both_units(top.total)} = {both_units(top.always_live)} always live + {both_units(top.not_always_live)}",
+            _link(key, line.where, top.index),
+        ),
+        Figure(
+            "Always live",
+            bytes_text(line.always_live),
+            percent_text(line.always_live / top.total if top.total else None) + " of the peak",
+            both_units(line.always_live),
+        ),
+    ]
+    if line.where.kind != "tile":
+        figures += _fullest(source, key, line)
+    for index in state.indices[:1]:
+        program = int(line.program[index])
+        total = int(line.not_always_live[index]) + line.always_live
+        figures.append(
+            Figure(
+                f"Selected: index {index:,}",
+                bytes_text(total),
+                program_label(source, program),
+                f"{both_units(total)}; program {program}",
+                f"/r/{key}/program_tree?program={program}",
+            )
+        )
+    help_ = help_text(
+        "Peaks",
+        "The peak of the device is not the peak of its fullest tile: each tile is fullest at its own index. "
+        "The index follows the static order of the program: a loop body once, a function body at each call.",
+        formula="live at an index = always live + not always live there",
+    )
+    return [headline(figures), help_]
+
+
+def _fullest(source: ReportSource, key: str, line: Curve) -> list[Figure]:
+    replica = line.where.number if line.where.kind == "all" else None
+    try:
+        tile = fullest_tile(source, replica)
+        mine = peak(curve(source, Where("tile", tile)))
+    except NotRecordedError:
+        return []
+    return [
+        Figure(
+            "Peak of the fullest tile",
+            bytes_text(mine.total),
+            f"tile {tile:,}, index {mine.index:,}",
+            f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
+            _link(key, Where("tile", tile), mine.index),
+        )
+    ]
+
+
+def _link(key: str, where: Where, index: int) -> str:
+    places = {"all": "", "ipu": f"live_source=ipu:{where.number}&", "tile": f"live_source=tile&tiles={where.number}&"}
+    place = places[where.kind]
+    return f"/r/{key}/liveness?{place}liveness={index}"

@@ -1,0 +1,54 @@
+"""The box that holds a plot over tiles or indices, and the wiring of its clicks, zooms and keys (assets/plots.js)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from webapp.components import figure
+from webapp.components.attributes import attributes
+
+
+def plot_box(name: str, label: str, theme: str, image_name: str) -> Component:
+    """The plot `<name>-plot`: the wheel zooms, a double click shows everything, keys work while it has the focus."""
+    graph: Any = figure(f"{name}-plot", None, theme, image_name=image_name)
+    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize"}
+    return html.Div(graph, className="plot-box", tabIndex="0", **attributes(data_plot=name, aria_label=label))
+
+
+def plot_stores(name: str, plot_keys: tuple[str, ...], tab_keys: tuple[str, ...]) -> list[Component]:
+    """What the browser keeps for a plot page: its configuration, and the part of the selection that each half shows."""
+    return [
+        dcc.Store(id=f"{name}-plot-keys", data=list(plot_keys)),
+        dcc.Store(id=f"{name}-tab-keys", data=list(tab_keys)),
+        dcc.Store(id=f"{name}-plot-now"),
+        dcc.Store(id=f"{name}-tab-now"),
+        dcc.Store(id=f"{name}-config"),
+        html.Div(id=f"{name}-done", hidden=True),
+    ]
+
+
+def register_plot(app: Dash, name: str) -> None:
+    """Clicks, zooms and configuration of `<name>-plot`; `<name>-plot-now` and `<name>-tab-now` follow the selection and
+    change only when one of their keys does."""
+    for half in ("plot", "tab"):
+        app.clientside_callback(
+            ClientsideFunction("plots", "keep"),
+            Output(f"{name}-{half}-now", "data"),
+            Input("selection", "data"),
+            State(f"{name}-{half}-keys", "data"),
+            State(f"{name}-{half}-now", "data"),
+        )
+    for function, prop in (("clicked", "clickData"), ("zoomed", "relayoutData")):
+        app.clientside_callback(
+            ClientsideFunction("plots", function),
+            Output(f"{name}-done", "title", allow_duplicate=True),
+            Input(f"{name}-plot", prop),
+            State(f"{name}-plot", "id"),
+            prevent_initial_call=True,
+        )
+    app.clientside_callback(
+        ClientsideFunction("plots", "configure"), Output(f"{name}-done", "className"), Input(f"{name}-config", "data")
+    )
