@@ -82,7 +82,8 @@ class ComputeArrangement:
     after: Transfer
     output: I8  #: bytes per tile of outputs waiting to be sent
     scatter: LocalCopy
-    accesses: Accesses
+    received: I8  #: variables that the exchange before reads
+    accesses: Accesses  #: of the compute set itself: of its inputs, those of which a piece is used where it lies
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,8 @@ def arrange_compute_set(
 ) -> ComputeArrangement:
     """What a compute set needs. `tiles` = tiles of the device, `numels` = elements of each variable."""
     inputs, outputs = _Side(tiles), _Side(tiles)
-    read_rows: list[I8] = []
+    near_rows: list[I8] = []
+    far_rows: list[I8] = []
     written: list[Pieces] = []
     for block in blocks:
         vertex_tile = block.tiles.astype(np.int64)
@@ -147,14 +149,18 @@ def arrange_compute_set(
             operand = _operands(spec, edges, owner, pieces)
             if spec.direction in ("in", "inout"):
                 inputs.add(tile, pieces, operand, emap)
-                read_rows.append(pieces.row)
+                local = emap.tile[pieces.row] == tile
+                near_rows.append(pieces.row[local])
+                far_rows.append(pieces.row[~local])
             if spec.direction in ("out", "inout"):
                 outputs.add(tile, pieces, operand, emap)
                 written.append(pieces)
     before, message = _incoming(inputs, emap, tiles)
     after, output = _outgoing(outputs, emap, tiles)
-    accesses = accesses_of(read_rows, written, emap, numels)
-    return ComputeArrangement(before, message, inputs.local_copy(), after, output, outputs.local_copy(), accesses)
+    accesses = accesses_of(near_rows, written, emap, numels)
+    received = accesses_of(far_rows, [], emap, numels).reads
+    copies = inputs.local_copy(), outputs.local_copy()
+    return ComputeArrangement(before, message, copies[0], after, output, copies[1], received, accesses)
 
 
 def arrange_copy(

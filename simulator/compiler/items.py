@@ -37,6 +37,7 @@ class ComputeItem:
     scatter: int
     before_buffers: tuple[int, ...]
     after_buffers: tuple[int, ...]
+    received: I8  #: variables that the exchange before reads
     accesses: Accesses
     placed: bool = False  #: some program runs it already, so its exchange code has been counted
 
@@ -118,6 +119,7 @@ class Items:
             + self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer),
             self._buffer(f"{label}/output", "outputEdge", arranged.output)
             + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer),
+            arranged.received,
             arranged.accesses,
         )
 

@@ -129,7 +129,8 @@ class Lowering:
         debug_id = self._items.compute_set_debug_ids[index]
         before, after = item.before_buffers, item.after_buffers
         first = not item.placed
-        self._exchange(parent, f"{item.label}/ExchangePre", item.before, Work(buffers=before, code=first), debug_id)
+        sent = Work(buffers=before, code=first, accesses=Accesses(item.received))
+        self._exchange(parent, f"{item.label}/ExchangePre", item.before, sent, debug_id)
         if item.gather >= 0:
             self._on_tile(parent, item.gather, Work(buffers=before), debug_id)
         self._on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)

@@ -128,7 +128,7 @@ def _cost_columns(
         "input_exchange": -(-acts // np.where(doubled, 2 * bandwidth, bandwidth)),
         "weights_exchange": -(-weights // np.where(weights_doubled, 2 * bandwidth, bandwidth)),
         "partials": amp_1x1(dtype, rows, ig, og, units=units),
-        "reduce_exchange": np.where(i > 1, -(-outputs * (i - 1) * 4 // bandwidth), 0),
+        "reduce_exchange": np.where(i > 1, -(-outputs * i * 4 // bandwidth), 0),
         "reduce": _reduce_cycles("float", outputs, i),
         "temporary_bytes": acts + weights + partial_bytes,
     }

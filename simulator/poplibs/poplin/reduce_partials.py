@@ -1,4 +1,4 @@
-"""The Reduce0 step of a product: the tiles that hold the partial sums of the same outputs add them, each its part."""
+"""The Reduce0 step of a product: the partial sums of each output are sent to one tile and added there."""
 
 from __future__ import annotations
 
@@ -20,86 +20,92 @@ from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poplin.shares import Shares, nested
+from simulator.poplibs.poputil import MIN_BYTES_PER_TILE, linear_shares
 from simulator.poplibs.type_names import short_name
 
 I8 = npt.NDArray[np.int64]
 
 
 def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: str) -> tuple[ComputeSet, Tensor]:
-    """Add the compute set and its [out groups, field, units] result, which lies where it is added."""
+    """Add the compute set and its [out groups, field, units] result, which lies where it is added.
+
+    The result is spread evenly over all tiles, the channels of a position always together, so that no tile adds a
+    partial sum of its own where that can be: what all comes by exchange arrives in one piece."""
     plan = shares.plan
     out = graph.addVariable(type_, [shares.out_groups, plan.field, plan.units], f"{name}/partialReduceOut")
-    places, sizes, tiles = _parts(shares)
-    graph.setTileMappingIntervals(out, places, places + sizes, tiles)
-    share = -(-sizes // (WORKERS * plan.units)) * plan.units
-    vertex, step, _ = nested(-(-sizes // share))
-    share = share[vertex]
-    begins = places[vertex] + step * share
-    count = np.minimum(share, sizes[vertex] - step * share)
+    tiles = graph.getTarget().getNumTiles()
+    lines = shares.out_groups * plan.field
+    ends = linear_shares(lines, tiles, 1, -(-MIN_BYTES_PER_TILE // (plan.units * type_.size)))
+    begins = np.concatenate([[0], ends[:-1]])
+    on = _adding_tiles(shares, ends, tiles)
+    graph.setTileMappingIntervals(out, begins * plan.units, ends * plan.units, on)
+    share = -(-(ends - begins) // WORKERS)
+    part, step, _ = nested(-(-(ends - begins) // share))
+    first = begins[part] + step * share[part]
+    count = (np.minimum(first + share[part], ends[part]) - first) * plan.units
+    place = first * plan.units
     cs = graph.addComputeSet(f"{name}/Reduce0")
-    terms, own = _terms(shares, begins, tiles[vertex], int(partials.regions()[0][0]), out.numElements())
-    others = np.arange(len(begins) + 1, dtype=np.int64) * (plan.in_split - 1)
+    terms = int(partials.regions()[0][0]) + place[:, None] + np.arange(plan.in_split) * out.numElements()
     edges = {
-        "out": vector_edges(int(out.regions()[0][0]) + begins, count),
-        "initialPartial": vector_edges(own, count),
-        "partials": vector_edges(terms, np.repeat(count, plan.in_split - 1), others),
+        "out": vector_edges(int(out.regions()[0][0]) + place, count),
+        "partials": vector_edges(
+            terms.reshape(-1),
+            np.repeat(count, plan.in_split),
+            np.arange(len(place) + 1, dtype=np.int64) * plan.in_split,
+        ),
     }
     type_pair = reduce_vertex(partials.elementType(), type_)
-    graph.addVertices(cs, type_pair, tiles[vertex], edges, {"numPartials": plan.in_split - 1})
+    graph.addVertices(cs, type_pair, on[part], edges, {"numPartials": plan.in_split})
     return cs, out
 
 
-def _terms(shares: Shares, begins: I8, tiles: I8, base: int, size: int) -> tuple[I8, I8]:
-    """(elements of the other tiles' terms, vertex by vertex; element of the term that the vertex's own tile holds)."""
-    splits = np.arange(shares.plan.in_split, dtype=np.int64)
-    mine = shares.in_index[tiles]
-    every = base + begins[:, None] + splits * size
-    return every[splits != mine[:, None]], every[np.arange(len(begins)), mine]
+def _adding_tiles(shares: Shares, ends: I8, tiles: int) -> I8:
+    """The tile of each run of positions: in order over the device, from the tile that makes fewest runs add a partial
+    sum of their own tile; runs that still would change places with another."""
+    producers, holder = _producers(shares, ends)
+    shift = np.bincount((producers - holder) % tiles, minlength=tiles).argmin()
+    on = (np.arange(len(ends), dtype=np.int64) + shift) % tiles
+    held = set((holder * tiles + producers).tolist())
+    for run in np.unique(holder[producers == on[holder]]).tolist():
+        for other in range(len(ends)):
+            if run * tiles + int(on[other]) not in held and other * tiles + int(on[run]) not in held:
+                on[run], on[other] = on[other], on[run]
+                break
+    return on
 
 
-def _parts(shares: Shares) -> tuple[I8, I8, I8]:
-    """(places, sizes, tiles): runs of the output and the tile that adds each.
-
-    The outputs of one (field, out) share are one run per output group; together they are cut evenly over the tiles of
-    the in split, and each tile's part over workers, never within the channels of one position."""
+def _producers(shares: Shares, ends: I8) -> tuple[I8, I8]:
+    """(tile, run): each tile that holds a partial sum of a position, with the run of positions it belongs to."""
     plan = shares.plan
-    first = np.flatnonzero(shares.in_index == 0)
-    line = shares.rows[first] * plan.units
-    total = line * (shares.out_end - shares.out_begin)[first]
-    places, sizes, tiles = [], [], []
-    for row, width, size in zip(first.tolist(), line.tolist(), total.tolist(), strict=True):
-        part = -(-size // (plan.in_split * plan.units)) * plan.units
-        cuts = np.union1d(np.arange(0, size + 1, width), np.minimum(np.arange(plan.in_split + 1) * part, size))
-        low, high = cuts[:-1], cuts[1:]
-        group, into = np.divmod(low, width)
-        start = ((shares.out_begin[row] + group) * plan.field + shares.field_begin[row]) * plan.units
-        places.append(start + into)
-        sizes.append(high - low)
-        tiles.append(row + (low // part) * plan.out_split)
-    return np.concatenate(places), np.concatenate(sizes), np.concatenate(tiles)
+    line = np.arange(int(ends[-1]), dtype=np.int64)
+    group, position = np.divmod(line, plan.field)
+    field = position // -(-plan.field // plan.field_split)
+    out = group // -(-shares.out_groups // plan.out_split)
+    first = field * plan.in_split * plan.out_split + out
+    tiles = first[:, None] + np.arange(plan.in_split) * plan.out_split
+    holder = np.repeat(np.searchsorted(ends, line, side="right"), plan.in_split)
+    return tiles.reshape(-1), holder
 
 
 @lru_cache(maxsize=16)
 def reduce_vertex(partials_type: Type, out_type: Type) -> VertexType:
-    """Adds rows of partial sums in float32, rounded once: the one that lies on the tile and those that were sent to it,
-    which the exchange puts one after another."""
+    """Adds rows of partial sums that lie one after another, in float32, rounded once."""
     dtype, out_dtype = short_name(partials_type), short_name(out_type)
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        terms = 1 + elements["partials"] // np.maximum(elements["out"], 1)
+        terms = elements["partials"] // np.maximum(elements["out"], 1)
         cycles = strided("ADD", dtype, elements["out"], terms, out_dtype=out_dtype)
         source = "PopLibs Reduce estimator, strided form, published-numbers 7.4"
-        return BlockCosts(cycles, "exact", source, elements["partials"])
+        return BlockCosts(cycles, "exact", source, elements["partials"] - elements["out"])
 
     def compute(vertex: Any) -> None:
-        others = np.asarray(vertex.partials, dtype=np.float32).reshape(int(vertex.numPartials), -1)
-        store(vertex.out, np.asarray(vertex.initialPartial, dtype=np.float32) + others.sum(0, dtype=np.float32))
+        terms = np.asarray(vertex.partials, dtype=np.float32).reshape(int(vertex.numPartials), -1)
+        store(vertex.out, terms.sum(0, dtype=np.float32))
 
     fields = (
         FieldSpec("out", "vector", "out", None, "short_span", 8),
-        FieldSpec("initialPartial", "vector", "in", None, "one_ptr", 8),
         FieldSpec("partials", "vector", "in", None, "one_ptr", 8),
         FieldSpec("numPartials", "value", "", UNSIGNED_SHORT),
     )
-    name = f"poplin::ReduceAdd<{out_dtype},{dtype},false,false>"
+    name = f"poplin::ReduceAdd<{out_dtype},{dtype},true,false>"
     return VertexType(name, "worker", fields, costs, compute, doc="sum of partial results")
