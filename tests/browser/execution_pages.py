@@ -42,7 +42,7 @@ class Opened:
 
     def go(self, query: str = "") -> None:
         self.page.goto(f"{self.base}/r/{self.key}/execution{'?' + query if query else ''}")
-        self.page.wait_for_selector("[data-trace][data-first-complete]")
+        self.page.wait_for_selector('[data-trace][data-first-complete]:not([data-first-complete=""])')
         self.page.wait_for_load_state("networkidle")
         self.settle()
 

@@ -20,7 +20,7 @@
     place(ipus, room, bars, withTiles) {
       const open = ipus.filter((ipu) => !this.folded.has(ipu));
       const fixed = ipus.reduce((sum, ipu) => sum + (this.folded.has(ipu) ? ex.ROW : bars(ipu)) + GAP, 0);
-      const fitting = open.length ? Math.floor((room - fixed) / open.length) - 6 : 0;
+      const fitting = open.length ? Math.floor((room - 4 - fixed) / open.length) - 4 : 0;
       const tilesHeight = withTiles ? Math.round(Math.max(LEAST, fitting) * this.stretch) : 0;
       const rows = Math.min(this.facts.tiles, tilesHeight);
       let top = 4;

@@ -23,6 +23,7 @@
       this.data = null;
       this.busy = false;
       this.mode = "";
+      this.painted = null;
     }
 
     get levels() { return this.data ? this.data.header.levels : 2; }
@@ -34,15 +35,27 @@
         && data.first <= viewport.first && data.first + data.columns >= viewport.first + viewport.width;
     }
 
-    /* Ask for what is missing; true when nothing is. */
-    update(viewport) {
+    /* Ask for what is missing; true when nothing is. While the scale keeps changing, an answer of a similar scale that
+       still covers the window is good enough until the movement ends. */
+    update(viewport, moving) {
       const covered = this.covers(viewport);
-      const data = this.data;
       const margin = Math.round(viewport.width / 2);
-      const near = covered && !viewport.isFit && (
-        (data.first > 0 && viewport.first - data.first < margin / 2) || data.first + data.columns - viewport.first - viewport.width < margin / 2);
-      if ((!covered || near) && !this.busy) this.request(viewport, margin);
+      if (!this.busy && (covered ? this.nearsEdge(viewport, margin / 2) : !moving || !this.nearlyCovers(viewport))) this.request(viewport, margin);
       return covered;
+    }
+
+    nearsEdge(viewport, least) {
+      const { first, columns } = this.data;
+      const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
+      const before = viewport.first - first, after = first + columns - viewport.first - viewport.width;
+      return (first > 0 && before < least) || (first + columns < last && after < least);
+    }
+
+    nearlyCovers(viewport) {
+      const data = this.data;
+      if (!data || data.mode !== this.mode) return false;
+      const ratio = data.pitch / viewport.pitch;
+      return ratio > 0.75 && ratio < 1.4 && data.first * ratio <= viewport.first && (data.first + data.columns) * ratio >= viewport.first + viewport.width;
     }
 
     async request(viewport, margin) {
@@ -53,6 +66,7 @@
       try {
         const data = await ex.get(`/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`);
         this.data = Object.assign(data, { pitch, first, columns, mode });
+        this.painted = null;
         this.sort();
       } catch (problem) {
         ex.complain(problem);
@@ -107,37 +121,43 @@
       }
     }
 
-    /* A merged cell is a pixel column filled from below with the shares of its classes, with a line at its foot. */
     drawCells(draw, palette, viewport, top) {
-      const { cell_level, cell_column, cell_shares, cell_group } = this.data.arrays;
+      if (this.painted !== palette) this.paintCells(palette);
       const ratio = this.data.pitch / viewport.pitch;
-      const count = cell_level.length;
-      const used = new Float64Array(count);
-      const from = Math.max(0, -1 / ratio);
-      const left = (index) => Math.round((this.data.first + cell_column[index]) * ratio) - viewport.first;
-      const width = (index) => Math.max(1, Math.round((this.data.first + cell_column[index] + 1) * ratio) - viewport.first - left(index));
-      const shown = [];
-      for (let index = from | 0; index < count; index += 1) {
-        const x = left(index);
-        if (x > -4 && x < viewport.width) shown.push(index);
-      }
-      draw.fillStyle = palette.plain.surface;
-      for (const index of shown) draw.fillRect(left(index), top + cell_level[index] * ROW, width(index), ROW - 1);
-      const classes = [["group", (index) => cell_group[index]]].concat(
-        ex.CLASSES.map((name, at) => [name, (index) => (cell_shares[index] >>> (5 * at)) & 31]));
-      for (const [name, share] of classes) {
-        draw.fillStyle = palette.families[name].fill;
-        for (const index of shown) {
-          const part = share(index);
-          if (!part) continue;
-          const height = ((ROW - 3) * part) / 31;
-          const bottom = top + cell_level[index] * ROW + ROW - 3 - used[index];
-          draw.fillRect(left(index), Math.max(top + cell_level[index] * ROW, bottom - height), width(index), height);
-          used[index] += height;
+      draw.imageSmoothingEnabled = false;
+      draw.drawImage(this.cells, this.data.first * ratio - viewport.first, top, this.data.columns * ratio, this.cells.height);
+    }
+
+    /* A merged cell is a pixel column filled from below with the shares of its classes, with a line at its foot. They are
+       painted once for an answer and drawn as one picture. */
+    paintCells(palette) {
+      const { cell_level, cell_column, cell_shares, cell_group } = this.data.arrays;
+      const width = this.data.columns, room = ROW - 3;
+      this.cells = document.createElement("canvas");
+      this.cells.width = width;
+      this.cells.height = this.levels * ROW;
+      const target = this.cells.getContext("2d");
+      const image = target.createImageData(width, this.cells.height);
+      const out = new Uint32Array(image.data.buffer);
+      const colours = ["group"].concat(ex.CLASSES).map((name) => palette.packed(palette.families[name].fill));
+      const surface = palette.packed(palette.plain.surface), foot = palette.packed(palette.plain.faint);
+      const heights = new Int32Array(7);
+      for (let index = 0; index < cell_level.length; index += 1) {
+        let used = 0;
+        for (let at = 0; at < 7; at += 1) {
+          const level = at ? (cell_shares[index] >>> (5 * (at - 1))) & 31 : cell_group[index];
+          heights[at] = level ? Math.max(1, Math.round((room * level) / 31)) : 0;
+          used += heights[at];
         }
+        if (used > room) heights[heights.indexOf(Math.max(...heights))] -= used - room;
+        let place = (cell_level[index] * ROW + ROW - 2) * width + cell_column[index];
+        const put = (colour, count) => { for (let row = 0; row < count; row += 1) { out[place] = colour; place -= width; } };
+        put(foot, 1);
+        for (let at = 0; at < 7; at += 1) put(colours[at], heights[at]);
+        put(surface, Math.max(0, room - used));
       }
-      draw.fillStyle = palette.plain.faint;
-      for (const index of shown) draw.fillRect(left(index), top + cell_level[index] * ROW + ROW - 3, width(index), 1);
+      target.putImageData(image, 0, 0);
+      this.painted = palette;
     }
 
     drawLabels(draw, palette, viewport, top) {

@@ -1,24 +1,27 @@
-/* The picture of tiles against time of one IPU, made of chunks of columns that the server answers one by one.
+/* The picture of tiles against time of one IPU, made of blocks of columns that the server answers one by one.
 
-   Chunks of one scale form a layer. Layers of earlier scales are drawn below, stretched, until the current one is complete:
-   something true but coarse is always there. Chunks hold fewer columns where many steps share a column, so that an answer
-   stays a matter of milliseconds. */
+   Blocks of one scale form a layer. Layers of earlier scales are drawn below, stretched, until the current one is complete:
+   something true but coarse is always there. While the view moves, a block holds few steps, so that its answer takes a few
+   milliseconds; at rest it holds more. */
 (function () {
   "use strict";
   const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
-  const STEPS_FIRST = 5000; /* steps behind a chunk when a page opens */
-  const STEPS_MOVING = 450; /* and afterwards */
-  const MOST_BYTES = 400000;
+  const UNIT = 8; /* columns; blocks begin and end at multiples of it */
+  const STEPS_OPENING = 5000; /* steps behind a block */
+  const STEPS_RESTING = 1500;
+  const STEPS_MOVING = 120;
+  const MOST_COLUMNS = 128;
+  const MOST_PIXELS = 100000;
   const MOST_LAYERS = 5;
-  const UNDER_WAY = 2;
-  const SETTLE = 60; /* ms without a change of scale before its chunks are asked for */
+  const SCREENS_KEPT = 8;
+  const SETTLE = 60; /* ms without a change of scale before its blocks are asked for */
 
   class Layer {
-    constructor(pitch, rows, columns) {
+    constructor(pitch, rows) {
       this.pitch = pitch;
       this.rows = rows;
-      this.columns = columns;
-      this.chunks = new Map();
+      this.blocks = []; /* {first, columns, pixels, canvas} */
+      this.units = new Set(); /* units of columns that are here */
       this.used = 0;
     }
   }
@@ -32,22 +35,22 @@
       this.underWay = new Set();
       this.queue = [];
       this.opened = false;
+      this.moving = false;
       this.timer = 0;
     }
 
-    columnsFor(viewport, rows) {
-      const density = (this.facts.steps * viewport.pitch) / ex.GRAIN / this.facts.total;
-      const limit = this.opened ? STEPS_MOVING : STEPS_FIRST;
-      let columns = 128;
-      while (columns > 8 && columns * density > limit) columns /= 2;
-      while (columns > 8 && columns * rows * 4 > MOST_BYTES) columns /= 2;
-      return columns;
+    /* Units that one answer may hold. */
+    unitsAtOnce(pitch, rows) {
+      const density = (this.facts.steps * pitch) / ex.GRAIN / this.facts.total;
+      const steps = !this.opened ? STEPS_OPENING : this.moving ? STEPS_MOVING : STEPS_RESTING;
+      const columns = Math.min(MOST_COLUMNS, MOST_PIXELS / rows, steps / density);
+      return Math.max(1, Math.floor(columns / UNIT));
     }
 
     current(viewport, rows) {
       let layer = this.layers.find((each) => each.pitch === viewport.pitch && each.rows === rows);
       if (!layer) {
-        layer = new Layer(viewport.pitch, rows, this.columnsFor(viewport, rows));
+        layer = new Layer(viewport.pitch, rows);
         this.layers.push(layer);
         this.changedScale = performance.now();
         this.forget(viewport);
@@ -58,32 +61,38 @@
 
     /* Keep the layers used last, and always one of the whole run. */
     forget(viewport) {
-      const others = this.layers.filter((each) => each.pitch !== viewport.fitPitch || !each.chunks.size);
+      const others = this.layers.filter((each) => each.pitch !== viewport.fitPitch || !each.blocks.length);
       others.sort((a, b) => b.used - a.used);
-      const gone = new Set(others.slice(MOST_LAYERS).concat(others.filter((each, at) => at > 0 && !each.chunks.size)));
+      const gone = new Set(others.slice(MOST_LAYERS).concat(others.filter((each, at) => at > 0 && !each.blocks.length)));
       this.layers = this.layers.filter((each) => !gone.has(each) || each.pitch === viewport.pitch);
     }
 
-    /* Ask for missing chunks, the visible ones first; true when every visible one is here. */
-    update(viewport, rows) {
-      const layer = this.current(viewport, rows);
+    /* First and last visible unit. */
+    visible(viewport) {
       const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
-      const from = Math.floor(viewport.first / layer.columns);
-      const to = Math.floor(Math.min(last, viewport.first + viewport.width - 1) / layer.columns);
+      return [Math.floor(viewport.first / UNIT), Math.floor(Math.min(last, viewport.first + viewport.width - 1) / UNIT), Math.floor(last / UNIT)];
+    }
+
+    /* Ask for missing blocks, the visible ones first; true when every visible one is here. */
+    update(viewport, rows, moving) {
+      const layer = this.current(viewport, rows);
+      const [from, to, last] = this.visible(viewport);
+      this.moving = moving;
       const wanted = [];
-      for (let index = from; index <= to; index += 1) if (!layer.chunks.has(index)) wanted.push(index);
+      for (let unit = from; unit <= to; unit += 1) if (!layer.units.has(unit)) wanted.push(unit);
       const complete = wanted.length === 0;
-      if (this.opened && complete) {
-        const margin = Math.ceil(viewport.width / 3 / layer.columns);
+      if (complete && this.opened) {
+        const margin = Math.ceil(viewport.width / 3 / UNIT);
         for (let away = 1; away <= margin; away += 1) {
-          for (const index of [to + away, from - away]) {
-            if (index >= 0 && index * layer.columns <= last && !layer.chunks.has(index)) wanted.push(index);
-          }
+          if (to + away <= last && !layer.units.has(to + away)) wanted.push(to + away);
+          if (from - away >= 0 && !layer.units.has(from - away)) wanted.push(from - away);
         }
       }
-      this.queue = this.settling() ? [] : wanted.map((index) => [layer, index]);
-      this.next();
       if (complete) this.opened = true;
+      this.queue = this.settling() ? [] : wanted;
+      this.layer = layer;
+      this.viewport = viewport;
+      this.next();
       return complete;
     }
 
@@ -95,32 +104,55 @@
       return true;
     }
 
-    /* Start requests from the queue while there is room. */
+    /* Start requests from the queue while there is room: two side by side when a page opens, else one. */
     next() {
-      while (this.queue.length && this.underWay.size < UNDER_WAY) {
-        const [layer, index] = this.queue.shift();
-        const name = layer.pitch + ":" + layer.rows + ":" + index;
-        if (!this.underWay.has(name) && !layer.chunks.has(index)) this.request(layer, index, name);
+      const layer = this.layer;
+      while (this.queue.length && this.underWay.size < (this.opened ? 1 : 2)) {
+        const first = this.queue[0];
+        const waiting = new Set(this.queue);
+        let count = 0;
+        const most = this.unitsAtOnce(layer.pitch, layer.rows);
+        while (count < most && waiting.has(first + count) && !this.isUnderWay(layer, first + count)) count += 1;
+        this.queue = this.queue.filter((unit) => unit < first || unit >= first + Math.max(1, count));
+        if (count) this.request(layer, first, count);
       }
     }
 
-    async request(layer, index, name) {
-      this.underWay.add(name);
+    isUnderWay(layer, unit) {
+      for (const each of this.underWay) if (each.layer === layer && unit >= each.first && unit < each.first + each.count) return true;
+      return false;
+    }
+
+    /* Forget blocks far from the window once a layer is many screens long; the whole run is never that long. */
+    trim(layer) {
+      const { first, width } = this.viewport;
+      if (layer.blocks.reduce((sum, block) => sum + block.columns, 0) < SCREENS_KEPT * width) return;
+      const near = (block) => block.first + block.columns > first - 2 * width && block.first < first + 3 * width;
+      layer.blocks = layer.blocks.filter(near);
+      layer.units = new Set();
+      for (const block of layer.blocks) for (let unit = block.first / UNIT; unit * UNIT < block.first + block.columns; unit += 1) layer.units.add(unit);
+    }
+
+    async request(layer, first, count) {
+      const order = { layer, first, count };
+      this.underWay.add(order);
       try {
-        const first = index * layer.columns;
-        const data = await ex.get(`/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first}&columns=${layer.columns}&rows=${layer.rows}`);
-        layer.chunks.set(index, { pixels: data.arrays.pixels, canvas: null });
+        const columns = count * UNIT;
+        const data = await ex.get(`/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first * UNIT}&columns=${columns}&rows=${layer.rows}`);
+        layer.blocks.push({ first: first * UNIT, columns, pixels: data.arrays.pixels, canvas: null });
+        for (let unit = first; unit < first + count; unit += 1) layer.units.add(unit);
+        this.trim(layer);
       } catch (problem) {
         ex.complain(problem);
         await new Promise((done) => window.setTimeout(done, 2000));
       }
-      this.underWay.delete(name);
+      this.underWay.delete(order);
       this.next();
       this.changed();
     }
 
     recolour() {
-      for (const layer of this.layers) for (const chunk of layer.chunks.values()) chunk.canvas = null;
+      for (const layer of this.layers) for (const block of layer.blocks) block.canvas = null;
     }
 
     draw(draw, palette, viewport, top, height, rows) {
@@ -128,7 +160,7 @@
       draw.fillRect(0, top, viewport.width, height);
       const layer = this.current(viewport, rows);
       if (!this.isComplete(layer, viewport)) {
-        const others = this.layers.filter((each) => each !== layer && each.chunks.size);
+        const others = this.layers.filter((each) => each !== layer && each.blocks.length);
         others.sort((a, b) => (a.pitch === viewport.fitPitch ? -1 : b.pitch === viewport.fitPitch ? 1 : a.used - b.used));
         for (const each of others) this.drawLayer(draw, palette, viewport, each, top, height);
       }
@@ -136,8 +168,8 @@
     }
 
     isComplete(layer, viewport) {
-      const to = Math.floor(Math.min((viewport.total * ex.GRAIN) / viewport.pitch, viewport.first + viewport.width - 1) / layer.columns);
-      for (let index = Math.floor(viewport.first / layer.columns); index <= to; index += 1) if (!layer.chunks.has(index)) return false;
+      const [from, to] = this.visible(viewport);
+      for (let unit = from; unit <= to; unit += 1) if (!layer.units.has(unit)) return false;
       return true;
     }
 
@@ -145,22 +177,21 @@
       const ratio = layer.pitch / viewport.pitch;
       const exact = ratio === 1;
       draw.imageSmoothingEnabled = !exact && ratio < 1;
-      for (const [index, chunk] of layer.chunks) {
-        const left = index * layer.columns * ratio - viewport.first;
-        const right = (index + 1) * layer.columns * ratio - viewport.first;
+      for (const block of layer.blocks) {
+        const left = block.first * ratio - viewport.first;
+        const right = (block.first + block.columns) * ratio - viewport.first;
         if (right <= 0 || left >= viewport.width) continue;
-        if (!chunk.canvas) chunk.canvas = palette.paint(chunk.pixels, layer.columns, layer.rows);
-        draw.drawImage(chunk.canvas, exact ? left : Math.floor(left), top, exact ? layer.columns : Math.ceil(right) - Math.floor(left), height);
+        if (!block.canvas) block.canvas = palette.paint(block.pixels, block.columns, layer.rows);
+        draw.drawImage(block.canvas, exact ? left : Math.floor(left), top, exact ? block.columns : Math.ceil(right) - Math.floor(left), height);
       }
     }
 
     /* Shares of the pixel at (x, row), or null while it is not here. */
     sharesAt(viewport, x, rows, row) {
       const layer = this.layers.find((each) => each.pitch === viewport.pitch && each.rows === rows);
-      if (!layer) return null;
       const column = viewport.first + Math.floor(x);
-      const chunk = layer.chunks.get(Math.floor(column / layer.columns));
-      return chunk ? ex.shares(chunk.pixels[row * layer.columns + (column % layer.columns)]) : null;
+      const block = layer && layer.blocks.find((each) => column >= each.first && column < each.first + each.columns);
+      return block ? ex.shares(block.pixels[row * block.columns + column - block.first]) : null;
     }
   }
 

@@ -54,6 +54,12 @@
       return entry.tile ? entry.made : null;
     }
 
+    /* A colour #rrggbb as 0xAABBGGRR. */
+    packed(colour) {
+      const [red, green, blue] = rgb(colour);
+      return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+    }
+
     /* One packed pixel as 0xAABBGGRR, the byte order of ImageData. */
     colour(pixel) {
       let sum = 0, red = 0, green = 0, blue = 0;
