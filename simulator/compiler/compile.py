@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from popvision import pvti
 from simulator.compiler import own_memory
+from simulator.compiler.conflicts import check_conflicts
 from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.executable import Executable, Lowered
@@ -24,7 +25,7 @@ from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
-from simulator.poplar.checks import check_graph
+from simulator.poplar.checks import check_graph, check_programs
 from simulator.runtime.numeric_plan import NumericPlan
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class _Compiler:
         progress: Progress | None,
     ) -> None:
         check_graph(store)
+        check_programs(store, programs)
+        check_conflicts(store)
         self.store = _snapshot(store)
         self.machine = machine_of(target)
         self.programs = list(programs)

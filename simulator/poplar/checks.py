@@ -1,12 +1,21 @@
-"""Checks of a finished graph that cannot be made while it is built. Compilation calls `check_graph` first."""
+"""Checks of a finished graph and its programs that cannot be made while they are built: compilation's first step."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.poplar.errors import graph_connection_error, invalid_tile_mapping
+from simulator.poplar import program as host
+from simulator.poplar.errors import (
+    control_program_error,
+    graph_connection_error,
+    graph_object_creation_error,
+    graph_recursion_error,
+    invalid_tile_mapping,
+)
+from simulator.poplar.tensor import Tensor
 from simulator.poplar.vertex_builder import UNMAPPED, BlockBuilder
 
 if TYPE_CHECKING:
@@ -28,6 +37,44 @@ def check_graph(store: GraphStore) -> None:
         unmapped = np.flatnonzero(block.tiles == UNMAPPED)
         if len(unmapped):
             raise invalid_tile_mapping(f"{_vertex(store, block, int(unmapped[0]))} has no tile; call setTileMapping.")
+
+
+def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
+    """Programs use only what is in this graph, and functions do not call themselves.
+
+    Raises `graph_object_creation_error` for tensors of another graph, `control_program_error` for its compute sets,
+    streams and functions, `graph_recursion_error`."""
+    checked: set[int] = set()
+
+    def check(program: host.Program, calls: tuple[int, ...]) -> None:
+        for name in ("source", "destination", "tensor"):
+            part = getattr(program, name, None)
+            if isinstance(part, Tensor) and part._store is not store:
+                raise graph_object_creation_error(
+                    f"A {type(program).__name__} program uses a tensor of another graph ({part!r}); "
+                    "make it with the graph that is compiled."
+                )
+        if isinstance(program, host.Execute) and program.compute_set >= len(store.compute_set_names):
+            raise control_program_error(f"Execute: compute set {program.compute_set} is not in the graph.")
+        if isinstance(program, host.Sequence):
+            for child in program.programs:
+                check(child, calls)
+        elif isinstance(program, host.Repeat):
+            check(program.body, calls)
+        elif isinstance(program, host.Call):
+            _check_call(program.function, calls)
+
+    def _check_call(function: int, calls: tuple[int, ...]) -> None:
+        if function >= len(store.functions):
+            raise control_program_error(f"Call: function {function} is not in the graph.")
+        if function in calls:
+            raise graph_recursion_error(f"Function {function} calls itself; a program on tiles cannot recurse.")
+        if function not in checked:
+            check(store.functions[function], (*calls, function))
+            checked.add(function)
+
+    for program in programs:
+        check(program, ())
 
 
 def _vertex(store: GraphStore, block: VertexBlock, row: int) -> str:
