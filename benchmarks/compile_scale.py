@@ -48,8 +48,8 @@ def report() -> str:
     """The section's text."""
     results = [(count, _child(count), _child(count, "each")) for count in COUNTS]
     lines = [
-        f"{LAYERS} compute sets, {TYPES} vertex types, {SIZES:,} vector sizes, 3 edges per vertex, 1,472 tiles, Mk2 IPU "
-        f"Model, autoReport.all. Limit at 1 M vertices: {SECONDS:.0f} s, "
+        f"{LAYERS} compute sets, {TYPES} vertex types, {SIZES:,} vector sizes, 3 edges per vertex, 1,472 tiles, "
+        f"Mk2 IPU Model, autoReport.all. Limit at 1 M vertices: {SECONDS:.0f} s, "
         f"{MEMORY_MIB // 1024} GiB. Edges across tiles: "
         + ", ".join(f"{100 * bulk['remote']:.1f} %" for _, bulk, _ in results)
         + ".",
