@@ -143,16 +143,24 @@ def test_details_as_csv(viewer: Opened) -> None:
     assert int(found) == viewer.sql("select excluding_gaps from memory_by_tile where tile = 2")[0]
 
 
-@pytest.mark.parametrize(
-    "query", ["mem_graph=map&tiles=2", "mem_ipus=1&ipu=1", "mem_order=hardware", "mem_graph=variables&mem_vars=0"]
-)
-def test_every_graph_is_drawn_in_both_themes(viewer: Opened, query: str) -> None:
+def test_every_graph_is_drawn_in_both_themes(viewer: Opened) -> None:
     viewer.problems.clear()
-    viewer.go("memory", query)
-    viewer.wait_for_plot("mem-plot")
-    viewer.page.keyboard.press("d")
-    viewer.page.wait_for_timeout(300)
-    viewer.page.wait_for_load_state("networkidle")
-    viewer.wait_for_plot("mem-plot")
-    viewer.page.keyboard.press("d")
+    for query in ("mem_graph=map&tiles=2", "mem_ipus=1&ipu=1", "mem_order=hardware", "mem_graph=variables&mem_vars=0"):
+        viewer.go("memory", query)
+        viewer.wait_for_plot("mem-plot")
+        before = viewer.page.evaluate(
+            "document.querySelector('#mem-plot .js-plotly-plot').layout.template.layout.font.color"
+        )
+        viewer.page.keyboard.press("d")
+        viewer.wait_for_plot("mem-plot", f"data.length > 0 && layout.template.layout.font.color !== '{before}'")
     assert viewer.problems == []
+
+
+def test_the_address_map_asks_for_the_addresses_it_shows(viewer: Opened) -> None:
+    viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map&mem_addr=0-100")
+    viewer.wait_for_plot("mem-map", "data.length > 0 && layout.yaxis.range[1] === 100")
+    drawn = viewer.page.evaluate(
+        "document.querySelector('#mem-map .js-plotly-plot').data.flatMap(t => t.y.map((y, i) => y - t.width[i] / 2))"
+    )
+    assert drawn
+    assert all(begin < 100 for begin in drawn)

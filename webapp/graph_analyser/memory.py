@@ -221,14 +221,15 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
         Output(f"mem-tab-{tab}", "children"),
         Input("mem-tab-now", "data"),
         Input("theme", "data"),
+        State("selection", "data"),
         State("url", "pathname"),
     )
-    def fill(params: dict[str, str] | None, theme: str | None, pathname: str) -> Any:
+    def fill(params: dict[str, str] | None, theme: str | None, selection: dict[str, str] | None, pathname: str) -> Any:
         if params is None or params.get("mem_tab", "details") != tab:
             return no_update
         key = page_key(pathname)
         source = library.report(key)
-        return tab_content(source, key, memory_state(source, params), theme or "light")
+        return tab_content(source, key, memory_state(source, {**(selection or {}), **params}), theme or "light")
 
 
 def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
