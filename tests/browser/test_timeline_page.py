@@ -1,0 +1,283 @@
+"""The host timeline in a browser: figures against plain SQL over the .pvti, keys, search, ticks, and the URL."""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from popvision.formats.pvti.generate import generate_trace
+from tests.browser.visit_pages import CHROMIUM, serve
+
+pytestmark = pytest.mark.browser
+
+EVENTS = 6000
+
+
+class Viewer:
+    """One browser page on one generated trace; `problems` collects console errors and failed requests."""
+
+    def __init__(self, base: str, key: str, path: Path, page: Page) -> None:
+        self.base, self.key, self.path, self.page = base, key, path, page
+        self.problems: list[str] = []
+        page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("requestfailed", lambda request: self.problems.append(request.url))
+        page.on("response", lambda r: self.problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+
+    def go(self, query: str = "") -> None:
+        self.page.goto(f"{self.base}/t/{self.key}/timeline{'?' + query if query else ''}")
+        self.complete()
+
+    def complete(self) -> None:
+        self.page.wait_for_selector('[data-timeline][data-state="complete"]', timeout=15_000)
+        self.page.wait_for_timeout(350)
+        self.page.wait_for_selector('[data-timeline][data-state="complete"]', timeout=15_000)
+
+    def url(self) -> dict[str, str]:
+        return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
+
+    def sql(self, query: str) -> list[tuple[object, ...]]:
+        with sqlite3.connect(self.path) as db:
+            return db.execute(query).fetchall()
+
+    def corner(self) -> str:
+        return self.page.inner_text(".tl-corner")
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("timeline")
+    generate_trace(folder / "run.pvti", EVENTS, threads=3, labels=24, seed=8)
+    base, library = serve(folder)
+    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+        yield Viewer(base, key, folder / "run.pvti", page)
+        browser.close()
+
+
+@pytest.fixture(autouse=True)
+def quiet(viewer: Viewer) -> Iterator[None]:
+    viewer.problems.clear()
+    yield
+    assert viewer.problems == []
+
+
+def starts(viewer: Viewer, thread: int, depth: int) -> list[int]:
+    """Begins of a lane in ns after the first event, decoded from the blobs without our reader."""
+    (begin,) = viewer.sql("SELECT min(t_min) FROM (SELECT t_min FROM slices UNION ALL SELECT t_min FROM instants)")[0]
+    (samples,) = viewer.sql("SELECT time_ns FROM samples LIMIT 1")[0]
+    assert isinstance(samples, bytes)
+    assert isinstance(begin, int)
+    begin = min(begin, struct.unpack_from("<q", samples)[0])
+    rows = viewer.sql(f"SELECT n, start_ns FROM slices WHERE thread = {thread} AND depth = {depth} ORDER BY id")
+    return [time - begin for n, blob in rows for time in struct.unpack(f"<{n}q", blob)]  # type: ignore[arg-type]
+
+
+def test_the_number_of_events_is_that_of_the_database(viewer: Viewer) -> None:
+    viewer.go()
+    (total,) = viewer.sql("SELECT sum(n) FROM slices")[0]
+    assert total == EVENTS
+    assert f"Events {total:,}" in viewer.corner()
+    viewer.page.wait_for_selector(f".tl-facts >> text=/^{total:,}$/")
+    assert viewer.page.locator(".tl-row-thread").count() == viewer.sql("SELECT count(*) FROM threads")[0][0]
+
+
+def test_moving_writes_the_window_into_the_url_and_counts_what_is_visible(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0")
+    viewer.page.focus(".tl")
+    for key in ("+", "+", "+", "+", "ArrowRight"):
+        viewer.page.keyboard.press(key)
+    viewer.complete()
+    begin, end = int(viewer.url()["tl_from"]), int(viewer.url()["tl_to"])
+    assert 0 < begin < end
+    viewer.go(f"tl_fold=h0&tl_from={begin}&tl_to={end}")
+    assert abs(int(viewer.url()["tl_from"]) - begin) <= (end - begin) // 500 + 1
+    counted = int(viewer.corner().split()[1].replace(",", ""))
+    assert 0 < counted < EVENTS
+    viewer.page.focus(".tl")
+    viewer.page.keyboard.press("f")
+    viewer.complete()
+    assert "tl_from" not in viewer.url()
+    assert f"Events {EVENTS:,}" in viewer.corner()
+
+
+def test_search_selects_matches_one_after_another(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0")
+    (text,) = viewer.sql("SELECT text FROM strings WHERE id = 2")[0]
+    viewer.page.fill(".search input", str(text).split("::")[1])
+    viewer.page.wait_for_selector(".tl-matches >> text=/^1 of /")
+    viewer.complete()
+    first = viewer.url()["tl_event"]
+    viewer.page.focus(".tl")
+    viewer.page.keyboard.press("g")
+    viewer.page.wait_for_selector(".tl-matches >> text=/^2 of /")
+    viewer.complete()
+    assert viewer.url()["tl_event"] != first
+    viewer.page.keyboard.press("Shift+G")
+    viewer.page.wait_for_selector(".tl-matches >> text=/^1 of /")
+    viewer.complete()
+    assert viewer.url()["tl_event"] == first
+    viewer.page.wait_for_selector(f".tl-facts >> text={str(text).split('::')[1]}")
+
+
+def test_clicking_an_event_shows_its_facts_and_n_goes_on(viewer: Viewer) -> None:
+    times = starts(viewer, 1, 0)
+    viewer.go(f"tl_fold=h0&tl_event=0.0.3&tl_from={times[3]}&tl_to={times[5]}")
+    viewer.page.wait_for_selector(".tl-facts >> text=Self time")
+    stamp = f"{times[3] // 1000 % 10**6:06}"
+    assert f".{stamp[:3]} {stamp[3:]}" in viewer.page.inner_text(".tl-facts")
+    viewer.page.focus(".tl")
+    viewer.page.keyboard.press("n")
+    viewer.complete()
+    assert viewer.url()["tl_event"] == "0.0.4"
+    viewer.page.keyboard.press("Escape")
+    viewer.page.wait_for_selector(".tl-facts >> text=All events")
+    assert "tl_event" not in viewer.url()
+    box = viewer.page.locator('.tl-row[data-row="t0"]').bounding_box()
+    assert box is not None
+    viewer.page.mouse.click(box["x"] + 250 + 400, box["y"] + 3 + 16 + 9)
+    viewer.page.wait_for_selector(".tl-facts >> text=Self time")
+    assert viewer.url()["tl_event"].startswith("0.0.")
+
+
+def test_hiding_a_channel_says_so_and_leaves_the_statistics_alone(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0&tl_tab=statistics")
+    viewer.page.wait_for_selector("#tl-statistics .ag-row")
+    before = statistics(viewer)
+    viewer.page.click(".tl-key > summary")
+    viewer.page.locator(".tl-key-row input").first.uncheck()
+    viewer.complete()
+    assert viewer.url()["tl_hide"] == "0"
+    assert "hidden in the drawing, counted here" in viewer.corner()
+    assert f"Events {EVENTS:,}" in viewer.corner()
+    viewer.page.wait_for_selector("#tl-statistics >> text=are counted here too")
+    assert statistics(viewer) == before
+    assert sum(count for count, _ in before.values()) == EVENTS
+
+
+def statistics(viewer: Viewer) -> dict[str, tuple[int, float]]:
+    """(count, total µs) per label, from the exported CSV."""
+    viewer.page.wait_for_selector("#tl-statistics .ag-row")
+    with viewer.page.expect_download() as download:
+        viewer.page.click('#tl-statistics [data-export="csv"]')
+    with Path(download.value.path()).open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    return {row["label"]: (int(row["count"]), float(row["total_us"])) for row in rows}
+
+
+def test_statistics_equal_sums_over_the_blobs(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0&tl_tab=statistics")
+    sums: dict[int, list[int]] = {}
+    for n, duration, site in viewer.sql("SELECT n, duration_ns, site FROM slices"):
+        widths = {1: "B", 2: "H", 4: "I", 8: "Q"}
+        durations = struct.unpack(f"<{n}{widths[len(duration) // n]}", duration)  # type: ignore[arg-type, operator]
+        sites = struct.unpack(f"<{n}{widths[len(site) // n]}", site)  # type: ignore[arg-type, operator]
+        for each, ns in zip(sites, durations, strict=True):
+            row = sums.setdefault(each, [0, 0])
+            row[0] += 1
+            row[1] += ns
+    names = dict(viewer.sql("SELECT sites.id, text FROM sites JOIN strings ON strings.id = label"))
+    shown = statistics(viewer)
+    assert {names[site]: count for site, (count, _) in sums.items()} == {
+        name: count for name, (count, _) in shown.items()
+    }
+    for site, (_, ns) in sums.items():
+        assert shown[str(names[site])][1] == pytest.approx(ns / 1e3, rel=1e-9)
+
+
+def test_call_tree_of_a_selected_event(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0&tl_tab=calls&tl_event=0.0.0")
+    viewer.page.wait_for_selector("#tl-calls .ag-row")
+    rows = viewer.page.locator("#tl-calls .ag-row")
+    assert rows.count() > 3
+    assert "100.00 %" in rows.first.inner_text()
+    viewer.page.wait_for_selector("#tl-calls >> text=/^Inside /")
+
+
+def test_pins_folds_merging_areas_and_absolute_time(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0")
+    viewer.page.click('.tl-row[data-row="g0"] .tl-pin')
+    viewer.complete()
+    assert viewer.url()["tl_pin"] == "g0"
+    assert viewer.page.locator('.tl-names-pinned .tl-row[data-row="g0"]').count() == 1
+    viewer.page.click('.tl-row[data-row="t1"] .tl-fold')
+    viewer.complete()
+    assert set(viewer.url()["tl_fold"].split(",")) == {"h0", "t1"}
+    viewer.page.click('[data-param="tl_line"][data-value="area"]')
+    viewer.page.click('[data-param="tl_clock"][data-value="absolute"]')
+    viewer.page.click(".options > summary")
+    viewer.page.click('[data-param="tl_merge"]')
+    viewer.page.keyboard.press("Escape")
+    viewer.complete()
+    assert viewer.page.locator(".tl-row-thread").count() == 1
+    assert viewer.page.locator(".tl-overlap").count() == 1
+    url = viewer.url()
+    assert (url["tl_line"], url["tl_clock"], url["tl_merge"]) == ("area", "absolute", "1")
+
+
+def test_shift_dragging_measures_and_typed_zoom_zooms(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0")
+    box = viewer.page.locator(".tl canvas").first.bounding_box()
+    assert box is not None
+    viewer.page.keyboard.down("Shift")
+    viewer.page.mouse.move(box["x"] + 400, box["y"] + 250)
+    viewer.page.mouse.down()
+    viewer.page.mouse.move(box["x"] + 600, box["y"] + 255, steps=4)
+    viewer.page.mouse.up()
+    viewer.page.keyboard.up("Shift")
+    viewer.complete()
+    begin, end = map(int, viewer.url()["tl_sel"].split("-"))
+    viewer.page.wait_for_selector(".tl-facts >> text=selected window")
+    (span,) = viewer.sql("SELECT max(t_max) - min(t_min) FROM slices")[0]
+    assert isinstance(span, int)
+    drawn = box["width"] - 250 - 8
+    assert (end - begin) / span == pytest.approx(200 / drawn, rel=0.02)
+    viewer.page.fill(".tl-zoom input", "400")
+    viewer.page.keyboard.press("Enter")
+    viewer.complete()
+    url = viewer.url()
+    assert span / (int(url["tl_to"]) - int(url["tl_from"])) == pytest.approx(4, rel=0.02)
+
+
+def test_heat_map_cells_are_those_of_the_database(viewer: Viewer) -> None:
+    viewer.go()
+    box = viewer.page.locator('.tl-row[data-row="h0"]').bounding_box()
+    assert box is not None
+    viewer.page.mouse.move(box["x"] + 250 + 500, box["y"] + box["height"] / 2)
+    viewer.page.wait_for_selector(".tl-tip >> text=/ of 500$/")
+
+
+def test_dark_theme_draws_the_same_page(viewer: Viewer) -> None:
+    viewer.go("tl_fold=h0")
+    viewer.page.focus(".tl")
+    viewer.page.keyboard.press("d")
+    viewer.complete()
+    assert viewer.page.get_attribute("html", "data-theme") == "dark"
+    viewer.page.keyboard.press("d")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("blocks?from=5&to=5&width=10", 400, "must be greater"),
+        ("blocks?from=0&to=5&width=99999999", 400, "width="),
+        ("blocks?from=0&to=5&width=10&threads=7", 400, "threads="),
+        ("blocks?from=0&to=5&width=10&threads=0&hide=x", 400, "hide="),
+        ("event?at=0.0.99999999", 404, "no such event"),
+        ("event?at=zero", 400, "names no event"),
+        ("heatmap?id=3&from=0&to=5&width=10", 400, "id="),
+    ],
+)
+def test_queries_that_cannot_be_answered(viewer: Viewer, query: str, status: int, said: str) -> None:
+    answer = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/timeline/{query}")
+    assert (answer.status, said in answer.text()) == (status, True)
+    viewer.problems.clear()
