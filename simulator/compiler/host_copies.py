@@ -32,12 +32,12 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
     tile = emap.tile[pieces.row]
     weights = pieces.length * emap.item_bytes[pieces.row]
     size = np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64)
-    runs = np.bincount(tile, minlength=machine.tiles).astype(np.int64)
-    code = np.where(size > 0, link.CODE_PER_STREAM + link.CODE_PER_RUN * runs, 0)
+    packets = link.packets(size)
+    code = np.where(size > 0, link.CODE_PER_STREAM + link.CODE_PER_PACKET * packets, 0)
     return HostCopy(
         rx=size if to_device else None,
         tx=None if to_device else size,
-        packets=link.packets(size, runs),
+        packets=packets,
         code=code if machine.counts_code else None,
         host_wait=machine.host_link.begin_data,
         mid_cycles=link.mid_cycles(size, machine.ipu_of_tile, machine.host_link),
@@ -53,7 +53,7 @@ def control_copy(tile: int, size: int, machine: Machine) -> HostCopy:
     return HostCopy(
         rx=received,
         tx=None,
-        packets=link.packets(received, np.ones(machine.tiles, np.int64)),
+        packets=link.packets(received),
         code=code if machine.counts_code else None,
         host_wait=machine.host_link.begin_control,
         mid_cycles=link.mid_cycles(received, machine.ipu_of_tile, machine.host_link),
