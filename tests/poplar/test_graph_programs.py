@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -21,9 +23,11 @@ from simulator.poplar import (
     TargetType,
     Tensor,
     VariableRef,
+    compileGraph,
     control_program_error,
     graph_connection_error,
     graph_object_creation_error,
+    graph_recursion_error,
     graph_replication_error,
     invalid_option,
     stream_connection_error,
@@ -121,6 +125,53 @@ def test_other_programs_keep_and_check_their_arguments() -> None:
         PrintTensor("only a title")  # type: ignore[call-overload]
     with pytest.raises(graph_connection_error, match="free of aliases"):
         WriteUndef(t.broadcast(2, 0))
+
+
+def test_programs_must_belong_to_the_graph_that_is_compiled() -> None:
+    graph, other = new_graph(), new_graph()
+    t = other.addVariable(INT, [2])
+    other.setTileMapping(t, 0)
+    body = Sequence(Repeat(2, WriteUndef(t)))
+    with pytest.raises(graph_object_creation_error, match="A WriteUndef program uses a tensor of another graph"):
+        compileGraph(graph, [body])
+    other.addComputeSet()
+    with pytest.raises(control_program_error, match="compute set 1 is not in the graph"):
+        compileGraph(graph, [Execute(other.addComputeSet())])
+    with pytest.raises(control_program_error, match="function 0 is not in the graph"):
+        compileGraph(graph, [Call(other.addFunction(Sequence()))])
+
+
+def test_functions_that_call_themselves_are_refused() -> None:
+    graph = new_graph()
+    first, second = Sequence(), Sequence()
+    f, g = graph.addFunction(first), graph.addFunction(second)
+    first.add(Repeat(1, Call(g)))
+    compileGraph(graph, [Call(f), Call(g)])
+    second.add(Call(f))
+    with pytest.raises(graph_recursion_error, match="Function 0 calls itself"):
+        compileGraph(graph, [Call(f)])
+
+
+def test_hints_without_an_effect_say_so_once() -> None:
+    program = (
+        "from simulator.poplar import *\nfrom simulator.poplar.program import Copy\n"
+        "g = Graph(IPUModel().createDevice())\n"
+        "a, b = g.addVariable(INT, [2]), g.addVariable(INT, [2])\n"
+        "for i in range(2):\n"
+        "    g.createHostRead(f'r{i}', a, True)\n"
+        "    s = g.addHostToDeviceFIFO(f's{i}', INT, 2, options={'bufferingDepth': '4', 'splitLimit': '52428800'})\n"
+        "    Copy(a, b, True), Copy(s, b, True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    asked = [
+        "rearrangeOnHost=true",
+        "stream option bufferingDepth=4",
+        "Copy's dontOutline=True",
+        "Copy's optimiseMemory=True",
+    ]
+    assert done.stderr.splitlines() == [
+        f"popvision: {what} has no effect in this version of the simulator." for what in asked
+    ]
 
 
 def test_variables_and_constants() -> None:
