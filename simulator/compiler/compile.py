@@ -15,6 +15,7 @@ from simulator.compiler.conflicts import check_conflicts
 from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.executable import Executable, Lowered
+from simulator.compiler.instrumentation import instrumented, needs_sync
 from simulator.compiler.inventory import Inventory
 from simulator.compiler.items import Items
 from simulator.compiler.liveness import live_classes
@@ -78,7 +79,8 @@ class _Compiler:
     def run(self) -> Executable:
         emap = _elements(self.store)
         items = Items(self.store, emap, self.machine)
-        lowering = Lowering(self.store, items, self.machine)
+        syncs = needs_sync(self.settings.compute_level, self.machine)
+        lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs))
         estimates = self._phase("estimate", lambda: self._estimates(items))
         memory = None
@@ -105,12 +107,14 @@ class _Compiler:
         for block in self.store.blocks:
             blocks.setdefault(block.compute_set, []).append(block)
             types.setdefault(block.type.name, len(types))
-        serial = self.settings.compute_level == "vertex"
+        level = self.settings.compute_level
         own = len(self.store.compute_set_names)
         estimates = [
-            estimate_compute_set(index, blocks.get(index, []), types, self.machine, serial) for index in range(own)
+            estimate_compute_set(index, blocks.get(index, []), types, self.machine, level == "vertex")
+            for index in range(own)
         ]
-        return estimates + [estimate_local_copy(own + i, copy) for i, copy in enumerate(items.local_copies)]
+        estimates += [estimate_local_copy(own + i, copy) for i, copy in enumerate(items.local_copies)]
+        return [instrumented(estimate, i, level, self.machine) for i, estimate in enumerate(estimates)]
 
     def _memory(
         self, items: Items, lowering: Lowering, estimates: list[ComputeEstimate], emap: ElementMap

@@ -47,7 +47,7 @@ class Lowering:
     """Lowers one graph's programs into `table`. `branches` are the rows of the root switch's branches: programs in
     order, then the graph's host copies; `function_roots` the rows of function bodies that are called."""
 
-    def __init__(self, store: GraphStore, items: Items, machine: Machine) -> None:
+    def __init__(self, store: GraphStore, items: Items, machine: Machine, *, sync_after_compute: bool = False) -> None:
         self.table = ProgramTable()
         self.branches: list[int] = []
         self.function_roots: dict[int, int] = {}
@@ -55,6 +55,7 @@ class Lowering:
         self._store = store
         self._items = items
         self._machine = machine
+        self._sync_after_compute = sync_after_compute
         self._functions: list[int] = []
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
 
@@ -193,6 +194,8 @@ class Lowering:
     def _on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
         name = self._items.compute_set_names[compute_set]
         self.table.add(parent, "OnTileExecute", name, work=work, compute_set=compute_set, debug_id=debug_id)
+        if self._sync_after_compute:
+            self._barrier(parent, external=False)
 
     def _stream_copy(self, parent: int, copy: host.Copy) -> None:
         to_device = copy.kind == "host_to_device"

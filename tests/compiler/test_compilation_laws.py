@@ -174,6 +174,25 @@ def test_hardware_pays_for_launching_and_the_model_does_not():
         assert cycles.tolist() == [6 * 18 + extra, 6 * 16 + extra, 6 * 14 + extra, 6 * 12 + extra]
 
 
+@pytest.mark.parametrize(
+    ("level", "extra", "syncs"), [("tile", 45, 0), ("vertex", 45, 0), ("ipu", 45, 3), ("device", 45, 3)]
+)
+def test_hardware_pays_for_counting_and_the_model_does_not(level, extra, syncs):
+    def compiled(target, settings):
+        tutorial = tutorial3(target)
+        return compile_graph(tutorial.graph.store, target, [tutorial.program], settings)
+
+    plain, counted = compiled(hardware(), None), compiled(hardware(), CompileSettings(compute_level=level))
+    row, same = (e.lowered.table.name.index("sums") for e in (plain, counted))
+    difference = counted.lowered.cycles[same] - plain.lowered.cycles[row]
+    assert difference.tolist() == [extra] * 4
+    assert counted.lowered.table.type.count("Sync") - plain.lowered.table.type.count("Sync") == syncs - (syncs > 0)
+    on_model, uncounted = compiled(model(), CompileSettings(compute_level=level)), compiled(model(), None)
+    assert [c if c is None else c.tolist() for c in on_model.lowered.cycles] == [
+        c if c is None else c.tolist() for c in uncounted.lowered.cycles
+    ]
+
+
 def test_flops_are_reported_when_asked_for():
     tutorial = tutorial3(model())
     compiled = compile_graph(tutorial.graph.store, model(), [tutorial.program], CompileSettings(flops=True))
