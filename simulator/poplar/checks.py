@@ -10,7 +10,6 @@ import numpy as np
 from simulator.poplar import program as host
 from simulator.poplar.errors import (
     control_program_error,
-    graph_connection_error,
     graph_object_creation_error,
     graph_recursion_error,
     invalid_tile_mapping,
@@ -28,11 +27,7 @@ def check_graph(store: GraphStore) -> None:
     Raises `invalid_tile_mapping` or `graph_connection_error`, naming the first vertex at fault."""
     for open_block in store.open_blocks.values():
         assert isinstance(open_block, BlockBuilder)
-        missing = open_block.first_unconnected()
-        if missing is not None:
-            field, row = missing
-            value = "has no value; call setInitialValue" if field in open_block.values else "is not connected"
-            raise graph_connection_error(f"{_vertex(store, open_block.block, row)}: field '{field}' {value}.")
+        open_block.check_fields()
     for block in store.blocks:
         unmapped = np.flatnonzero(block.tiles == UNMAPPED)
         if len(unmapped):

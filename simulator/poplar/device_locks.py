@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from simulator.poplar.errors import poplar_error
+
 
 def lock_folder() -> Path:
     chosen = os.environ.get("POPVISION_LOCKS")
@@ -30,7 +32,7 @@ class DeviceLocks:
         self.folder = folder or lock_folder()
 
     def take(self, ipus: Sequence[int]) -> bool:
-        """All of these IPUs or none; False when one of them is held already."""
+        """All of these IPUs or none; False when one of them is held already. Raises `poplar_error` without a folder."""
         taken: list[int] = []
         for ipu in sorted(ipus):
             if not self._take_one(ipu):
@@ -52,8 +54,13 @@ class DeviceLocks:
         path = self._path(ipu)
         if path in self._held:
             return False
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise poplar_error(
+                f"The lock file {path} cannot be opened ({error.strerror}); set POPVISION_LOCKS to a folder of your own."
+            ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

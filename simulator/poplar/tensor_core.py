@@ -38,6 +38,7 @@ class TensorCore:
     _elements: I8 | None
 
     def __init__(self) -> None:
+        self._store = self._type = None  # type: ignore[assignment]  # of no graph, as `_require` says
         self._shape = ()
         self._strides = None
         self._variable = -1

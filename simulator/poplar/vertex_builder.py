@@ -65,11 +65,9 @@ class EdgeColumn:
         per_inner = np.bincount(inner[full], minlength=int(opens.sum()))
         return FieldEdges(starts[full], lengths[full], _offsets(per_vertex), _offsets(per_inner))
 
-    def connected(self, n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which vertices have this field connected."""
-        hit = np.zeros(n, bool)
-        hit[np.array(self.rows, np.int64)] = True
-        return hit
+    def vectors(self, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """How many vectors are connected to each vertex; more than one is right for vectors of vectors only."""
+        return np.bincount(np.array(self.rows, np.int64)[np.array(self.opens, np.int64) > 0], minlength=n)
 
 
 def _offsets(counts: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -104,6 +102,8 @@ class BlockBuilder:
         spec = column.spec
         if tensor._store is not self.store or (spec.type is not None and spec.type is not tensor._type):
             self.refuse(spec, tensor)
+        if column.rows and column.rows[-1] == row:
+            raise self.connected_twice(field, row)
         if spec.direction != "in" and (
             tensor._strides is None or 0 in tensor._strides or tensor._variable not in self.store.plain_variables
         ):
@@ -141,6 +141,8 @@ class BlockBuilder:
             raise graph_connection_error(
                 f"Field '{spec.name}' of {self.type.name} is not a vector of edges: connect one tensor, not a list."
             )
+        if column.rows and column.rows[-1] == row:
+            raise self.connected_twice(field, row)
         for tensor in tensors:
             if tensor._store is not self.store or (spec.type is not None and spec.type is not tensor._type):
                 self.refuse(spec, tensor)
@@ -188,17 +190,26 @@ class BlockBuilder:
             self.store.variables.mapping[variable] = (np.array([numel], np.int64), np.array([_signed(tile)], np.int64))
         self.stale = False
 
-    def first_unconnected(self) -> tuple[str, int] | None:
-        """(field, row) of some field that was never connected or set, if there is one."""
+    def check_fields(self) -> None:
+        """Every edge field is connected once, every simple field has a value; else `graph_connection_error`."""
         n = len(self.tiles)
         for name, column in self.columns.items():
-            missing = np.flatnonzero(~column.connected(n))
+            vectors = column.vectors(n)
+            missing = np.flatnonzero(vectors == 0)
             if len(missing):
-                return name, int(missing[0])
+                raise graph_connection_error(f"{self.vertex(int(missing[0]))}: field '{name}' is not connected.")
+            twice = np.flatnonzero(vectors > 1)
+            if len(twice) and column.spec.kind != "vectors" and column.spec.kind != "scalars":
+                raise self.connected_twice(name, int(twice[0]))
         for name, rows in self.values.items():
             if len(rows) < n:
-                return name, next(row for row in range(n) if row not in rows)
-        return None
+                row = next(row for row in range(n) if row not in rows)
+                raise graph_connection_error(f"{self.vertex(row)}: field '{name}' has no value; call setInitialValue.")
+
+    def vertex(self, row: int) -> str:
+        """A vertex in words."""
+        name = self.store.compute_set_names[self.block.compute_set] or f"number {self.block.compute_set}"
+        return f"Vertex {row} of type {self.type.name} in compute set '{name}'"
 
     # ---- refusals ----------------------------------------------------------------------------------------------
 
@@ -209,6 +220,11 @@ class BlockBuilder:
             )
         names = ", ".join(self.type.fields_by_name)
         return unknown_field(f"{self.type.name} has no field '{field}'; its fields are {names}.")
+
+    def connected_twice(self, field: str, row: int) -> Exception:
+        return graph_connection_error(
+            f"{self.vertex(row)}: field '{field}' is connected twice; connect the concatenation instead."
+        )
 
     def refuse(self, spec: FieldSpec, tensor: Tensor) -> None:
         tensor._require()

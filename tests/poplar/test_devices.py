@@ -201,6 +201,13 @@ def test_attaching_is_exclusive_within_and_between_processes() -> None:
         pair.reset()
 
 
+def test_a_lock_folder_that_cannot_be_used_is_named(monkeypatch, tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("POPVISION_LOCKS", str(tmp_path / "file"))
+    with pytest.raises(poplar_error, match=r"ipu0\.lock cannot be opened .*set POPVISION_LOCKS"):
+        DeviceManager().getDevice(0).attach()
+
+
 def test_models_and_cpus_are_always_free() -> None:
     a, b = IPUModel().createDevice(), Device.createCPUDevice(3)
     assert a.attach()

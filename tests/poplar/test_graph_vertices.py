@@ -16,6 +16,7 @@ from simulator.poplar import (
     Graph,
     Target,
     TargetType,
+    Tensor,
     VertexPerfEstimate,
     concat,
     file_load_error,
@@ -24,6 +25,7 @@ from simulator.poplar import (
     invalid_tile_mapping,
     missing_perf_estimate,
     poplar_error,
+    tensor_creation_error,
     type_error,
     unknown_field,
     unknown_vertex_type,
@@ -233,6 +235,26 @@ def test_what_is_missing_at_the_end_is_named() -> None:
     graph.setInitialValue(w["scale"], 4)
     check_graph(graph.store)
     assert graph.store.blocks[0].values["scale"].tolist() == [1, 4]
+
+
+def test_connecting_a_field_twice_is_refused_at_once_or_at_the_end() -> None:
+    graph = new_graph()
+    x, y = graph.addVariable(FLOAT, [3]), graph.addVariable(FLOAT, [2])
+    cs = graph.addComputeSet("cs")
+    v = graph.addVertex(cs, "Sum", {"x": x, "out": graph.addVariable(FLOAT, []), "scale": 1})
+    with pytest.raises(graph_connection_error, match=r"Vertex 0 of type Sum .*'x' is connected twice"):
+        graph.connect(v["x"], y)
+    w = graph.addVertex(cs, "Sum", {"x": x, "out": graph.addVariable(FLOAT, []), "scale": 1})
+    graph.connect(v["x"], y)
+    for vertex in (v, w):
+        graph.setTileMapping(vertex, 0)
+    with pytest.raises(graph_connection_error, match=r"Vertex 0 of type Sum .*'x' is connected twice"):
+        check_graph(graph.store)
+    rows = graph.addVertex(cs, "Rows", {"rows": [x, y]})
+    with pytest.raises(graph_connection_error, match="'rows' is connected twice"):
+        graph.connect(rows["rows"], [x])
+    with pytest.raises(tensor_creation_error, match="refers to nothing"):
+        graph.connect(rows["out"], Tensor())
 
 
 def test_bulk_calls_refuse_columns_that_do_not_fit() -> None:
