@@ -164,3 +164,15 @@ def test_the_address_map_asks_for_the_addresses_it_shows(viewer: Opened) -> None
     )
     assert drawn
     assert all(begin < 100 for begin in drawn)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG"])
+def test_the_plot_is_saved_as_an_image(viewer: Opened, kind: str) -> None:
+    viewer.go("memory")
+    viewer.wait_for_plot("mem-plot")
+    viewer.page.click(".save-plot summary")
+    with viewer.page.expect_download() as saved:
+        viewer.page.click(f"button:has-text('Save as {kind}')")
+    assert saved.value.suggested_filename == f"memory.{kind.lower()}"
+    content = saved.value.path().read_bytes()
+    assert content.startswith(b"\x89PNG" if kind == "PNG" else b"<svg")

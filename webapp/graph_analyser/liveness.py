@@ -31,7 +31,7 @@ from webapp.graph_analyser.liveness_headline import liveness_headline
 from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
 from webapp.graph_analyser.liveness_state import PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
 from webapp.graph_analyser.liveness_tabs import always_frame, live_frame, tab_content
-from webapp.graph_analyser.plot_box import plot_box, plot_stores, register_plot
+from webapp.graph_analyser.plot_box import NOTHING, plot_box, plot_stores, register_plot, save_plot
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
 
@@ -96,6 +96,7 @@ def _toolbar(source: ReportSource, state: LivenessState) -> Component:
         spacer(),
         search_box("live_filter", "Filter steps by name or type", state.filter, width=220),
         options_menu(*options),
+        save_plot("live-plot", "liveness"),
     )
 
 
@@ -155,7 +156,7 @@ def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str)
     try:
         drawing = draw_liveness(source, state, theme)
     except (NotRecordedError, ValueError) as problem:
-        empty = themed({"data": [], "layout": {}}, theme)
+        empty = themed(NOTHING, theme)
         return empty, {"name": "live", "count": 0}, "", empty_hint(str(problem))
     top = peak(drawing.curve)
     config = {

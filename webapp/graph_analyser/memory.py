@@ -49,7 +49,7 @@ from webapp.graph_analyser.memory_tabs import (
     table_frame,
     variables_frame,
 )
-from webapp.graph_analyser.plot_box import plot_box, plot_stores, register_plot
+from webapp.graph_analyser.plot_box import NOTHING, plot_box, plot_stores, register_plot, save_plot
 from webapp.graph_analyser.tile_map_plot import draw_tile_map, map_parts
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
@@ -112,6 +112,7 @@ def _toolbar(source: ReportSource, state: MemoryState) -> Component:
         ),
         html.Div(search_box("ipu", "Select an IPU, e.g. 0", _typed(state.ipus), width=160), id="mem-ipu-field"),
         options_menu(*options),
+        save_plot("mem-plot", "memory"),
     )
 
 
@@ -237,7 +238,7 @@ def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[di
     try:
         drawing = draw_tile_map(source, state, theme) if state.graph == "map" else draw_memory(source, state, theme)
     except (NotRecordedError, ValueError) as problem:
-        return themed({"data": [], "layout": {}}, theme), {"name": "mem", "count": 0}, empty_hint(str(problem))
+        return themed(NOTHING, theme), {"name": "mem", "count": 0}, empty_hint(str(problem))
     first = int(drawing.ids[0])
     in_order = state.graph == "map" or bool((drawing.ids[1:] > drawing.ids[:-1]).all())
     config = {

@@ -24,6 +24,7 @@ from webapp.graph_analyser.address_map_plot import draw_address_map
 from webapp.graph_analyser.bytes_axis import both_units
 from webapp.graph_analyser.details_tree import details_tree
 from webapp.graph_analyser.memory_state import MOST_COLUMNS, MemoryState, memory_state, parse_numbers
+from webapp.graph_analyser.plot_box import save_plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,19 +187,26 @@ def _variables(source: ReportSource, key: str, state: MemoryState, theme: str) -
             ],
             className="tab-column",
         )
-    chosen = segments("mem_map", "Show as", {"": "Table", "map": "Address map"}, "map" if state.as_map else "")
-    tiles = {str(tile): f"Tile {tile:,}" for tile in state.tiles[:MOST_COLUMNS]}
-    bar = [chosen]
+    return _on_tile(source, key, state, state.focus, theme)
+
+
+def _on_tile(source: ReportSource, key: str, state: MemoryState, tile: int, theme: str) -> Component:
+    """What lies on one of the selected tiles, as a table or as a map."""
+    bar: list[Component] = [
+        segments("mem_map", "Show as", {"": "Table", "map": "Address map"}, "map" if state.as_map else "")
+    ]
+    tiles = {str(each): f"Tile {each:,}" for each in state.tiles[:MOST_COLUMNS]}
     if len(tiles) > 1:
-        bar.append(segments("mem_tile", "Tile", tiles, str(state.focus)))
-    if not state.as_map:
-        body: Any = _lowered_table(source, key, state.focus)
-        note = f"What lies on tile {state.focus:,}, by address."
+        bar.append(segments("mem_tile", "Tile", tiles, str(tile)))
+    body: Any = None
+    if state.as_map:
+        drawn, note = draw_address_map(source, tile, theme, state.addresses)
+        body = figure("mem-map", drawn, theme, image_name=f"tile-{tile}-addresses")
+        body.config = body.config | {"doubleClick": "autosize", "displayModeBar": False}
+        bar.append(save_plot("mem-map", f"tile-{tile}-addresses"))
     else:
-        drawn, note = draw_address_map(source, state.focus, theme, state.addresses)
-        graph: Any = figure("mem-map", drawn, theme, image_name=f"tile-{state.focus}-addresses")
-        graph.config = graph.config | {"doubleClick": "autosize"}
-        body = graph
+        body = _lowered_table(source, key, tile)
+        note = f"What lies on tile {tile:,}, by address."
     return html.Div(
         [
             html.Div([*bar, html.Span(note, id="mem-map-note", className="tab-note")], className="tab-bar"),

@@ -7,15 +7,32 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from webapp.components import figure
+from webapp.components import figure, icon, popover
 from webapp.components.attributes import attributes
+
+#: A figure without axes, where a sentence stands instead of a drawing.
+NOTHING: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 
 
 def plot_box(name: str, label: str, theme: str, image_name: str) -> Component:
     """The plot `<name>-plot`: the wheel zooms, a double click shows everything, keys work while it has the focus."""
     graph: Any = figure(f"{name}-plot", None, theme, image_name=image_name)
-    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize"}
+    graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize", "displayModeBar": False}
     return html.Div(graph, className="plot-box", tabIndex="0", **attributes(data_plot=name, aria_label=label))
+
+
+def save_plot(plot: str, image_name: str) -> Component:
+    """The camera: saves the plot with id `plot` as PNG (twice the size on screen) or SVG."""
+    buttons = [
+        html.Button(
+            f"Save as {kind.upper()}",
+            type="button",
+            className="button",
+            **attributes(data_save_plot=plot, data_format=kind, data_name=image_name),
+        )
+        for kind in ("png", "svg")
+    ]
+    return popover(icon("camera"), buttons, label="Save the plot as an image", class_name="save-plot")
 
 
 def plot_stores(name: str, plot_keys: tuple[str, ...], tab_keys: tuple[str, ...]) -> list[Component]:
