@@ -43,8 +43,9 @@ _WATCH = """() => { window.frames_ = []; let before = null;
   if (before !== null) frames_.push(now - before); before = now; requestAnimationFrame(tick); };
  requestAnimationFrame(tick); performance.clearResourceTimings(); performance.setResourceTimingBufferSize(5000); }"""
 _READ = """() => { const seen = frames_; window.frames_ = null; return [seen,
- performance.getEntriesByType('resource').filter(e => e.name.includes('/data/')).map(e => e.serverTiming[0]?.duration)
- .filter(d => d !== undefined)]; }"""
+ performance.getEntriesByType('resource').filter(e => e.name.includes('/data/'))
+ .map(e => e.serverTiming.map(part => part.duration))
+ .filter(parts => parts.length === 2)]; }"""
 _PIXELS = """() => { const t = popvision.execution.current, b = t.bands.list[0];
  t.pointer = null; t.step(performance.now());
  const y = t.view.bandsTop + b.tilesTop, x = popvision.execution.GUTTER;
@@ -64,10 +65,12 @@ class Opening:
 
 @dataclass
 class Held:
-    """Frame intervals and server parts of answers while a key is held, ms."""
+    """While a key is held: frame intervals, and how long the server took for answers by the clock and in processor
+    time, all in ms."""
 
     frames: list[float]
     answers: list[float]
+    processor: list[float]
 
 
 @dataclass
@@ -200,7 +203,7 @@ def hold(page: Page, key: str) -> Held:
     page.wait_for_timeout(HOLD * 1000)
     page.keyboard.up(key)
     frames, answers = page.evaluate(_READ)
-    return Held(frames, answers)
+    return Held(frames, [each[0] for each in answers], [each[1] for each in answers])
 
 
 def percentile(values: list[float], part: float) -> float:
@@ -222,8 +225,8 @@ def section(results: list[Measured], times: int) -> str:
         *[_opening_row(each) for each in results],
         "",
         "| report | held key | frames | frame p95 (ms) | worst (ms) | limit p95 | answers | server part p95 (ms)"
-        " | worst (ms) | limit p95 |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        " | processor time p95 (ms) | worst (ms) | limit p95 |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         *[_held_row(each.name, key, held) for each in results for key, held in each.held.items()],
         "",
         f"Limit of the file of 20 M distinct intervals: {FILE_LIMIT / 1e6:.0f} MB. Not measured here, quoted from the"
@@ -246,7 +249,8 @@ def _held_row(name: str, key: str, held: Held) -> str:
     return (
         f"| {name} | {key} | {len(held.frames)} | {percentile(held.frames, 95):.1f} |"
         f" {percentile(held.frames, 100):.1f} | {FRAME_LIMIT:.0f} | {len(held.answers)} |"
-        f" {percentile(held.answers, 95):.1f} | {percentile(held.answers, 100):.1f} | {ANSWER_LIMIT:.0f} |"
+        f" {percentile(held.answers, 95):.1f} | {percentile(held.processor, 95):.1f} |"
+        f" {percentile(held.answers, 100):.1f} | {ANSWER_LIMIT:.0f} |"
     )
 
 

@@ -11,6 +11,7 @@
   const STEPS_RESTING = 1500;
   const STEPS_MOVING = 120;
   const MOST_COLUMNS = 128;
+  const MOST_MOVING = 48;
   const MOST_PIXELS = 100000;
   const MOST_LAYERS = 5;
   const SCREENS_KEPT = 8;
@@ -43,7 +44,7 @@
     unitsAtOnce(pitch, rows) {
       const density = (this.facts.steps * pitch) / ex.GRAIN / this.facts.total;
       const steps = !this.opened ? STEPS_OPENING : this.moving ? STEPS_MOVING : STEPS_RESTING;
-      const columns = Math.min(MOST_COLUMNS, MOST_PIXELS / rows, steps / density);
+      const columns = Math.min(this.moving ? MOST_MOVING : MOST_COLUMNS, MOST_PIXELS / rows, steps / density);
       return Math.max(1, Math.floor(columns / UNIT));
     }
 
