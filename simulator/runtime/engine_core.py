@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+import numpy as np
 import numpy.typing as npt
 
 from popvision import pvti
@@ -59,7 +60,8 @@ class EngineCore:
             raise poplar_error(f"There is no program {index}; the engine has {len(self._actions)}, numbered from 0.")
         self.streams.host_seconds = [] if self._measured_host else None
         begin = time.time_ns() // 1000
-        with pvti.Tracepoint(_channel, "poplar::core::Engine::run"):
+        # Overflow and invalid operations are values on the device, not warnings.
+        with pvti.Tracepoint(_channel, "poplar::core::Engine::run"), np.errstate(all="ignore"):
             self._actions[index]()
         end = time.time_ns() // 1000
         time_of_run = self._modelled(index)

@@ -22,6 +22,7 @@ from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF
 from simulator.poplibs import popops
+from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import UNARY, wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
@@ -82,7 +83,8 @@ def nonLinearityInputGradient(
     forms = Forms(_gradient_vertex(op, dtype, True), _gradient_vertex(op, dtype, False))
     cs = graph.addComputeSet(f"{_path(debugContext)}/NonLinearityGrad")
     place_elementwise(graph, cs, forms, ("inGrad", out), {"out": act, "outGrad": outGradient}, {})
-    prog.add(LibraryGroup([Execute(cs)], f"popnn.gradient.{op}", [act, outGradient], [out]))
+    *given, target = in_memory_order(out, [act, outGradient])
+    prog.add(LibraryGroup([Execute(cs)], f"popnn.gradient.{op}", given, [target]))
     return out
 
 
@@ -93,7 +95,8 @@ def _apply(
     forms = Forms(_forward_vertex(op, dtype, in_place, True), _forward_vertex(op, dtype, in_place, False))
     cs = graph.addComputeSet(f"{_path(context)}/NonLinearity")
     place_elementwise(graph, cs, forms, ("out", out), {} if source is None else {"data": source}, {})
-    prog.add(LibraryGroup([Execute(cs)], f"popnn.{op}", [out if source is None else source], [out]))
+    *given, target = in_memory_order(out, [out if source is None else source])
+    prog.add(LibraryGroup([Execute(cs)], f"popnn.{op}", given, [target]))
 
 
 def _softmax(graph: Graph, t: Tensor, prog: Sequence, context: Context) -> Tensor:
@@ -140,6 +143,9 @@ def gradient(op: str, act: Array, out_gradient: Array) -> Array:
 
 def _register(op: str) -> None:
     def forward(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+        if op == "RELU" and outputs[0].dtype == np.float32:
+            np.maximum(inputs[0], 0, out=outputs[0])
+            return
         store(outputs[0], np.asarray(UNARY[op](wide(inputs[0]))))
 
     def backward(outputs: list[Array], inputs: list[Array], attributes: object) -> None:

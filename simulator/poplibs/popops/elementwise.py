@@ -10,6 +10,7 @@ from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import BOOL, Type
+from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops import operators
 from simulator.poplibs.popops.vertices import Form, elementwise_vertex
@@ -91,7 +92,8 @@ def build(
     scalars = {"in2": operands[1]} if form == "scalar" else {}
     cs = graph.addComputeSet(operation_name(context, op))
     place_elementwise(graph, cs, forms, ("out", out), dict(zip(names, spread, strict=False)), scalars)
-    prog.add(LibraryGroup([Execute(cs)], f"popops.{op.lower()}", operands, [out]))
+    *given, target = in_memory_order(out, operands)
+    prog.add(LibraryGroup([Execute(cs)], f"popops.{op.lower()}", given, [target]))
 
 
 def operation_name(context: Context, op: str) -> str:
@@ -131,13 +133,3 @@ def _joint_shape(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
         raise graph_connection_error(
             f"{op}: shapes {a.shape()} and {b.shape()} cannot be broadcast together."
         ) from None
-
-
-def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A view of `tensor` with the given shape, dimensions of size 1 or absent ones repeated."""
-    missing = len(shape) - tensor.rank()
-    out = tensor.expand([0] * missing) if missing else tensor
-    for axis, (have, want) in enumerate(zip(out.shape(), shape, strict=True)):
-        if have != want:
-            out = out.broadcast(want, axis)
-    return out

@@ -148,11 +148,10 @@ def wide(x: Array) -> Array:
 def evaluate(op: str, operands: list[Array], out: Array) -> None:
     """out[...] = op(operands), rounded once to the type of `out`; finite values too large for half become its
     largest."""
-    with np.errstate(all="ignore"):
-        direct = _DIRECT.get(op)
-        if direct is not None and out.dtype != np.float16:
-            direct(*operands, out=out, casting="unsafe")
-            return
-        arguments = [wide(x) for x in operands]
-        result = UNARY[op](arguments[0]) if len(arguments) == 1 else BINARY[op](*arguments)
-        store(out, np.asarray(result))
+    direct = _DIRECT.get(op)
+    if direct is not None and out.dtype != np.float16:
+        direct(*operands, out=out, casting="unsafe")
+        return
+    arguments = [wide(x) for x in operands]
+    result = UNARY[op](arguments[0]) if len(arguments) == 1 else BINARY[op](*arguments)
+    store(out, np.asarray(result))

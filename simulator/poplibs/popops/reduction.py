@@ -121,8 +121,7 @@ def reduced(op: str, values: npt.NDArray[Any], axis: int | tuple[int, ...]) -> n
     if op == "SQUARE_ADD":
         values = values * values
     dtype = None if op in ("LOGICAL_AND", "LOGICAL_OR") else values.dtype
-    with np.errstate(all="ignore"):
-        return np.asarray(_NUMPY[op].reduce(values, axis=axis, dtype=dtype))
+    return np.asarray(_NUMPY[op].reduce(values, axis=axis, dtype=dtype))
 
 
 @register("popops.reduce")

@@ -20,6 +20,7 @@ from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF
+from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
@@ -61,15 +62,17 @@ def _build(
     if not isinstance(scale, Tensor):
         graph.setTileMapping(tensor, 0)
     place_elementwise(graph, cs, forms, ("A", a), {"B": b}, {"scaleB": tensor})
-    prog.add(LibraryGroup([Execute(cs)], f"popops.{name}", [a, b, tensor], [a]))
+    *given, target = in_memory_order(a, [a, b])
+    prog.add(LibraryGroup([Execute(cs)], f"popops.{name}", [*given, tensor], [target]))
 
 
 def accumulate(a: Array, b: Array, scale: Array, out: Array, subtract: bool) -> None:
     """out = a ± scale * b, halves in float32, rounded once."""
-    with np.errstate(all="ignore"):
-        product = wide(b) * wide(np.asarray(scale).reshape(()))
-        total = wide(a) - product if subtract else wide(a) + product
-        store(out, total)
+    product = wide(b) * wide(np.asarray(scale).reshape(()))
+    if out.dtype == np.float32:
+        (np.subtract if subtract else np.add)(a, product, out=out)
+    else:
+        store(out, wide(a) - product if subtract else wide(a) + product)
 
 
 def _kernel(subtract: bool) -> Any:

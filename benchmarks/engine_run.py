@@ -1,0 +1,283 @@
+"""Engine.run against the same maths in bare NumPy, inputs changing: `python -m benchmarks.engine_run`.
+
+Three programs: the matmul chain, one epoch of the training example, and a chain of 24 element-wise library operations
+on 1 M floats. NumPy computes the same results from the same inputs with nothing around it; both take turns, so that
+whatever else the machine does falls on both. Recording off and on; with it on, every run is kept. Fixed costs are
+stated apart: of a run that does nothing, and of one small step. Writes its table into docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from examples import matmul_chain, train_mlp
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Repeat, Sequence
+from simulator.poplibs import popops, poputil
+
+DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+MARKS = ("<!-- engine_run begin -->", "<!-- engine_run end -->")
+ROUNDS = 15
+LIMIT = 1.3
+OPERATIONS, ELEMENTS = 24, 1_000_000
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program and its twin. `engine(i)` and `numpy(i)` do round i with inputs of that round; `check` compares."""
+
+    name: str
+    engine: Callable[[int], None]
+    numpy: Callable[[int], None]
+    check: Callable[[], float]  #: largest relative difference of the results of the last round
+
+
+def main() -> int:
+    """Measure, print and write the table."""
+    rows = []
+    for recording in (False, True):
+        for make in (matmul_case, training_case, elementwise_case):
+            with tempfile.TemporaryDirectory() as folder:
+                rows.append(measure(make(_options(recording, folder)), recording))
+    fixed = fixed_costs()
+    text = "\n".join(table(rows, fixed))
+    print(text)
+    write(text)
+    return 0
+
+
+def _options(recording: bool, folder: str) -> dict[str, str]:
+    if not recording:
+        return {}
+    return {
+        "autoReport.outputExecutionProfile": "true",
+        "autoReport.outputGraphProfile": "true",
+        "autoReport.executionProfileProgramRunCount": "1000",
+        "autoReport.directory": folder,
+    }
+
+
+def measure(case: Case, recording: bool) -> tuple[str, bool, float, float, float]:
+    """(name, recording, engine ms, NumPy ms, difference): medians of rounds that alternate, after two of warming up."""
+    times: list[tuple[float, float]] = []
+    for i in range(ROUNDS + 2):
+        begin = time.perf_counter()
+        case.engine(i)
+        middle = time.perf_counter()
+        case.numpy(i)
+        end = time.perf_counter()
+        if i >= 2:
+            times.append((middle - begin, end - middle))
+    engine, plain = (1e3 * float(np.median([t[k] for t in times])) for k in (0, 1))
+    return case.name, recording, engine, plain, case.check()
+
+
+def _engine(graph: Graph, program: Sequence | Repeat, options: dict[str, str]) -> Engine:
+    device = IPUModel().createDevice()
+    engine = Engine(graph, program, options)
+    engine.load(device)
+    if not options:
+        engine.disableExecutionProfiling()
+    return engine
+
+
+def matmul_case(options: dict[str, str]) -> Case:
+    """m5 = m1 x m2 x m3 with three new matrices each round, result read back."""
+    graph = Graph(IPUModel().createDevice())
+    engine = _engine(graph, matmul_chain.build(graph), options)
+    rng = np.random.default_rng(1)
+    inputs = [
+        {name: rng.standard_normal(shape, dtype=np.float32) for name, shape in matmul_chain.SHAPES.items()}
+        for _ in range(4)
+    ]
+    result = np.empty((800, 200), np.float32)
+    expected = np.empty_like(result)
+
+    def run(i: int) -> None:
+        for name, values in inputs[i % 4].items():
+            engine.writeTensor(name, values)
+        engine.run(0)
+        engine.readTensor("m5", result)
+
+    def plain(i: int) -> None:
+        m = inputs[i % 4]
+        np.matmul(np.matmul(m["m1"], m["m2"]), m["m3"], out=expected)
+
+    return Case("matmul_chain", run, plain, lambda: _difference(result, expected))
+
+
+def training_case(options: dict[str, str]) -> Case:
+    """One epoch of 30 batches from streams; both sides go on training the same parameters."""
+    graph = Graph(IPUModel().createDevice())
+    sizes = [train_mlp.SIDE**2, 128, 64, train_mlp.CLASSES]
+    layers = train_mlp.parameters(graph, sizes, seed=3)
+    step = train_mlp.training_step(graph, layers, rate=0.2)
+    engine = _engine(graph, Repeat(train_mlp.BATCHES, step), options)
+    images, labels = train_mlp.digits(train_mlp.BATCH * train_mlp.BATCHES, seed=4)
+    loss = np.empty((train_mlp.BATCHES, train_mlp.BATCH), np.float32)
+    probabilities = np.empty((len(images), train_mlp.CLASSES), np.float32)
+    for handle, buffer in (("images", images), ("labels", labels), ("loss", loss), ("probabilities", probabilities)):
+        engine.connectStream(handle, buffer)
+    twin = PlainTraining(sizes, images, labels)
+    return Case(
+        "train_mlp, one epoch", lambda i: engine.run(0), lambda i: twin.epoch(), lambda: _difference(loss, twin.loss)
+    )
+
+
+class PlainTraining:
+    """The training example in NumPy: what a person would write."""
+
+    def __init__(self, sizes: list[int], images: Array, labels: Array, rate: float = 0.2, seed: int = 3) -> None:
+        rng = np.random.default_rng(seed)
+        self.images, self.labels, self.rate = images, labels, np.float32(rate / train_mlp.BATCH)
+        self.layers = [
+            (rng.normal(0, (2 / a) ** 0.5, (a, b)).astype(np.float32), np.zeros(b, np.float32))
+            for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        ]
+        self.loss = np.empty((train_mlp.BATCHES, train_mlp.BATCH), np.float32)
+        self.probabilities = np.empty((len(images), sizes[-1]), np.float32)
+
+    def epoch(self) -> None:
+        for batch in range(train_mlp.BATCHES):
+            rows = slice(batch * train_mlp.BATCH, (batch + 1) * train_mlp.BATCH)
+            self.batch(batch, rows, self.images[rows], self.labels[rows])
+
+    def batch(self, batch: int, rows: slice, x: Array, labels: Array) -> None:
+        activations = [x]
+        for i, (w, b) in enumerate(self.layers):
+            x = x @ w
+            x += b
+            if i < len(self.layers) - 1:
+                np.maximum(x, 0, out=x)
+            activations.append(x)
+        x -= x.max(axis=1, keepdims=True)
+        np.exp(x, out=x)
+        x /= x.sum(axis=1, keepdims=True)
+        self.probabilities[rows] = x
+        place = np.arange(len(labels))
+        self.loss[batch] = -np.log(x[place, labels])
+        slope = x.copy()
+        slope[place, labels] -= 1
+        for i in range(len(self.layers) - 1, -1, -1):
+            w, b = self.layers[i]
+            inputs = activations[i]
+            w_slope, b_slope = inputs.T @ slope, slope.sum(axis=0)
+            if i:
+                slope = (slope @ w.T) * (inputs > 0)
+            w -= self.rate * w_slope
+            b -= self.rate * b_slope
+
+
+def elementwise_case(options: dict[str, str]) -> Case:
+    """24 operations on 1 M floats, alternating add, multiply, maximum and scaled add."""
+    graph = Graph(IPUModel().createDevice())
+    a, b = (graph.addVariable(FLOAT, [ELEMENTS], name) for name in "ab")
+    for tensor in (a, b):
+        poputil.mapTensorLinearly(graph, tensor)
+    graph.createHostWrite("a", a)
+    graph.createHostWrite("b", b)
+    program = Sequence()
+    x = a
+    for i in range(OPERATIONS // 4):
+        x = popops.add(graph, x, b, program, f"add{i}")
+        x = popops.mul(graph, x, b, program, f"mul{i}")
+        x = popops.max(graph, x, a, program, f"max{i}")
+        popops.scaledAddTo(graph, x, b, -0.5, program, f"axpy{i}")
+    graph.createHostRead("x", x)
+    engine = _engine(graph, program, options)
+    rng = np.random.default_rng(2)
+    inputs = [rng.standard_normal((2, ELEMENTS), dtype=np.float32) for _ in range(3)]
+    result, expected = np.empty(ELEMENTS, np.float32), np.empty(ELEMENTS, np.float32)
+
+    def run(i: int) -> None:
+        engine.writeTensor("a", inputs[i % 3][0])
+        engine.writeTensor("b", inputs[i % 3][1])
+        engine.run(0)
+        engine.readTensor("x", result)
+
+    def plain(i: int) -> None:
+        u, v = inputs[i % 3]
+        y = u
+        for _ in range(OPERATIONS // 4):
+            y = np.maximum((y + v) * v, u)
+            y = y + np.float32(-0.5) * v
+        expected[...] = y
+
+    return Case(f"{OPERATIONS} operations on 1 M floats", run, plain, lambda: _difference(result, expected))
+
+
+def fixed_costs() -> tuple[float, float]:
+    """Microseconds of a run that does nothing, and of one more small library step."""
+
+    def timed(steps: int) -> float:
+        graph = Graph(IPUModel().createDevice())
+        a = graph.addVariable(FLOAT, [16], "a")
+        poputil.mapTensorLinearly(graph, a)
+        program = Sequence()
+        for i in range(steps):
+            popops.addInPlace(graph, a, a, program, f"add{i}") if i % 2 else popops.reluInPlace(graph, a, program)
+        engine = _engine(graph, program, {})
+        runs = []
+        for _ in range(200):
+            begin = time.perf_counter()
+            engine.run(0)
+            runs.append(time.perf_counter() - begin)
+        return 1e6 * float(np.median(runs))
+
+    none, many = timed(0), timed(100)
+    return none, (many - none) / 100
+
+
+def _difference(a: Array, b: Array) -> float:
+    return float(np.abs(a - b).max() / max(float(np.abs(b).max()), 1e-30))
+
+
+def table(rows: list[tuple[str, bool, float, float, float]], fixed: tuple[float, float]) -> list[str]:
+    """Markdown."""
+    load = os.getloadavg()[0]
+    out = [
+        "## Running a compiled program",
+        "",
+        f"Medians of {ROUNDS} rounds in which the engine and NumPy take turns; inputs change. Host time. Load of the "
+        f"machine ({os.cpu_count()} cores) when this ended: {load:.1f}.",
+        "",
+        "| program | recording | Engine.run (ms) | NumPy (ms) | ratio | limit | reached | largest difference |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
+    ]
+    for name, recording, engine, plain, difference in rows:
+        ratio = engine / plain
+        out.append(
+            f"| {name} | {'on' if recording else 'off'} | {engine:.2f} | {plain:.2f} | {ratio:.2f} | {LIMIT} "
+            f"| {'yes' if ratio <= LIMIT else 'no'} | {difference:.1e} |"
+        )
+    return [
+        *out,
+        "",
+        f"Fixed costs: a run that does nothing {fixed[0]:.0f} us; one library step on 16 floats {fixed[1]:.1f} us. The "
+        "first two include copying the inputs to the device's memory (writeTensor, streams) and results back, which the "
+        "NumPy side has no counterpart of.",
+    ]
+
+
+def write(text: str) -> None:
+    """Put the section between its markers in docs/benchmarks.md, at the end when it is new."""
+    whole = DOCS.read_text()
+    if MARKS[0] not in whole:
+        whole = f"{whole.rstrip()}\n\n{MARKS[0]}\n{MARKS[1]}\n"
+    before, rest = whole.split(MARKS[0], 1)
+    DOCS.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.split(MARKS[1], 1)[1]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

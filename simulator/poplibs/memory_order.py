@@ -1,0 +1,45 @@
+"""Views for kernels that work element by element: the operands in the order in which the output lies in memory.
+
+An output that a product left in blocks is no strided view of its variable, and reading or writing it as it is would
+mean gathering element by element. The order of elements does not matter to an element-wise kernel, so it may as well go
+through memory: then the output, and every operand laid out like it, is one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar import regions
+from simulator.poplar.tensor import Tensor
+
+I8 = npt.NDArray[np.int64]
+
+
+def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
+    """The operands, then the output: as they are when the output is strided, else all flat, in the output's order in
+    memory. Operands of one element stay as they are."""
+    if out.strided() is not None:
+        return [*operands, out]
+    order = np.argsort(regions.elements(*out.regions()), kind="stable")
+    shape = tuple(out.shape())
+    flat = [t if t.numElements() == 1 else _reordered(broadcast_to(t, shape), order) for t in operands]
+    return [*flat, _reordered(out, order)]
+
+
+def _reordered(tensor: Tensor, order: I8) -> Tensor:
+    elements = regions.elements(*tensor.regions())[order]
+    pieces = tensor._store.cut_at_variables(*regions.of_elements(elements))
+    return tensor._spelled((len(order),), pieces, None, tensor._variable)
+
+
+def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A view of `tensor` with the given shape, dimensions of size 1 or absent ones repeated."""
+    missing = len(shape) - tensor.rank()
+    out = tensor.expand([0] * missing) if missing else tensor
+    for axis, (have, want) in enumerate(zip(out.shape(), shape, strict=True)):
+        if have != want:
+            out = out.broadcast(want, axis)
+    return out
