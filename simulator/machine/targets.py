@@ -1,4 +1,5 @@
-"""Constants of the chips. Each field names its source: P = reference tables of published numbers, F = fitted.
+"""Constants of the chips. Each field names its source: P = published (published-numbers 1, poplar-model 4), F = fitted
+or not published for this chip.
 
 Mk1 is the GC2 ("ipu1"), Mk2 the GC200 ("ipu2"), Bow the third chip ("ipu21"), which is Mk2 at a higher clock.
 """

@@ -59,7 +59,7 @@ class DeviceLocks:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise poplar_error(
-                f"The lock file {path} cannot be opened ({error.strerror}); set POPVISION_LOCKS to a folder of your own."
+                f"The lock file {path} cannot be opened ({error.strerror}); set POPVISION_LOCKS to another folder."
             ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -151,17 +151,12 @@ class Target:
     def getRptCountMax(self) -> int:
         return self.chip.rpt_count_max
 
-    def getFp16ConvUnitMaxPipelineDepth(self) -> int:
-        return 4
-
-    def getFp32ConvUnitMaxPipelineDepth(self) -> int:
-        return 4
-
     def getFp16ConvUnitInputLoadElemsPerCycle(self) -> int:
-        return 4
+        """One load of the data path per cycle."""
+        return self.chip.data_path_bits // 16
 
     def getFp32ConvUnitInputLoadElemsPerCycle(self) -> int:
-        return 2
+        return self.chip.data_path_bits // 32
 
     def getFp16InFp16OutConvUnitsPerTile(self) -> int:
         return self.chip.conv_units_half
