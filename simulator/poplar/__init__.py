@@ -64,6 +64,7 @@ from simulator.poplar.graph_objects import (
     VertexPerfEstimate,
     VertexRef,
 )
+from simulator.poplar.graph_order import TensorRearranger
 from simulator.poplar.ipu_model import IPUModel, RelativeSyncDelayType
 from simulator.poplar.option_flags import OptionFlags
 from simulator.poplar.runtime_options import RuntimeOptions
@@ -143,6 +144,7 @@ __all__ = [
     "TargetType",
     "Tensor",
     "TensorCloneMethod",
+    "TensorRearranger",
     "Type",
     "UpsampleMethod",
     "VariableInterval",

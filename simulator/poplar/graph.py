@@ -9,16 +9,14 @@ import numpy as np
 
 from simulator.codelets.vertex_type import VertexType
 from simulator.machine import physical_tiles
-from simulator.poplar import regions
-from simulator.poplar.errors import index_error, invalid_tile_mapping, poplar_error
-from simulator.poplar.graph_streams import StreamMethods
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import CodeletFileType, Interval
+from simulator.poplar.errors import invalid_tile_mapping, poplar_error
+from simulator.poplar.graph_order import OrderMethods
+from simulator.poplar.types import CodeletFileType
 
 __all__ = ["Graph"]
 
 
-class Graph(StreamMethods):
+class Graph(OrderMethods):
     """A graph program: variables, vertices, compute sets, streams and functions for one target.
 
     `Graph(target)` or `Graph(device)`, and a replication factor, of which only 1 is supported."""
@@ -46,37 +44,6 @@ class Graph(StreamMethods):
                 elif known.fields != type_.fields or known.kind != type_.kind:
                     raise poplar_error(f"Another codelet is registered as '{type_.name}'; rename one of the two.")
         return added
-
-    # ---- order in memory ---------------------------------------------------------------------------------------
-
-    def getSortedContiguousRegions(
-        self, t: Tensor, regions_: Sequence[tuple[int, int]], removeAliasedIntervals: bool = False
-    ) -> list[list[Interval]]:
-        """Flattened intervals of a tensor, grouped so that each group is one run of memory, in order of memory."""
-        self._own(t, "getSortedContiguousRegions")
-        given = np.array(list(regions_), np.int64).reshape(-1, 2)
-        if len(given) and (given.min() < 0 or given.max() > t.numElements()):
-            raise index_error(f"getSortedContiguousRegions: intervals reach outside the {t.numElements()} elements.")
-        starts, lengths, of = regions.cuts(*t.regions(), given[:, 0], given[:, 1])
-        if not len(starts):
-            return []
-        before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        first_of = before[np.searchsorted(of, of, side="left")]
-        begins = given[of, 0] + before - first_of
-        order = np.argsort(starts, kind="stable")
-        if removeAliasedIntervals:
-            reach = np.maximum.accumulate((starts + lengths)[order])
-            order = order[np.append(True, (starts + lengths)[order][1:] > reach[:-1])]
-        owner = self.store.variable_of(starts)
-        out: list[list[Interval]] = []
-        end, variable = -1, -1
-        for i in order.tolist():
-            interval = Interval(int(begins[i]), int(begins[i] + lengths[i]))
-            if int(starts[i]) != end or owner[i] != variable:
-                out.append([])
-            out[-1].append(interval)
-            end, variable = int(starts[i] + lengths[i]), owner[i]
-        return out
 
     # ---- virtual graphs ----------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from simulator.poplar import (
     VariableMappingMethod,
     concat,
     graph_object_creation_error,
+    index_error,
     invalid_tile_mapping,
 )
 from simulator.poplar.regions import elements
@@ -212,3 +213,46 @@ def test_regions_sorted_by_memory() -> None:
     assert graph.getSortedContiguousRegions(t, []) == []
     twice = concat(a, a)
     assert graph.getSortedContiguousRegions(twice, [(0, 8)], True) == [[Interval(0, 4)]]
+
+
+def test_reordering_to_the_order_of_memory() -> None:
+    graph = new_graph()
+    a, b = graph.addVariable(INT, [3, 4]), graph.addVariable(INT, [12])
+    t = concat([a.slice(2, 3), a.slice(0, 2)]).flatten()
+    simple, (other,) = graph.reorderToSimplify(t, [b])
+    assert simple == a.flatten()
+    assert elements(*other.regions()).tolist() == [*range(16, 24), *range(12, 16)]
+    rearranger = graph.getSimplifyingRearranger(a.transpose())
+    assert rearranger.rearrange(a.transpose()) == a.flatten()
+    assert rearranger.undoRearrangement(a) == a.transpose().flatten()
+    assert rearranger.rearrange([(0, 2), (3, 4)]) == [(0, 1), (4, 5), (1, 2)]
+    assert rearranger.undoRearrangement([(4, 5)]) == [(1, 2)]
+    with pytest.raises(index_error, match="of 12 elements, but the tensor has 4"):
+        rearranger.rearrange(a[0])
+    with pytest.raises(index_error, match="is not a vector of 12 elements"):
+        graph.reorderToSimplify(t, [a])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.permutations(range(12)), st.permutations(range(12)))
+def test_a_rearrangement_and_its_inverse(order: list[int], other: list[int]) -> None:
+    graph = new_graph()
+    a = graph.addVariable(INT, [12])
+    t, u = (concat([a[i : i + 1] for i in permutation]) for permutation in (order, other))
+    rearranger = graph.getSimplifyingRearranger(t)
+    assert elements(*rearranger.rearrange(t).regions()).tolist() == list(range(12))
+    assert rearranger.undoRearrangement(rearranger.rearrange(u)) == u
+    for position in range(12):
+        (moved,) = rearranger.rearrange([(position, position + 1)])
+        assert moved.begin == order[position]
+
+
+def test_a_tensor_before_it_was_broadcast() -> None:
+    graph = new_graph()
+    t = graph.addVariable(INT, [2, 3])
+    assert graph.findUnbroadcastTensor(t) == t
+    assert graph.findUnbroadcastTensor(t.broadcast(4, 0)) == t
+    assert graph.findUnbroadcastTensor(t.broadcast(2, 1).broadcast(3, 0)) == t
+    assert graph.findUnbroadcastTensor(t[0].expand([0]).broadcast(5, 0)) == t[0].expand([0])
+    both = concat(t, t.slice(0, 1))
+    assert graph.findUnbroadcastTensor(both) == both
