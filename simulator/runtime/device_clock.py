@@ -5,6 +5,10 @@ together, and the waiting is the barrier's. So on every tile a step starts where
 the smallest, are a *state*; what a program does to a state never changes, so results are kept by (state, program): a
 loop in steady state is found out after one trip and costs nothing further. Nothing here depends on data or on the host,
 unless waits measured on the host are given.
+
+Where nothing brings the tiles together, clocks drift apart and every step is new. Two caps keep that in bounds:
+MAX_STEPS steps of a run, and MAX_PATTERN_BYTES of distinct steps. Beyond a cap steps are no longer recorded and the
+record is marked truncated; the length of the run stays exact.
 """
 
 from __future__ import annotations
@@ -19,29 +23,18 @@ from popvision.formats.profile.model import StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.machine import sync
+from simulator.runtime.segments import Parts, Segment, State
 
 I8 = npt.NDArray[np.int64]
 
-#: Steps kept of one run. Beyond them only the length of the run is known and the record is marked truncated.
+#: Steps recorded of one run.
 MAX_STEPS = 4_000_000
 
-#: States kept before all results are forgotten; programs whose clocks drift apart make a new one with every step.
-_MAX_STATES = 20_000
+#: Bytes of distinct steps kept (22 thousand steps on 1,472 tiles that are all different).
+MAX_PATTERN_BYTES = 256 << 20
 
-
-@dataclass(frozen=True)
-class Segment:
-    """What running a program from a state does. Times are relative to the state's smallest clock."""
-
-    program: I8  #: lowered program of each step
-    base: I8  #: (steps, ipus) smallest clock of each IPU when the step begins
-    pattern: I8  #: (steps, ipus) row of DeviceClock.patterns
-    state: int  #: the state afterwards
-    elapsed: int  #: how far the smallest clock moved
-    truncated: bool = False
-
-    def __len__(self) -> int:
-        return len(self.program)
+#: Bytes of states kept before the results of earlier ones are forgotten.
+_MAX_STATE_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -67,16 +60,18 @@ class DeviceClock:
         function_roots: dict[int, int],
         machine: Machine,
         max_steps: int = MAX_STEPS,
+        max_pattern_bytes: int = MAX_PATTERN_BYTES,
     ) -> None:
-        self.patterns: list[StepOnIpu] = []
         self._table = table
         self._cycles = cycles
         self._functions = function_roots
         self._machine = machine
         self._max_steps = max_steps
+        self._max_patterns = max(1, max_pattern_bytes // (8 * machine.tiles))
+        self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.tiles))
+        self._additive: dict[int, bool] = {}
         self._waits: Iterator[int] | None = None
         self._branch = -1
-        self._runs: dict[int, RunTime] = {}
         self._forget()
 
     def run(self, branch: int, waits: Iterator[int] | None = None) -> RunTime:
@@ -84,7 +79,7 @@ class DeviceClock:
         results are then not kept."""
         if waits is None and branch in self._runs:
             return self._runs[branch]
-        if len(self._offsets) > _MAX_STATES:
+        if len(self.patterns) >= self._max_patterns * self._machine.num_ipus:
             self._forget()
         self._waits = waits
         self._branch = branch
@@ -95,21 +90,25 @@ class DeviceClock:
         return run
 
     def _forget(self) -> None:
-        self._offsets: list[I8] = []
-        self._state_of: dict[bytes, int] = {}
-        self._segments: dict[tuple[int, int], Segment] = {}
+        self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to
+        self._runs: dict[int, RunTime] = {}
+        self._states: dict[bytes, State] = {}
 
-    def _state(self, offsets: I8) -> int:
+    def _state(self, offsets: I8) -> State:
+        """The state with these clocks; the same object while it is remembered."""
         key = offsets.tobytes()
-        state = self._state_of.get(key)
+        state = self._states.get(key)
         if state is None:
-            state = self._state_of[key] = len(self._offsets)
-            self._offsets.append(offsets)
+            if len(self._states) >= self._max_states:
+                for old in self._states.values():
+                    old.segments.clear()
+                self._states.clear()
+            state = self._states[key] = State(offsets)
         return state
 
-    def _segment(self, state: int, row: int) -> Segment:
+    def _segment(self, state: State, row: int) -> Segment:
         """Run the program in this row from a state."""
-        kept = self._segments.get((state, row)) if self._waits is None else None
+        kept = state.segments.get(row) if self._waits is None else None
         if kept is not None:
             return kept
         type_ = self._table.type[row]
@@ -124,30 +123,33 @@ class DeviceClock:
         else:
             segment = self._step(state, row)
         if self._waits is None and row != 0:
-            self._segments[state, row] = segment
+            state.segments[row] = segment
         return segment
 
-    def _in_order(self, state: int, rows: list[int]) -> Segment:
-        parts = _Parts(self._machine.num_ipus, self._max_steps, state)
+    def _in_order(self, state: State, rows: list[int]) -> Segment:
+        parts = Parts(self._machine.num_ipus, self._max_steps, state)
         for row in rows:
             parts.add(self._segment(parts.state, row))
         return parts.joined()
 
-    def _repeat(self, state: int, rows: list[int], count: int) -> Segment:
+    def _repeat(self, state: State, rows: list[int], count: int) -> Segment:
         """Trips until a state comes back; from there on the trips since then repeat."""
-        parts = _Parts(self._machine.num_ipus, self._max_steps, state)
-        seen: dict[int, int] = {}
+        parts = Parts(self._machine.num_ipus, self._max_steps, state)
+        seen: dict[State, int] = {}
         trips: list[Segment] = []
         while len(trips) < count:
             if self._waits is None and parts.state in seen:
                 break
+            if parts.truncated and all(self._adds_only(row) for row in rows):
+                parts.skip(*self._without_recording(parts.state, rows, count - len(trips)))
+                return parts.joined()
             seen[parts.state] = len(trips)
             trips.append(self._in_order(parts.state, rows))
             parts.add(trips[-1])
         left = count - len(trips)
         if left:
             period = trips[seen[parts.state] :]
-            whole = _Parts(self._machine.num_ipus, self._max_steps, parts.state)
+            whole = Parts(self._machine.num_ipus, self._max_steps, parts.state)
             for trip in period:
                 whole.add(trip)
             parts.add_times(whole.joined(), left // len(period))
@@ -155,20 +157,42 @@ class DeviceClock:
                 parts.add(trip)
         return parts.joined()
 
-    def _step(self, state: int, row: int) -> Segment:
-        offsets = self._offsets[state]
+    def _adds_only(self, row: int) -> bool:
+        """Whether a program adds the same cycles to each tile's clock from any state: it holds no barrier."""
+        if row not in self._additive:
+            below = list(self._table.children[row])
+            if self._table.function[row] >= 0:
+                below.append(self._functions[self._table.function[row]])
+            own = self._table.type[row] not in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch")
+            self._additive[row] = own and all(self._adds_only(child) for child in below)
+        return self._additive[row]
+
+    def _without_recording(self, state: State, rows: list[int], trips: int) -> tuple[State, int]:
+        """State and elapsed cycles after `trips` trips of a body that only adds."""
+        trip = self._in_order(state, rows)
+        once = trip.state.offsets + trip.elapsed - state.offsets
+        after = state.offsets + trips * once
+        elapsed = int(after.min())
+        return self._state(after - elapsed), elapsed
+
+    def _step(self, state: State, row: int) -> Segment:
+        offsets = state.offsets
         cycles = self._duration(offsets, row)
         m = self._machine
+        after = offsets + cycles
+        elapsed = int(after.min())
+        then = self._state(after - elapsed)
+        if len(self.patterns) >= self._max_patterns * m.num_ipus:
+            none = np.empty((0, m.num_ipus), np.int64)
+            return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
         base = np.empty((1, m.num_ipus), np.int64)
         pattern = np.empty((1, m.num_ipus), np.int64)
         for ipu in range(m.num_ipus):
             part = m.tiles_of(ipu)
             base[0, ipu] = offsets[part].min()
             pattern[0, ipu] = len(self.patterns)
-            self.patterns.append(StepOnIpu(offsets[part] - base[0, ipu], cycles[part]))
-        after = offsets + cycles
-        elapsed = int(after.min())
-        return Segment(np.array([row]), base, pattern, self._state(after - elapsed), elapsed)
+            self.patterns.append(StepOnIpu(_narrow(offsets[part] - base[0, ipu]), _narrow(cycles[part])))
+        return Segment(np.array([row]), base, pattern, then, elapsed)
 
     def _duration(self, offsets: I8, row: int) -> I8:
         """Cycles each tile spends in a leaf that begins at these clocks."""
@@ -194,7 +218,7 @@ class DeviceClock:
 
     def _finished(self, segment: Segment) -> RunTime:
         m = self._machine
-        cycles = segment.elapsed + int(self._offsets[segment.state].max())
+        cycles = segment.elapsed + int(segment.state.offsets.max())
         tail = []
         for ipu in range(m.num_ipus):
             last = self.patterns[int(segment.pattern[-1, ipu])]
@@ -202,45 +226,6 @@ class DeviceClock:
         return RunTime(segment, cycles, tail, self._waits is None)
 
 
-class _Parts:
-    """Segments one after the other, up to a number of steps."""
-
-    def __init__(self, ipus: int, max_steps: int, state: int) -> None:
-        none = np.empty((0, ipus), np.int64)
-        self.state = state
-        self._elapsed = 0
-        self._room = max_steps
-        self._truncated = False
-        self._columns: tuple[list[I8], list[I8], list[I8]] = ([np.empty(0, np.int64)], [none], [none])
-
-    def add(self, part: Segment) -> None:
-        self._append(part.program, part.base + self._elapsed, part.pattern)
-        self._truncated |= part.truncated
-        self._elapsed += part.elapsed
-        self.state = part.state
-
-    def add_times(self, part: Segment, times: int) -> None:
-        """The same segment several times; it must end in the state it begins in."""
-        if times == 0:
-            return
-        n = len(part)
-        fit = min(times, -(-self._room // n)) if n and not self._truncated else 0
-        if fit:
-            shift = self._elapsed + np.repeat(np.arange(fit, dtype=np.int64) * part.elapsed, n)
-            base = np.tile(part.base, (fit, 1)) + shift[:, None]
-            self._append(np.tile(part.program, fit), base, np.tile(part.pattern, (fit, 1)))
-        self._truncated |= fit < times and n > 0
-        self._elapsed += times * part.elapsed
-
-    def _append(self, program: I8, base: I8, pattern: I8) -> None:
-        if self._truncated:
-            return
-        keep = min(len(program), self._room)
-        self._truncated = keep < len(program)
-        self._room -= keep
-        for column, rows in zip(self._columns, (program, base, pattern), strict=True):
-            column.append(rows[:keep])
-
-    def joined(self) -> Segment:
-        program, base, pattern = (np.concatenate(column) for column in self._columns)
-        return Segment(program, base, pattern, self.state, self._elapsed, self._truncated)
+def _narrow(values: I8) -> npt.NDArray[np.int32] | I8:
+    """Half the memory, where all values fit."""
+    return values.astype(np.int32) if int(values.max()) < 2**31 else values

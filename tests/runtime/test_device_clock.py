@@ -184,6 +184,19 @@ def test_the_cap_is_no_truncation_when_it_is_just_enough():
     assert (len(run.segment), run.segment.truncated) == (10, False)
 
 
+def test_clocks_that_drift_apart_are_recorded_up_to_a_cap_and_counted_exactly():
+    """Tile 1 takes no part, so every trip begins in a new state."""
+    body = [(10_000, [[5, 0, 2], (2, [[1, 0, 1]])]), "sync"]
+    clock, run = run_body(body, max_pattern_bytes=8 * TILES * 60)
+    assert run.segment.truncated
+    assert len(clock.patterns) == len(run.segment) == 60
+    assert run.cycles == 10_000 * (5 + 2) + 100
+    last = list(steps(clock, run))[-1]
+    assert np.array_equal(last[1] + last[2] + run.tail[0], np.full(TILES, run.cycles))
+    again = clock.run(2)
+    assert (again.cycles, len(again.segment)) == (run.cycles, 60)
+
+
 def test_measured_waits_replace_those_of_data_copies_only():
     tutorial = tutorial3(model())
     executable = compile_graph(tutorial.graph.store, model(), [tutorial.program])
