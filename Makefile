@@ -48,7 +48,7 @@ $(VENV)/.dev: pyproject.toml | system-test $(VENV)/bin/pip
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
-	$(BIN)/python -m examples.demo $(DEMO)
+	@$(BIN)/python -m examples.demo $(DEMO)
 	@if [ -z "$(DEMO_ONLY)" ]; then exec $(BIN)/popvision view $(DEMO); fi
 
 test: $(VENV)/.dev
