@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.trace_pyramid import Pyramid, build_pyramid
+from popvision.analysis.trace_pyramid import FEW, Pyramid, build_pyramid
 from popvision.formats.errors import FormatError
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
@@ -30,6 +32,8 @@ class Lane:
         self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
         self.positions: Int64 | None = None
         """Of a lane that `only` has thinned out: where its events stand in the whole lane."""
+        self._lock = threading.Lock()
+        self._pyramid: Pyramid | None = None
 
     def only(self, keep: npt.NDArray[np.bool_]) -> Lane:
         """A lane of some of the events, for drawing."""
@@ -41,10 +45,13 @@ class Lane:
     def __len__(self) -> int:
         return len(self.start)
 
-    @cached_property
+    @property
     def pyramid(self) -> Pyramid:
-        """Events merged by time at several widths, for drawing."""
-        return build_pyramid(self.start, self.duration, self.name)
+        """Events merged by time at several widths, for drawing; made once, whichever request needs it first."""
+        with self._lock:
+            if self._pyramid is None:
+                self._pyramid = build_pyramid(self.start, self.duration, self.name)
+            return self._pyramid
 
     def between(self, begin: int, end: int) -> tuple[int, int]:
         """Positions of the events that overlap [begin, end); an event of no length belongs where it begins."""
@@ -82,6 +89,15 @@ class TraceSource:
         self.threads = [self._thread(row) for row in self.reader.threads()]
         self.begin, self.end = self._extent()
         self._hidden: tuple[frozenset[int], dict[int, list[Lane]]] = (frozenset(), {})
+
+    def prepare(self) -> None:
+        """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
+        lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
+        pool = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="trace")
+        for lane in lanes:
+            if len(lane) >= FEW:
+                pool.submit(getattr, lane, "pyramid")
+        pool.shutdown(wait=False)
 
     def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
         """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""

@@ -63,6 +63,7 @@ KEYS = (
 
 def layout(context: ViewContext) -> Component:
     """The page: toolbar, drawing, and the tabs Summary, Call Tree and Statistics below it."""
+    context.trace.prepare()
     extras = context.selection.extras
     lower = tabs(
         "tl_tab",

@@ -293,7 +293,7 @@
     updateCorner() {
       const { viewport } = this;
       const from = Math.max(0, Math.floor(viewport.from)), to = Math.ceil(viewport.to) + 1;
-      const wanted = from + "-" + to;
+      const wanted = from + "-" + to + "-" + this.hidden;
       if (this.counted === wanted) return true;
       if (!this.counting) {
         this.counting = true;

@@ -1,0 +1,214 @@
+"""The host tracer and the host timeline: `python -m benchmarks.host_trace`.
+
+Spans: what `with pvti.Tracepoint(channel, label)` adds to a loop on the traced thread, writing included, in a process
+of its own; the best of several rounds, because other programs may use the machine. Opening: a generated trace of ten
+million events (nested, twelve threads), from starting to read it to the overview and the first window, in a fresh
+process; and in Chromium from navigation to the last pixel. Writes its section into docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+EVENTS = 10_000_000
+JOURNAL_SPANS = 1_000_000
+OPEN_LIMIT = 1.5  # seconds
+SPAN_LIMIT = 500  # nanoseconds
+ROUNDS, SPANS = 15, 200_000
+ATTEMPTS = 3
+DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+MARKS = ("<!-- host_trace begin -->", "<!-- host_trace end -->")
+
+LOOPS = {
+    "with pvti.Tracepoint(channel, label)": "for _ in span:\n    with Tracepoint(channel, 'x'):\n        pass",
+    "a Tracepoint made once: with scope": "for _ in span:\n    with scope:\n        pass",
+    "Tracepoint.begin and Tracepoint.end": "for _ in span:\n    begin(channel, 'x')\n    end(channel, 'x')",
+    "Tracepoint.event (instant)": "for _ in span:\n    event(channel, 'x')",
+}
+
+SPAN_PROGRAM = """
+import json, sys, time
+import popvision.pvti as pvti
+channel = pvti.createTraceChannel("bench")
+Tracepoint, begin, end, event = pvti.Tracepoint, pvti.Tracepoint.begin, pvti.Tracepoint.end, pvti.Tracepoint.event
+scope = Tracepoint(channel, "x")
+loops, rounds, spans = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+span = range(spans)
+bare = "for _ in span:\\n    pass"
+def best(code):
+    exec("def run():\\n" + "\\n".join("    " + line for line in code.splitlines()), globals())
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter_ns()
+        run()
+        times.append((time.perf_counter_ns() - start) / spans)
+    return min(times)
+base = best(bare)
+clock = best("for _ in span:\\n    now()") if (now := time.perf_counter_ns) else 0
+print(json.dumps({"base": base, "clock": clock - base, **{name: best(code) - base for name, code in loops.items()}}))
+sys.stdout.flush()
+import os
+os._exit(0)  # what the spans cost is measured, not finalising millions of them
+"""
+
+JOURNAL_PROGRAM = """
+import os, sys
+import popvision.pvti as pvti
+channel = pvti.createTraceChannel("bench")
+for _ in range(int(sys.argv[1])):
+    with pvti.Tracepoint(channel, "x"):
+        pass
+pvti.Graph("done").addSeries("x").add(1)
+import time; time.sleep(0.3)
+os._exit(0)  # as a kill leaves it
+"""
+
+OPEN_PROGRAM = """
+import resource, sys, time
+import numpy, popvision.analysis.trace as trace
+from popvision.analysis.trace_source import TraceSource
+start = time.perf_counter()
+source = TraceSource(sys.argv[1])
+opened = time.perf_counter() - start
+trace.overview(source, 1400)
+for lane in [lane for thread in source.threads for lane in thread.lanes]:
+    trace.blocks_in(lane, source.begin, source.end + 1, 1400)
+complete = time.perf_counter() - start
+print(opened, complete, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, source.events)
+"""
+
+
+def main() -> None:
+    """Measure, print and write the section."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = "\n".join([*span_section(Path(folder)), "", *open_section(Path(folder))])
+    print(text)
+    write_section(text)
+
+
+def traced(program: str, folder: Path, *arguments: str, on: bool = True) -> str:
+    """Run a program with tracing on or off; its standard output."""
+    environment = {key: value for key, value in os.environ.items() if key != "PVTI_OPTIONS"}
+    if on:
+        environment["PVTI_OPTIONS"] = json.dumps({"directory": str(folder)})
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def span_section(folder: Path) -> list[str]:
+    arguments = (json.dumps(LOOPS), str(ROUNDS), str(SPANS))
+    on = json.loads(traced(SPAN_PROGRAM, folder / "spans", *arguments))
+    off = json.loads(traced(SPAN_PROGRAM, folder / "off", *arguments, on=False))
+    lines = [
+        "## Host tracer",
+        "",
+        f"Nanoseconds per span on the traced thread over a bare loop ({on['base']:.0f} ns), writing to the file "
+        f"included; best of {ROUNDS} rounds of {SPANS:,}. Reading the clock once takes {on['clock']:.0f} ns on this "
+        f"machine, and a span reads it twice. Limit: {SPAN_LIMIT} ns. viztracer, whose tracer is written in C, is "
+        "quoted with 113 ns per call (not measured here).",
+        "",
+        "| call | tracing on (ns) | tracing off (ns) | within the limit |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    for name in LOOPS:
+        within = "yes" if on[name] <= SPAN_LIMIT else f"no, {on[name] / SPAN_LIMIT:.2f}x"
+        lines.append(f"| `{name}` | {on[name]:.0f} | {off[name]:.0f} | {within} |")
+    return lines
+
+
+def open_section(folder: Path) -> list[str]:
+    from popvision.formats.pvti.generate import generate_trace
+
+    path = folder / "open" / "ten_million.pvti"
+    generate_trace(path, EVENTS, seed=5)
+    opened, complete, peak, events = opening(path)
+    browser, empty = in_browser(path.parent)
+    traced(JOURNAL_PROGRAM, folder / "journal", str(JOURNAL_SPANS))
+    (journal,) = (folder / "journal").glob("*.pvti")
+    j_opened, j_complete, j_peak, j_events = opening(journal)
+    return [
+        "## Host traces opened",
+        "",
+        f"Ten million events on twelve threads, {path.stat().st_size / 1e6:.0f} MB; and the journal of a program that "
+        f"was killed after a million spans. A fresh process each, nothing of the trace kept from before; the best of "
+        f"{ATTEMPTS}, because other programs may use the machine. Limit: {OPEN_LIMIT} s.",
+        "",
+        "| trace | events | columns read (s) | overview and first window (s) | peak memory (MiB) | within the limit |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+        f"| finalised | {events:,} | {opened:.2f} | {complete:.2f} | {peak / 1024:.0f} | {verdict(complete)} |",
+        f"| killed | {j_events:,} | {j_opened:.2f} | {j_complete:.2f} | {j_peak / 1024:.0f} | {verdict(j_complete)} |",
+        "",
+        f"In Chromium, server up, trace not opened before: {browser:.2f} s from navigation to the last pixel of the "
+        f"finalised one ({verdict(browser)}; the empty viewer itself takes {empty:.2f} s of these).",
+    ]
+
+
+def verdict(seconds: float) -> str:
+    return "within the limit" if seconds <= OPEN_LIMIT else f"{seconds / OPEN_LIMIT:.2f}x the limit"
+
+
+def opening(path: Path) -> tuple[float, float, int, int]:
+    """Seconds until the columns are read and until everything is drawn, peak memory in KiB, events."""
+    command = [sys.executable, "-c", OPEN_PROGRAM, str(path)]
+    attempts = [
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() for _ in range(ATTEMPTS)
+    ]
+    best = min(attempts, key=lambda figures: float(figures[1]))
+    return float(best[0]), float(best[1]), int(best[2]), int(best[3])
+
+
+def in_browser(folder: Path) -> tuple[float, float]:
+    """Seconds from navigation to the complete timeline in a started browser, and to the list of traces."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.visit_pages import CHROMIUM, serve
+
+    base, library = serve(folder)
+    (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        complete, empty = [], []
+        for _ in range(ATTEMPTS):
+            library.forget(key)
+            empty.append(seconds_until(page, base, f'[href^="/t/{key}"]'))
+            library.forget(key)
+            complete.append(seconds_until(page, f"{base}/t/{key}/timeline", "[data-timeline][data-first-complete]"))
+        browser.close()
+    return min(complete), min(empty)
+
+
+def seconds_until(page: Page, address: str, selector: str) -> float:
+    """From navigation until an element is there."""
+    page.goto("about:blank")
+    page.wait_for_timeout(1500)
+    start = time.perf_counter()
+    page.goto(address)
+    page.wait_for_selector(selector, state="attached", timeout=60_000)
+    return time.perf_counter() - start
+
+
+def write_section(text: str) -> None:
+    """Replace what stands between the marks, or add the section at the end."""
+    old = DOCS.read_text() if DOCS.exists() else "# Benchmarks\n"
+    begin, end = MARKS
+    section = f"{begin}\n{text}\n{end}"
+    if begin in old and end in old:
+        head, tail = old.split(begin)[0], old.split(end, 1)[1]
+        DOCS.write_text(head + section + tail)
+    else:
+        DOCS.write_text(old.rstrip() + "\n\n" + section + "\n")
+
+
+if __name__ == "__main__":
+    main()
