@@ -27,13 +27,13 @@ Shape = Sequence[int]
 
 class VariableMethods(MappingMethods):
     @overload
-    def addVariable(self, type: Type, shape: Shape, debugContext: Context = "", /) -> Tensor: ...
+    def addVariable(self, type: Type, shape: Shape, /, debugContext: Context = "") -> Tensor: ...
     @overload
     def addVariable(
-        self, type: Type, shape: Shape, mappingMethod: VariableMappingMethod, debugContext: Context = "", /
+        self, type: Type, shape: Shape, mappingMethod: VariableMappingMethod, /, debugContext: Context = ""
     ) -> Tensor: ...
     @overload
-    def addVariable(self, type: Type, metadata: Tensor, shape: Shape, debugContext: Context = "", /) -> Tensor: ...
+    def addVariable(self, type: Type, metadata: Tensor, shape: Shape, /, debugContext: Context = "") -> Tensor: ...
     @overload
     def addVariable(
         self,
@@ -41,8 +41,8 @@ class VariableMethods(MappingMethods):
         metadata: Tensor,
         shape: Shape,
         mappingMethod: VariableMappingMethod,
-        debugContext: Context = "",
         /,
+        debugContext: Context = "",
     ) -> Tensor: ...
     def addVariable(self, type: Type, shape: Any, *rest: Any, **names: Any) -> Tensor:
         """Add a variable. It has no tile mapping until `setTileMapping`, unless the target has exactly one tile or
@@ -97,10 +97,10 @@ class VariableMethods(MappingMethods):
         return Tensor._of_variable(store, index, type_, dims)
 
     @overload
-    def addConstant(self, type: Type, shape: Shape, values: Any, debugContext: Context = "<const>", /) -> Tensor: ...
+    def addConstant(self, type: Type, shape: Shape, values: Any, /, debugContext: Context = "<const>") -> Tensor: ...
     @overload
     def addConstant(
-        self, type: Type, metadata: Tensor, shape: Shape, values: Any, debugContext: Context = "<const>", /
+        self, type: Type, metadata: Tensor, shape: Shape, values: Any, /, debugContext: Context = "<const>"
     ) -> Tensor: ...
     def addConstant(self, type: Type, shape: Any, *rest: Any, debugContext: Context = "<const>") -> Tensor:
         """Add a constant: one value for all elements, or as many values as elements (flattened, any array-like).
@@ -136,10 +136,10 @@ class VariableMethods(MappingMethods):
 
     @overload
     def clone(
-        self, type: Type, t: Tensor, debugContext: Context = "", method: TensorCloneMethod = ..., /
+        self, type: Type, t: Tensor, /, debugContext: Context = "", method: TensorCloneMethod = ...
     ) -> Tensor: ...
     @overload
-    def clone(self, t: Tensor, debugContext: Context = "", method: TensorCloneMethod = ..., /) -> Tensor: ...
+    def clone(self, t: Tensor, /, debugContext: Context = "", method: TensorCloneMethod = ...) -> Tensor: ...
     def clone(
         self, first: Any, *rest: Any, debugContext: Context = "", method: TensorCloneMethod | None = None
     ) -> Tensor:

@@ -109,17 +109,17 @@ class Copy(Program):
 
     @overload
     def __init__(
-        self, source: Tensor, destination: Tensor, dontOutline: bool = False, debugContext: Context = "", /
+        self, source: Tensor, destination: Tensor, dontOutline: bool = False, /, debugContext: Context = ""
     ) -> None: ...
     @overload
     def __init__(
-        self, stream: DataStream, destination: Tensor, optimiseMemory: bool = False, debugContext: Context = "", /
+        self, stream: DataStream, destination: Tensor, optimiseMemory: bool = False, /, debugContext: Context = ""
     ) -> None: ...
     @overload
     def __init__(
-        self, source: Tensor, stream: DataStream, optimiseMemory: bool = False, debugContext: Context = "", /
+        self, source: Tensor, stream: DataStream, optimiseMemory: bool = False, /, debugContext: Context = ""
     ) -> None: ...
-    def __init__(self, source: Any, destination: Any, flag: Any = False, debugContext: Context = "", /) -> None:
+    def __init__(self, source: Any, destination: Any, flag: Any = False, /, debugContext: Context = "") -> None:
         if not isinstance(flag, bool):
             flag, debugContext = False, flag
         if flag:
@@ -236,10 +236,10 @@ class PrintTensor(Program):
     """Print a tensor on the host when the device reaches this program."""
 
     @overload
-    def __init__(self, title: str, t: Tensor, fmt: PrintTensorFmt = ..., debugContext: Context = "", /) -> None: ...
+    def __init__(self, title: str, t: Tensor, fmt: PrintTensorFmt = ..., /, debugContext: Context = "") -> None: ...
     @overload
-    def __init__(self, t: Tensor, fmt: PrintTensorFmt = ..., debugContext: Context = "", /) -> None: ...
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, t: Tensor, fmt: PrintTensorFmt = ..., /, debugContext: Context = "") -> None: ...
+    def __init__(self, *arguments: Any, debugContext: Context = "") -> None:
         rest = list(arguments)
         self.title = rest.pop(0) if rest and isinstance(rest[0], str) else ""
         if not rest or not isinstance(rest[0], Tensor):
@@ -248,7 +248,7 @@ class PrintTensor(Program):
             )
         self.tensor: Tensor = rest.pop(0)
         self.format = rest.pop(0) if rest and isinstance(rest[0], PrintTensorFmt) else PrintTensorFmt()
-        self.debug = as_context(rest.pop(0) if rest else "")
+        self.debug = as_context(rest.pop(0) if rest else debugContext)
         self.tensor._require()
 
 

@@ -75,6 +75,10 @@ def test_copies_know_their_kind() -> None:
     assert Copy(a, b).kind == "tensor"
     assert Copy(a, b, "named").debug.name == "named"
     assert Copy(a, b, True, "x").dont_outline
+    assert Copy(a, b, debugContext="y").debug.name == "y"
+    assert PrintTensor("t", a, debugContext="z").debug.name == "z"
+    assert graph.addVariable(INT, [1], debugContext="w").numElements() == 1
+    assert graph.store.variables.name[-1] == "w"
     assert Copy(inward, a).kind == "host_to_device"
     assert Copy(b, outward).kind == "device_to_host"
 
