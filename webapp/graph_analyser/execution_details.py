@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
 
 _COLUMNS = (
-    Column("tile", "Tile", "integer", "tile, counted over all IPUs", 80),
-    Column("begin", "Begin", "cycles", "absolute device cycle at which the tile begins the step", 130),
-    Column("cycles", "Cycles", "cycles", "cycles the tile spends in the step; 0 = takes no part", 110),
-    Column("end", "End", "cycles", "begin + cycles", 130),
+    Column("tile", "Tile", "integer", "tile, counted over all IPUs", flex=2),
+    Column("begin", "Begin", "cycles", "absolute device cycle at which the tile begins the step", flex=3),
+    Column("cycles", "Cycles", "cycles", "cycles the tile spends in the step; 0 = takes no part", flex=3),
+    Column("end", "End", "cycles", "begin + cycles", flex=3),
 )
 
 
@@ -74,21 +74,24 @@ def details(source: ReportSource, ipu: int, step: int, theme: str) -> list[Compo
 def _facts(facts: StepFacts, tiles: StepTiles) -> list[Component]:
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     where = f"step {facts.step} · program {facts.program} · run #{facts.run} · IPU {facts.ipu}"
-    rows = [
+    balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
+    rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
+        ("Cycles", cycles_text(facts.end - facts.begin), "to - from; lengths of all steps add up to the total"),
         ("From", cycles_text(facts.begin), "largest begin over all tiles (flat bar)"),
         ("To", cycles_text(facts.end), "largest end over all tiles (flat bar)"),
-        ("Cycles", cycles_text(facts.end - facts.begin), "to - from; lengths of all steps add up to the total"),
-        ("Busy", f"{facts.busy_begin:,} – {facts.busy_end:,}", "first begin and last end over tiles that take part"),
+        ("Tile balance", balance, "mean / max of tile cycles over all tiles of the IPU"),
         ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
         *_statistics(tiles),
-        ("Data in / out", f"{bytes_text(facts.data_in)} / {bytes_text(facts.data_out)}", "bytes received / sent"),
+        ("First begin", cycles_text(facts.busy_begin), "over tiles that take part"),
+        ("Last end", cycles_text(facts.busy_end), "over tiles that take part"),
+        ("Data in", bytes_text(facts.data_in), "bytes received on the device"),
+        ("Data out", bytes_text(facts.data_out), "bytes sent on the device"),
     ]
     listing = html.Dl(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
     )
-    balance = html.Div(["Tile balance ", html.Strong(percent_text(facts.tile_balance)), _balance_help(facts, tiles)])
-    return [html.H3([swatch, facts.name]), html.P(where, className="where"), listing, balance]
+    return [html.H3([swatch, facts.name]), html.P(where, className="where"), listing]
 
 
 def _statistics(tiles: StepTiles) -> list[tuple[str, str, str]]:

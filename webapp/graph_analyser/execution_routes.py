@@ -48,12 +48,12 @@ _PAGE = re.compile(r"/r/([^/]+)/execution/?")
 def register_routes(app: Dash, library: Library) -> None:
     """Add the routes to the viewer, and read a report's steps as soon as its page is asked for."""
 
-    @app.server.before_request
     def read_ahead() -> None:
         page = _PAGE.fullmatch(request.path)
         if page is not None:
             threading.Thread(target=_read_steps, args=(library, page[1]), daemon=True).start()
 
+    app.server.before_request(read_ahead)
     for name, answer in _ANSWERS.items():
         app.server.add_url_rule(f"/data/<key>/execution/{name}", f"execution-{name}", _route(library, answer))
 

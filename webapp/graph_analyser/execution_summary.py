@@ -66,7 +66,8 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
     first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
     if last <= first:
         first, last = 0, total
-    return Window(first, last, "visible", "the visible window" if (first, last) != (0, total) else "everything recorded")
+    text = "everything recorded" if (first, last) == (0, total) else "the visible window"
+    return Window(first, last, "visible", text)
 
 
 def panel() -> Component:
@@ -166,13 +167,17 @@ def _proportions(figures: WindowFigures) -> Component:
     ]
     legend = [
         html.Span(
-            [html.Span(className=f"trace-swatch step-{_FAMILY[phase]}"), f"{phase} {percent_text(figures.share(phase))}"],
+            [_swatch(phase), f"{phase} {percent_text(figures.share(phase))}"],
             title=_share_text(figures, phase),
         )
         for phase in PHASES
         if figures.tile_cycles[phase]
     ]
     return html.Div([html.Div(parts, className="trace-shares"), html.Div(legend, className="trace-share-legend")])
+
+
+def _swatch(phase: str) -> Component:
+    return html.Span(className=f"trace-swatch step-{_FAMILY[phase]}")
 
 
 def _share_text(figures: WindowFigures, phase: str) -> str:

@@ -6,9 +6,9 @@
     ["compute", "compute", "OnTileExecute"],
     ["exchange", "exchange", "DoExchange, within an IPU"],
     ["global", "global exchange", "GlobalExchange, between IPUs"],
-    ["wait", "waiting for host", "StreamCopyBegin"],
+    ["wait", "waiting for host", "StreamCopyBegin, counted as host"],
     ["host", "host transfer", "StreamCopyMid"],
-    ["sync", "sync", "Sync, Sans, SyncAns, StreamCopyEnd"],
+    ["sync", "sync", "Sync, Sans, SyncAns; StreamCopyEnd, counted as host"],
     ["group", "group", "prefix of the names below it"],
     ["run", "run", "one Engine::run"],
     ["other", "other", "types that take no time of their own"],
@@ -61,10 +61,7 @@
   };
 
   function swatch(trace, family) {
-    const canvas = document.createElement("canvas");
-    canvas.width = 26;
-    canvas.height = 14;
-    const draw = canvas.getContext("2d");
+    const [canvas, draw] = picture();
     draw.fillStyle = trace.palette.families[family].fill;
     draw.fillRect(0, 0, 26, 14);
     const tile = trace.palette.families[family].tile;
@@ -75,11 +72,24 @@
     return canvas;
   }
 
-  function merged(trace) {
+  function picture() {
     const canvas = document.createElement("canvas");
     canvas.width = 26;
     canvas.height = 14;
-    const draw = canvas.getContext("2d");
+    return [canvas, canvas.getContext("2d")];
+  }
+
+  function blank(trace) {
+    const [canvas, draw] = picture();
+    draw.fillStyle = trace.palette.plain.sunken;
+    draw.fillRect(0, 0, 26, 14);
+    draw.strokeStyle = trace.palette.plain.line;
+    draw.strokeRect(0.5, 0.5, 25, 13);
+    return canvas;
+  }
+
+  function merged(trace) {
+    const [canvas, draw] = picture();
     for (let x = 0; x < 26; x += 1) {
       const compute = 5 + 4 * Math.sin(x / 3);
       draw.fillStyle = trace.palette.families.sync.fill;
@@ -94,6 +104,7 @@
 
   ex.fillKey = function (trace) {
     const rows = KEY.map(([family, name, about]) => entry(swatch(trace, family), name, about));
+    rows.push(entry(blank(trace), "nothing", "the tile has finished the run and waits for its end"));
     rows.push(entry(merged(trace), "merged bars", "bars narrower than a pixel: heights are shares of the pixel's time"));
     trace.slot("key").replaceChildren(...rows);
   };

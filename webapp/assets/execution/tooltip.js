@@ -87,12 +87,12 @@
       rows.push(line("from", ex.integer(bar.begin)), line("to", ex.integer(bar.end)), line("length", this.cycles(bar.end - bar.begin)));
       if (bar.first !== bar.last) rows.push(line("steps", ex.integer(bar.last - bar.first + 1) + "  (" + bar.first + " – " + bar.last + ")"));
       const address = bar.leaf ? `/data/${this.facts.key}/execution/step?ipu=${ipu}&step=${bar.first}` : null;
-      this.show(x, y, rows, address, (facts) => this.stepRows(facts, !bar.name));
+      this.show(x, y, rows, address, (facts) => this.stepRows(facts, facts.name !== bar.name));
     }
 
     stepRows(facts, withName) {
       return [
-        ...(withName ? [line("name", facts.name)] : []),
+        ...(withName ? [line("in full", facts.name)] : []),
         line("type", facts.type),
         line("step", facts.step + "  ·  program " + facts.program + "  ·  run #" + facts.run),
         line("busy", ex.integer(facts.busy_begin) + " – " + ex.integer(facts.busy_end), "first begin and last end over the tiles that take part"),
