@@ -121,5 +121,7 @@ def _check_parallel(blocks: list[VertexBlock], elements: int) -> None:
         for name, edges in block.edges.items():
             owner = np.repeat(edges.vertex_of_region(len(block)) + base, edges.lengths)
             writer = writers[regions.elements(edges.starts, edges.lengths)]
-            assert ((writer < 0) | (writer == owner)).all(), f"{block.type.name}.{name} reads what another vertex writes"
+            assert ((writer < 0) | (writer == owner)).all(), (
+                f"{block.type.name}.{name} reads what another vertex writes"
+            )
         base += len(block)
