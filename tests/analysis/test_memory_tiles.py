@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from popvision.analysis.address_map import address_map
+from popvision.analysis.live_variables import always_live_table
+from popvision.analysis.liveness import Where, curve
 from popvision.analysis.lowered import address_use, lowered_table, lowered_tile
-from popvision.analysis.memory import memory_by_tile
+from popvision.analysis.memory import breakdown, memory_by_tile
+from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import TileColumns, tile_columns
 from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.tile_details import TileDetails, tile_details
 from popvision.analysis.variable_tiles import variable_bytes_by_tile
-from tests.analysis.memory_case import Case, make_case, write_case
+from popvision.formats.profile import ProfileWriter
+from tests.analysis.memory_case import Case, columns, make_case, write_case
 
 
 @pytest.fixture(params=range(5))
@@ -191,3 +196,31 @@ def test_contents_of_tiles(opened: tuple[Case, ReportSource]) -> None:
     assert exchange.loc[0].tolist() == ["mul/Exchange", "DoExchange", 2, 19, 48, 52]
     whole = exchange_table(source, columns_of(source)).loc[0]
     assert whole["Code, all tiles"] == 7 * 6 + (0 + 1 + 2 + 10 + 11 + 12)
+
+
+def test_a_report_without_lowered_variables_says_so(tmp_path: Path) -> None:
+    case = make_case(2)
+    lean = dataclasses.replace(columns(case), lowered=[], variables=None, eq_classes=None, lowered_names=[])
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        writer.write_compilation(lean)
+    source = ReportSource(tmp_path)
+    for ask in (
+        lambda: lowered_table(source, 0),
+        lambda: address_map(source, 0),
+        lambda: variable_bytes_by_tile(source, [0]),
+        lambda: curve(source, Where("tile", 0)),
+        lambda: always_live_table(source),
+    ):
+        with pytest.raises(NotRecordedError, match=r"autoReport\.outputLoweredVars=true"):
+            ask()
+    assert len(curve(source).program) == case.indices
+
+
+def test_a_report_without_a_graph_profile_says_so(tmp_path: Path) -> None:
+    lean = dataclasses.replace(columns(make_case(2)), tile_memory=None, category_memory=[], liveness=None)
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        writer.write_compilation(lean)
+    source = ReportSource(tmp_path)
+    for ask in (lambda: memory_by_tile(source), lambda: breakdown(source, "category"), lambda: curve(source)):
+        with pytest.raises(NotRecordedError, match=r"autoReport\.outputGraphProfile=true"):
+            ask()

@@ -14,6 +14,7 @@ from popvision.analysis.source import ReportSource
 from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
 from webapp.graph_analyser.category_colours import part_colour, translucent
+from webapp.graph_analyser.stepped_plot import legend
 from webapp.theme import tokens
 
 
@@ -41,7 +42,7 @@ def draw_address_map(
         "barmode": "overlay",
         "hovermode": "closest",
         "margin": {"l": 76, "r": 18, "t": 30, "b": 36},
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+        "legend": legend(len(traces)),
         "showlegend": True,
         "xaxis": {
             "range": [-0.5, drawn.indices - 0.5],

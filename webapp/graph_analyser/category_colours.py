@@ -9,15 +9,15 @@ from webapp.theme import tokens
 
 #: Category -> (series colour, share of it; the rest is the surface).
 _SHADES = {
-    "variable": (2, 1.0), "constant": (2, 0.62), "rearrangement": (2, 0.42), "outputEdge": (2, 0.26),
-    "vertexCode": (5, 1.0), "vertexInstanceState": (5, 0.72), "vertexFieldData": (5, 0.52),
-    "copyDescriptor": (5, 0.38), "vectorListDescriptor": (5, 0.26),
-    "controlCode": (1, 1.0), "controlTable": (1, 0.62), "controlId": (1, 0.38),
-    "internalExchangeCode": (3, 1.0), "hostExchangeCode": (3, 0.72), "globalExchangeCode": (3, 0.52),
-    "hostExchangePacketHeader": (3, 0.38), "globalExchangePacketHeader": (3, 0.26),
-    "message": (4, 1.0), "hostMessage": (4, 0.62), "globalMessage": (4, 0.38),
-    "stack": (6, 1.0), "instrumentationResults": (6, 0.72), "sharedCodeStorage": (6, 0.52),
-    "sharedDataStorage": (6, 0.38), "multiple": (6, 0.26),
+    "variable": (2, 1.0), "constant": (2, 0.7), "rearrangement": (2, 0.5), "outputEdge": (2, 0.36),
+    "vertexCode": (5, 1.0), "vertexInstanceState": (5, 0.8), "vertexFieldData": (5, 0.65),
+    "copyDescriptor": (5, 0.5), "vectorListDescriptor": (5, 0.36),
+    "controlCode": (1, 1.0), "controlTable": (1, 0.7), "controlId": (1, 0.5),
+    "internalExchangeCode": (3, 1.0), "hostExchangeCode": (3, 0.8), "globalExchangeCode": (3, 0.65),
+    "hostExchangePacketHeader": (3, 0.5), "globalExchangePacketHeader": (3, 0.36),
+    "message": (4, 1.0), "hostMessage": (4, 0.7), "globalMessage": (4, 0.5),
+    "stack": (6, 1.0), "instrumentationResults": (6, 0.8), "sharedCodeStorage": (6, 0.65),
+    "sharedDataStorage": (6, 0.5), "multiple": (6, 0.36),
 }  # fmt: skip
 
 _REGIONS = {"nonInterleaved": (1, 1.0), "interleaved": (3, 1.0), "overflowed": (2, 1.0)}
@@ -29,7 +29,8 @@ def part_colour(key: str, theme: str) -> str:
     """Colour "#rrggbb" of a category, region or liveness part; other keys look like "multiple"."""
     series, share = (_SHADES | _REGIONS | _LIVENESS).get(key, _SHADES["multiple"])
     values = tokens(theme)
-    return mix(values[f"series-{series}"], values["surface"], share)
+    # Towards white in both themes: a shade mixed into a dark surface could not be seen on it.
+    return mix(values[f"series-{series}"], values["surface" if theme == "light" else "ink"], share)
 
 
 def mix(colour: str, other: str, share: float) -> str:

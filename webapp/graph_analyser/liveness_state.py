@@ -86,7 +86,8 @@ def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Wh
     if kind not in counts or not rest.isdecimal() or len(rest) > 9:
         return whole, f"The source {text!r} is unknown: use tile, ipu:0 or nothing for all tiles."
     if int(rest) >= counts[kind]:
-        return whole, f"This report has {kind}s 0 to {counts[kind] - 1:,}: {kind} {int(rest):,} does not exist."
+        noun = "IPU" if kind == "ipu" else "tile"
+        return whole, f"This report has {noun}s 0 to {counts[kind] - 1:,}: {noun} {int(rest):,} does not exist."
     return Where("ipu" if kind == "ipu" else "tile", int(rest)), ""
 
 

@@ -145,14 +145,14 @@ def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component
         return empty_hint("No vertices run here: " + _steps(source, indices) + ".")
     columns = [Column("Vertex type", "Vertex type", flex=3), Column("Kind", "Kind", width=110)]
     for index in indices:
-        columns.append(Column(f"Instances, index {index}", f"Instances, index {index:,}", "integer", width=150))
+        columns.append(Column(f"Instances, index {index}", f"Instances at {index:,}", "integer", width=150))
         columns.append(
             Column(
                 f"State, index {index}",
-                f"State, index {index:,} (B)",
+                f"State at {index:,}",
                 "bytes",
                 width=150,
-                help="Instances x bytes of one instance's state",
+                help="Bytes: instances x state of one instance",
             )
         )
     columns += [

@@ -18,7 +18,7 @@ from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import bytes_axis
 from webapp.graph_analyser.category_colours import mix, part_colour, translucent
 from webapp.graph_analyser.memory_state import MemoryState, shown_tiles
-from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
+from webapp.graph_analyser.stepped_plot import Series, SteppedPlot, legend
 from webapp.theme import tokens
 
 Int64Array = npt.NDArray[np.int64]
@@ -174,7 +174,7 @@ def _draw_ipus(memory: MemoryByTile, parts: Breakdown | None, state: MemoryState
         "hovermode": "x unified",
         "showlegend": True,
         "margin": {"l": 70, "r": 18, "t": 34, "b": 40},
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+        "legend": legend(len(bars)),
         "xaxis": {
             "title": {"text": "IPU"},
             "dtick": max(1, len(ids) // 16),

@@ -25,6 +25,9 @@ WINDOW_POSITIONS = 2000
 OVERVIEW_POSITIONS = 600
 MOST_POINTS = 24_000
 
+#: Names of curves that stand side by side above a plot.
+MOST_IN_LINE = 6
+
 Values = npt.NDArray[np.int64]
 
 
@@ -82,8 +85,8 @@ class SteppedPlot:
             "dragmode": "zoom",
             "showlegend": True,
             "uirevision": "kept",
-            "margin": {"l": 70, "r": 18, "t": 34, "b": 34},
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+            "margin": {"l": 70, "r": 18, "t": 34 if len(self.series) <= MOST_IN_LINE else 12, "b": 34},
+            "legend": legend(len(self.series)),
             "xaxis": self._x_axis(first, last, colours),
             "yaxis": bytes_axis(self._top(first, last)),
             "shapes": self._shapes(colours),
@@ -223,6 +226,13 @@ class SteppedPlot:
             }
             for start, end, colour, alpha in ranges
         ]
+
+
+def legend(entries: int) -> dict[str, Any]:
+    """A line above the plot, or a column beside it for many entries."""
+    if entries <= MOST_IN_LINE:
+        return {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
+    return {"orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top", "tracegroupgap": 0}
 
 
 def _to_edges(positions: Values) -> list[float]:
