@@ -7,19 +7,20 @@ loop in steady state is found out after one trip and costs nothing further. Noth
 unless waits measured on the host are given.
 
 Where nothing brings the tiles together, clocks drift apart and every step is new. Two caps keep that in bounds:
-MAX_STEPS steps of a run, and MAX_PATTERN_BYTES of distinct steps. Beyond a cap steps are no longer recorded and the
+MAX_STEPS steps of a run, and MAX_ARRAYS distinct arrays. Beyond a cap steps are no longer recorded and the
 record is marked truncated; the length of the run stays exact.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from popvision.formats.profile.model import StepOnIpu
+from popvision.formats.profile.model import IntArray, StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.machine import sync
@@ -30,11 +31,14 @@ I8 = npt.NDArray[np.int64]
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
 
-#: Bytes of distinct steps kept (22 thousand steps on 1,472 tiles that are all different).
-MAX_PATTERN_BYTES = 256 << 20
+#: Distinct arrays kept per IPU: starts, and cycles of barriers (4 bytes per tile: 236 MB on 1,472 tiles).
+MAX_ARRAYS = 40_000
 
 #: Bytes of states kept before the results of earlier ones are forgotten.
-_MAX_STATE_BYTES = 128 << 20
+_MAX_STATE_BYTES = 64 << 20
+
+#: Trips of a loop among which the same state is looked for.
+_LONGEST_PERIOD = 256
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,14 @@ class DeviceClock:
         function_roots: dict[int, int],
         machine: Machine,
         max_steps: int = MAX_STEPS,
-        max_pattern_bytes: int = MAX_PATTERN_BYTES,
+        max_arrays: int = MAX_ARRAYS,
     ) -> None:
         self._table = table
         self._cycles = cycles
         self._functions = function_roots
         self._machine = machine
         self._max_steps = max_steps
-        self._max_patterns = max(1, max_pattern_bytes // (8 * machine.tiles))
+        self._max_arrays = max_arrays * machine.num_ipus
         self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.tiles))
         self._additive: dict[int, bool] = {}
         self._waits: Iterator[int] | None = None
@@ -79,7 +83,7 @@ class DeviceClock:
         results are then not kept."""
         if waits is None and branch in self._runs:
             return self._runs[branch]
-        if len(self.patterns) >= self._max_patterns * self._machine.num_ipus:
+        if len(self._arrays) >= self._max_arrays:
             self._forget()
         self._waits = waits
         self._branch = branch
@@ -93,10 +97,11 @@ class DeviceClock:
         self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to
         self._runs: dict[int, RunTime] = {}
         self._states: dict[bytes, State] = {}
+        self._arrays: dict[bytes, IntArray] = {}
 
     def _state(self, offsets: I8) -> State:
         """The state with these clocks; the same object while it is remembered."""
-        key = offsets.tobytes()
+        key = _digest(offsets)
         state = self._states.get(key)
         if state is None:
             if len(self._states) >= self._max_states:
@@ -136,17 +141,20 @@ class DeviceClock:
         """Trips until a state comes back; from there on the trips since then repeat."""
         parts = Parts(self._machine.num_ipus, self._max_steps, state)
         seen: dict[State, int] = {}
-        trips: list[Segment] = []
-        while len(trips) < count:
+        trips: list[Segment] = []  # those since `seen` was begun; `done` before
+        done = 0
+        while done + len(trips) < count:
             if self._waits is None and parts.state in seen:
                 break
             if parts.truncated and all(self._adds_only(row) for row in rows):
-                parts.skip(*self._without_recording(parts.state, rows, count - len(trips)))
+                parts.skip(*self._without_recording(parts.state, rows, count - done - len(trips)))
                 return parts.joined()
+            if len(seen) >= _LONGEST_PERIOD:
+                done, seen, trips = done + len(trips), {}, []
             seen[parts.state] = len(trips)
             trips.append(self._in_order(parts.state, rows))
             parts.add(trips[-1])
-        left = count - len(trips)
+        left = count - done - len(trips)
         if left:
             period = trips[seen[parts.state] :]
             whole = Parts(self._machine.num_ipus, self._max_steps, parts.state)
@@ -182,7 +190,7 @@ class DeviceClock:
         after = offsets + cycles
         elapsed = int(after.min())
         then = self._state(after - elapsed)
-        if len(self.patterns) >= self._max_patterns * m.num_ipus:
+        if len(self._arrays) >= self._max_arrays:
             none = np.empty((0, m.num_ipus), np.int64)
             return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
         base = np.empty((1, m.num_ipus), np.int64)
@@ -191,8 +199,18 @@ class DeviceClock:
             part = m.tiles_of(ipu)
             base[0, ipu] = offsets[part].min()
             pattern[0, ipu] = len(self.patterns)
-            self.patterns.append(StepOnIpu(_narrow(offsets[part] - base[0, ipu]), _narrow(cycles[part])))
+            busy = cycles[part] if self._cycles[row] is not None else self._kept(cycles[part])
+            self.patterns.append(StepOnIpu(self._kept(offsets[part] - base[0, ipu]), busy))
         return Segment(np.array([row]), base, pattern, then, elapsed)
+
+    def _kept(self, values: I8) -> IntArray:
+        """The values, in half the room where they fit; the same array for equal ones."""
+        key = _digest(values)
+        kept = self._arrays.get(key)
+        if kept is None:
+            kept = values.astype(np.int32) if int(values.max()) < 2**31 else values
+            self._arrays[key] = kept
+        return kept
 
     def _duration(self, offsets: I8, row: int) -> I8:
         """Cycles each tile spends in a leaf that begins at these clocks."""
@@ -226,6 +244,6 @@ class DeviceClock:
         return RunTime(segment, cycles, tail, self._waits is None)
 
 
-def _narrow(values: I8) -> npt.NDArray[np.int32] | I8:
-    """Half the memory, where all values fit."""
-    return values.astype(np.int32) if int(values.max()) < 2**31 else values
+def _digest(values: I8) -> bytes:
+    """Stands for the values: 16 bytes, equal for equal arrays."""
+    return hashlib.blake2b(values.tobytes(), digest_size=16).digest()
