@@ -1,0 +1,102 @@
+"""The example programs, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popvision.analysis.source import ReportSource
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(command: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in ("POPLAR_ENGINE_OPTIONS", "PVTI_OPTIONS")}
+    return subprocess.run(
+        [sys.executable, str(EXAMPLES / command[0]), *command[1:]],
+        cwd=folder,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_tutorial_2_prints_what_the_published_program_prints(tmp_path: Path) -> None:
+    done = run(["tut2_operations.py"], tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == "Running program\nProgram complete\n"
+    values = [float(word) for word in done.stderr.replace("[", " ").replace("]", " ").split() if word[0].isdigit()]
+    assert values == [5, 4.5, 4, 3.5, 9, 7.5, 6, 4.5, 5, 3.5, 5, 3.5]
+    assert done.stderr.startswith("v3: [\n  [5.0000000 4.5000000]\n  [4.0000000 3.5000000]\n]\n")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--hw"], ["--plan"]])
+def test_matmul_chain(arguments: list[str], tmp_path: Path) -> None:
+    done = run(["matmul_chain.py", *arguments], tmp_path)
+    assert done.returncode == 0, done.stderr
+    difference = float(done.stdout.split("Largest difference from NumPy: ")[1].split()[0])
+    assert difference < 5e-3  # 900 roundings of sums of about 450
+    assert "m4/Conv_1/Convolve" in done.stdout
+    assert "Total cycles:" in done.stdout
+    assert ("4 x 7 x 50 on 1400 tiles" in done.stdout) == (arguments == ["--plan"])
+
+
+def test_out_of_memory_leaves_a_report(tmp_path: Path) -> None:
+    done = run(["out_of_memory.py"], tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Out of memory: Cannot fit all variable data onto one or more tiles")
+    assert "Profile saved to: oom_report" in done.stderr
+    memory = ReportSource(tmp_path / "oom_report").reader.tile_memory()
+    assert memory is not None
+    assert int((memory.including_gaps > 638_976).sum()) > 1000
+
+
+def test_training_learns_and_leaves_reports(tmp_path: Path) -> None:
+    options = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
+    trace = {"enable": "true", "directory": str(tmp_path)}
+    done = run(["train_mlp.py"], tmp_path, POPLAR_ENGINE_OPTIONS=json.dumps(options), PVTI_OPTIONS=json.dumps(trace))
+    assert done.returncode == 0, done.stderr
+    lines = [line.replace(",", "").split() for line in done.stdout.splitlines()]
+    losses, accuracies = [float(w[3]) for w in lines], [float(w[5]) for w in lines]
+    assert losses == sorted(losses, reverse=True)
+    assert accuracies == sorted(accuracies)
+    assert losses[-1] < 0.3
+    assert accuracies[-1] > 90
+    source = ReportSource(tmp_path)
+    assert [str(name) for name in source.reader.runs().name] == ["epoch 1", "epoch 2"]
+    assert len(list(tmp_path.glob("*.pvti"))) == 1
+
+
+def test_training_equals_the_same_training_in_numpy() -> None:
+    """Two epochs on the simulated IPU and in plain NumPy, batch by batch."""
+    from benchmarks.engine_run import training_case
+
+    case = training_case({})
+    for epoch in range(2):
+        case.engine(epoch)
+        case.numpy(epoch)
+        assert case.check() < 1e-4
+
+
+def test_digits_are_seeded_and_distinct() -> None:
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        import train_mlp
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    images, labels = train_mlp.digits(200, seed=1)
+    again, _ = train_mlp.digits(200, seed=1)
+    assert np.array_equal(images, again)
+    assert images.shape == (200, 256)
+    assert set(labels.tolist()) == set(range(10))
+    means = np.stack([images[labels == digit].mean(axis=0) for digit in range(10)])
+    apart = np.linalg.norm(means[:, None] - means[None], axis=2)
+    assert apart[~np.eye(10, dtype=bool)].min() > 0.5
