@@ -20,14 +20,21 @@ if TYPE_CHECKING:
 LATE_NS = 100_000_000
 """An event reaches the file at most this long after it happened, if its thread records another one."""
 
+_FREE = [0] * CHUNK_EVENTS
+
 local = threading.local()
 """`local.send(code)` records an event of this thread; missing until the thread's first event."""
 
 
 class ThreadBuffer:
-    """Events of one thread that are not in the file yet: `events` holds code, monotonic ns, code, ..."""
+    """Events of one thread that are not in the file yet.
 
-    __slots__ = ("_last_name", "declared_name", "events", "id", "thread", "tid")
+    Event i has `codes[i]` and the monotonic time `times[i]`; a time of 0 means free, and the code is stored before the
+    time, so another thread sees whole events only. `overflow` holds the rare ones that cannot stand there, as
+    (time, code). The first `written` places are in the file already.
+    """
+
+    __slots__ = ("_last_name", "codes", "declared_name", "id", "overflow", "thread", "tid", "times", "written")
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -35,7 +42,10 @@ class ThreadBuffer:
         self.thread = weakref.ref(threading.current_thread())
         self._last_name = threading.current_thread().name
         self.declared_name: str | None = None
-        self.events: list[int] = []
+        self.codes = list(_FREE)
+        self.times = list(_FREE)
+        self.written = 0
+        self.overflow: list[tuple[int, int]] = []
 
     @property
     def name(self) -> str:
@@ -45,22 +55,48 @@ class ThreadBuffer:
             self._last_name = thread.name
         return self._last_name
 
+    @property
+    def filled(self) -> int:
+        """Places in use, those written included."""
+        try:
+            return self.times.index(0, self.written)
+        except ValueError:
+            return CHUNK_EVENTS
+
+    def waiting_since(self) -> int:
+        """Time of the last event that is not in the file; 0 when all are."""
+        filled = self.filled
+        last = self.times[filled - 1] if filled > self.written else 0
+        return max(last, self.overflow[-1][0] if self.overflow else 0)
+
+    def reset(self) -> None:
+        """Free all places; what is not written goes to the overflow. Only for the thread itself, under the lock."""
+        filled = self.filled
+        self.overflow += zip(self.times[self.written : filled], self.codes[self.written : filled], strict=True)
+        self.times[:] = _FREE
+        self.written = 0
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.times[:] = _FREE
+        self.written = 0
+        self.overflow.clear()
+
     def is_over(self) -> bool:
         """True when the thread has ended and nothing is left to write."""
         thread = self.thread()
-        return not self.events and (thread is None or not thread.is_alive())
+        return not self.waiting_since() and (thread is None or not thread.is_alive())
 
 
 def recorder(buffer: ThreadBuffer, flush: Callable[[ThreadBuffer], None]) -> Generator[None, int, None]:
     """Take codes forever; flush after a full chunk, or when the last flush was longer ago than LATE_NS."""
-    extend = buffer.events.extend
+    codes, times = buffer.codes, buffer.times
     clock = perf_counter_ns
     deadline = clock() + LATE_NS
     while True:
-        for _ in range(CHUNK_EVENTS):
-            code = yield
-            now = clock()
-            extend((code, now))
+        for place in range(CHUNK_EVENTS):
+            codes[place] = yield
+            times[place] = now = clock()
             if now > deadline:
                 break
         flush(buffer)
@@ -76,7 +112,7 @@ def recover(code: int) -> None:
     send = getattr(local, "send", None)
     generator = getattr(send, "__self__", None)
     if generator is not None and generator.gi_running:
-        local.buffer.events.extend((code, perf_counter_ns()))
+        local.buffer.overflow.append((perf_counter_ns(), code))
         return
     _start()
     local.send(code)
@@ -86,7 +122,9 @@ def _start() -> None:
     from popvision.pvti.session import session
 
     session.prepare()
-    if not hasattr(local, "buffer"):
+    if hasattr(local, "buffer"):
+        session.flush(local.buffer)
+    else:
         local.buffer = session.new_buffer()
     generator = recorder(local.buffer, session.flush)
     next(generator)

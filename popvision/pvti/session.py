@@ -134,19 +134,20 @@ class Session:
     # -- writing
 
     def flush(self, buffer: ThreadBuffer) -> None:
-        """Write what the thread has recorded; runs on that thread, or on the timer when it has gone quiet."""
+        """Write what the calling thread has recorded and free its buffer."""
         with self.lock:
             if self.recording:
                 self._write([buffer])
+                buffer.reset()
             else:
-                buffer.events.clear()
+                buffer.clear()
 
     def flush_all(self, quiet_for_ns: int = 0) -> None:
         """Write everything recorded so far, of threads whose last event is at least `quiet_for_ns` ago."""
         with self.lock:
             if self.recording:
                 before = time.perf_counter_ns() - quiet_for_ns
-                due = [buffer for buffer in self._buffers if buffer.events and buffer.events[-1] <= before]
+                due = [buffer for buffer in self._buffers if 0 < buffer.waiting_since() <= before]
                 if due or self._pending or self._samples:
                     self._write(due)
                 self._buffers = [buffer for buffer in self._buffers if not buffer.is_over()]
@@ -177,32 +178,36 @@ class Session:
     def _transact(self, writer: TraceWriter, buffers: list[ThreadBuffer]) -> None:
         declared = len(self._pending)
         samples = {series: list(rows) for series, rows in self._samples.items()}
-        taken = [(buffer, buffer.events[: len(buffer.events) & ~1]) for buffer in buffers]
-        counts = [len(events) for _, events in taken]
+        taken = [(buffer, buffer.filled, len(buffer.overflow)) for buffer in buffers]
         with writer.transaction():
             for method, arguments in self._pending[:declared]:
                 getattr(writer, method)(*arguments)
             for series, rows in samples.items():
                 writer.add_samples(series, [time for time, _ in rows], [value for _, value in rows])
-            for buffer, events in taken:
-                self._write_events(writer, buffer, events)
+            for buffer, filled, overflow in taken:
+                self._write_events(writer, buffer, filled, overflow)
         del self._pending[:declared]
         for series, rows in samples.items():
             del self._samples[series][: len(rows)]
             if not self._samples[series]:
                 del self._samples[series]
-        for (buffer, _), count in zip(taken, counts, strict=True):
-            del buffer.events[:count]
+        for buffer, filled, overflow in taken:
+            buffer.written = filled
+            del buffer.overflow[:overflow]
 
-    def _write_events(self, writer: TraceWriter, buffer: ThreadBuffer, events: list[int]) -> None:
+    def _write_events(self, writer: TraceWriter, buffer: ThreadBuffer, filled: int, overflow: int) -> None:
         name = buffer.name
         if name != buffer.declared_name:
             writer.set_thread(buffer.id, _PROCESS, buffer.tid, name)
             buffer.declared_name = name
-        while events and self._limit_ns is not None and events[-1] > self._limit_ns:
-            del events[-2:]
-        if events:
-            writer.add_events(buffer.id, events)
+        codes, times = buffer.codes[buffer.written : filled], buffer.times[buffer.written : filled]
+        if overflow:
+            events = sorted([*zip(times, codes, strict=True), *buffer.overflow[:overflow]], key=lambda event: event[0])
+            codes, times = [code for _, code in events], [time for time, _ in events]
+        while times and self._limit_ns is not None and times[-1] > self._limit_ns:
+            del codes[-1], times[-1]
+        if times:
+            writer.add_events(buffer.id, codes, times)
 
     def _open(self) -> TraceWriter:
         if self._writer is None:
@@ -283,7 +288,9 @@ class Session:
         self.path = self._new_path()
         buffer: ThreadBuffer | None = getattr(local, "buffer", None)
         if buffer is not None:
-            buffer.events.clear()
+            buffer.clear()
+            # The recorder stands at a place of the parent's chunk; the next event makes a new one.
+            vars(local).pop("send", None)
             buffer.tid = threading.get_native_id()
             buffer.declared_name = None
             self._buffers.append(buffer)

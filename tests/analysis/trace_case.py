@@ -31,7 +31,8 @@ def make_trace(path: Path, spans: Sequence[Span], instants: Sequence[tuple[int, 
             writer.add_site(site, 1 + channels.index(name.split("/")[0]), site, None)
         for thread in sorted({span[0] for span in spans} | {each[0] for each in instants}):
             writer.set_thread(thread + 1, 1, 100 + thread, f"thread {thread}")
-            writer.add_events(thread + 1, _journal(thread, spans, instants, sites))
+            journal = _journal(thread, spans, instants, sites)
+            writer.add_events(thread + 1, [code for code, _ in journal], [time for _, time in journal])
     writer.close()
     finalise(path)
     return TraceSource(path)
@@ -39,23 +40,22 @@ def make_trace(path: Path, spans: Sequence[Span], instants: Sequence[tuple[int, 
 
 def _journal(
     thread: int, spans: Sequence[Span], instants: Sequence[tuple[int, int, str]], sites: dict[str, int]
-) -> list[int]:
-    """Codes and times in an order that nests: at one time ends of inner spans come before ends of outer ones."""
-    rows: list[tuple[int, list[int]]] = []
+) -> list[tuple[int, int]]:
+    """(code, time) in an order that nests: at one time ends of inner spans come before ends of outer ones."""
+    rows: list[tuple[int, int]] = []
 
     def walk(index: int, until: int) -> int:
         while index < len(own) and own[index][1] < until:
             _, begin, end, name = own[index]
-            rows.append((begin, [sites[name] << 2, begin]))
+            rows.append((sites[name] << 2, begin))
             index = walk(index + 1, end)
-            rows.append((end, [sites[name] << 2 | 1, end]))
+            rows.append((sites[name] << 2 | 1, end))
         return index
 
     own = sorted((span for span in spans if span[0] == thread), key=lambda span: (span[1], -span[2]))
     walk(0, 1 << 60)
-    rows += [(time, [sites[name] << 2 | 2, time]) for at, time, name in instants if at == thread]
-    rows.sort(key=lambda row: row[0])
-    return [number for _, pair in rows for number in pair]
+    rows += [(sites[name] << 2 | 2, time) for at, time, name in instants if at == thread]
+    return sorted(rows, key=lambda row: row[1])
 
 
 @st.composite

@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
         for site, (channel, label) in enumerate([(1, "Epoch 0"), (2, "load"), (1, "step"), (1, "flag")], start=1):
             writer.add_string(site, label)
             writer.add_site(site, channel, site, 1 if site == 3 else None)
-        writer.add_events(5, [number for kind, site, us in rows for number in (site << 2 | kind, int(us * 1000))])
+        writer.add_events(5, [site << 2 | kind for kind, site, _ in rows], [int(us * 1000) for _, _, us in rows])
     writer.close()
     finalise(writer.path)
     return writer.path

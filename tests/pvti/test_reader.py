@@ -33,9 +33,9 @@ def write(path: Path, events: list[tuple[int, int, int]], *, close: bool = True)
             writer.add_string(site, f"label {site}")
             writer.add_site(site, 1, site, None)
     for low in range(0, len(events), 5):
-        pairs = [number for kind, site, time in events[low : low + 5] for number in (site << 2 | kind, time)]
+        chunk = events[low : low + 5]
         with writer.transaction():
-            writer.add_events(1, pairs)
+            writer.add_events(1, [site << 2 | kind for kind, site, _ in chunk], [time for _, _, time in chunk])
     if close:
         writer.close()
     return writer

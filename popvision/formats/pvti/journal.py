@@ -28,9 +28,9 @@ def nested_stretches(db: sqlite3.Connection, thread: int, names: Names, clock_of
     query = "SELECT id, n, crc, data FROM raw_chunks WHERE thread = ? ORDER BY id"
     for id, n, crc, data in db.execute(query, (thread,)):
         what = f"journal chunk {id}"
-        pairs = unpack_fixed(data, 2 * n, "<i8", what)
+        columns = unpack_fixed(data, 2 * n, "<i8", what)
         check(crc, what, data)
-        pieces.append(pairs)
+        pieces.append(columns.reshape(2, n))
         waiting += n
         if waiting >= STRETCH:
             yield _nest(nester, pieces, clock_offset_ns)
@@ -41,8 +41,8 @@ def nested_stretches(db: sqlite3.Connection, thread: int, names: Names, clock_of
 
 
 def _nest(nester: Nester, pieces: list[NDArray[np.int64]], clock_offset_ns: int) -> Nested:
-    pairs = np.concatenate(pieces).reshape(-1, 2)
-    return nester.feed(np.ascontiguousarray(pairs[:, 0]), pairs[:, 1] + clock_offset_ns)
+    codes, times = np.concatenate(pieces, axis=1)
+    return nester.feed(codes, times + clock_offset_ns)
 
 
 def clock_offset(db: sqlite3.Connection) -> int:

@@ -110,11 +110,11 @@ class TraceWriter:
         """What events with this site in their code are called; label and metadata are ids of strings."""
         self.connection.execute("INSERT OR REPLACE INTO sites VALUES (?, ?, ?, ?)", (id, channel, label, metadata))
 
-    def add_events(self, thread: int, pairs: Sequence[int]) -> None:
-        """One chunk of a thread's journal: code, monotonic ns, code, monotonic ns ..., in the order of events."""
-        data = struct.pack(f"<{len(pairs)}q", *pairs)
-        low, high = pairs[1] + self.clock_offset_ns, pairs[-1] + self.clock_offset_ns
-        row = (thread, len(pairs) // 2, low, high, crc32(data), data)
+    def add_events(self, thread: int, codes: Sequence[int], times: Sequence[int]) -> None:
+        """One chunk of a thread's journal in the order of events: codes (`schema`) and monotonic times in ns."""
+        data = struct.pack(f"<{len(codes)}q{len(times)}q", *codes, *times)
+        low, high = times[0] + self.clock_offset_ns, times[-1] + self.clock_offset_ns
+        row = (thread, len(times), low, high, crc32(data), data)
         self.connection.execute(
             "INSERT INTO raw_chunks(thread, n, t_min, t_max, crc, data) VALUES (?, ?, ?, ?, ?, ?)", row
         )
