@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from popvision.analysis.kept import kept
 from popvision.analysis.liveness import liveness
+from popvision.analysis.tiles import target_of
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Programs
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> 
     provenance of its vertices, "" where it has none). Figures are missing where the report has no estimate."""
     import pandas as pd
 
-    clock = source.reader.target().clock_hz
+    clock = target_of(source).clock_hz
     rows = []
     for index in indices:
         program = program_at(source, index)
@@ -146,7 +147,7 @@ def _on_tiles(values: npt.NDArray[np.integer], ipu: int, tiles: range, per_ipu: 
 def _per_type(
     groups: list[ComputeSetVertices], column: str, tiles: range, source: ReportSource, types: int
 ) -> Int64Array:
-    per_ipu = source.reader.target().tiles_per_ipu
+    per_ipu = target_of(source).tiles_per_ipu
     sums = np.zeros(types, dtype=np.int64)
     for group in groups:
         sums[group.vertex_type] += int(_on_tiles(getattr(group, column), group.ipu, tiles, per_ipu).sum(dtype=np.int64))
@@ -155,7 +156,7 @@ def _per_type(
 
 def _cycles(source: ReportSource, program: int, tiles: range) -> Int64Array | None:
     """Estimated cycles per tile of `tiles`, None when no IPU has any."""
-    per_ipu = source.reader.target().tiles_per_ipu
+    per_ipu = target_of(source).tiles_per_ipu
     parts, known = [], False
     for ipu in range(tiles.start // per_ipu, (tiles.stop - 1) // per_ipu + 1):
         found = source.reader.program_on_ipu(program, ipu)

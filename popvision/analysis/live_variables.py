@@ -17,6 +17,7 @@ import numpy.typing as npt
 from popvision.analysis.kept import kept
 from popvision.analysis.liveness import Where, class_rows, live_classes
 from popvision.analysis.lowered import eq_classes, lifetime_text, lowered_names, lowered_tile, variables
+from popvision.analysis.tiles import target_of
 from popvision.formats.profile.model import Variables
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _unlowered(source: ReportSource) -> Group:
     """All variables of one replica, ordered by class so that the rows of a class are neighbours."""
     known: Variables = variables(source)
     eq_class = np.where(np.asarray(known.always_live), -1, np.asarray(known.eq_class, dtype=np.int64))
-    size = np.asarray(known.bytes, dtype=np.int64) // source.reader.target().num_replicas
+    size = np.asarray(known.bytes, dtype=np.int64) // target_of(source).num_replicas
     ids = np.arange(len(eq_class), dtype=np.int64)
     order = np.argsort(eq_class, kind="stable")
     return Group(ids, np.full(len(ids), -1, dtype=np.int64), eq_class, size).take(order)
@@ -129,7 +130,7 @@ def _on_tile(source: ReportSource, tile: int) -> Group:
 
 
 def _on_ipu(source: ReportSource, ipu: int) -> Group:
-    per_ipu = source.reader.target().tiles_per_ipu
+    per_ipu = target_of(source).tiles_per_ipu
     parts = [_on_tile(source, tile) for tile in range(ipu * per_ipu, (ipu + 1) * per_ipu)]
     columns = [np.concatenate([getattr(part, column) for part in parts]) for column in Group.__dataclass_fields__]
     return _merged(Group(*columns))

@@ -20,7 +20,7 @@ from popvision.analysis.live_index import LiveIndex
 from popvision.analysis.lowered import eq_classes, lowered_tile
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.not_recorded import LIVENESS, NotRecordedError
-from popvision.analysis.tiles import tiles_of_replica
+from popvision.analysis.tiles import target_of, tiles_of_replica
 from popvision.formats.profile.model import EquivalenceClasses, Liveness, LoweredTile
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def curve(source: ReportSource, where: Where = Where()) -> Curve:
     Raises NotRecordedError when the report lacks it, ValueError when the replica, IPU or tile does not exist.
     """
     stored = liveness(source)
-    target = source.reader.target()
+    target = target_of(source)
     if where.kind == "all":
         tiles = tiles_of_replica(target, where.number)
         live = np.asarray(stored.bytes, dtype=np.int64)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from popvision.analysis.kept import kept
 from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.not_recorded import LOWERED_VARIABLES, NotRecordedError
+from popvision.analysis.tiles import target_of
 from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile, Variables
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def lowered_tile(source: ReportSource, tile: int) -> LoweredTile:
 
     Raises ValueError for a tile that does not exist and NotRecordedError when the report has none for it.
     """
-    count = source.reader.target().num_tiles
+    count = target_of(source).num_tiles
     if not 0 <= tile < count:
         raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {count - 1}")
     found = source.reader.lowered_tile(tile)

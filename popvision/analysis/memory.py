@@ -15,7 +15,7 @@ import numpy.typing as npt
 from popvision.analysis.kept import kept
 from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.not_recorded import GRAPH_PROFILE, NotRecordedError
-from popvision.analysis.tiles import tiles_of_replica
+from popvision.analysis.tiles import target_of, tiles_of_replica
 from popvision.formats.profile.model import CATEGORIES, REGIONS, Target
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def memory_by_tile(source: ReportSource, replica: int | None = 0) -> MemoryByTil
 
     Raises NotRecordedError without a graph profile, ValueError for a replica that does not exist.
     """
-    target = source.reader.target()
+    target = target_of(source)
     tiles = tiles_of_replica(target, replica)
     memory = kept(source, "tile_memory", source.reader.tile_memory)
     if memory is None:
@@ -101,7 +101,7 @@ def category_arrays(source: ReportSource) -> dict[tuple[str, str, bool], Int64Ar
 
     Raises NotRecordedError without a graph profile.
     """
-    target = source.reader.target()
+    target = target_of(source)
     arrays = kept(source, "category_arrays", lambda: _read_categories(source, target))
     if not arrays:
         raise NotRecordedError(GRAPH_PROFILE)
@@ -134,7 +134,7 @@ def breakdown(source: ReportSource, by: str, replica: int | None = 0) -> Breakdo
         return _by_liveness(memory_by_tile(source, replica))
     if by not in BREAKDOWNS:
         raise ValueError(f"breakdown {by!r} is unknown: use region, category or liveness")
-    tiles = tiles_of_replica(source.reader.target(), replica)
+    tiles = tiles_of_replica(target_of(source), replica)
     part, labels = (0, CATEGORY_LABELS) if by == "category" else (1, REGION_LABELS)
     sums: dict[str, Int64Array] = {}
     for key, values in category_arrays(source).items():
@@ -155,7 +155,7 @@ def category_by_tile(source: ReportSource, category: str, replica: int | None = 
     """Bytes of one category on each tile of a replica. Raises ValueError for an unknown category, else as above."""
     if category not in CATEGORIES:
         raise ValueError(f"memory category {category!r} is unknown: use one of {', '.join(CATEGORIES)}")
-    tiles = tiles_of_replica(source.reader.target(), replica)
+    tiles = tiles_of_replica(target_of(source), replica)
     total = np.zeros(len(tiles), dtype=np.int64)
     for (name, _, _), values in category_arrays(source).items():
         if name == category:

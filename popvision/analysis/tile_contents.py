@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.tile_columns import TileColumns
+from popvision.analysis.tiles import target_of
 from popvision.analysis.vertices_on_tiles import vertices_on_tiles
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def exchange_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
 def _exchange_figures(source: ReportSource, program: int, columns: TileColumns) -> Int64Array:
     """(3, columns): exchange code, received, sent bytes of a program."""
     figures = np.zeros((3, columns.width), dtype=np.int64)
-    for ipu in range(source.reader.target().num_ipus):
+    for ipu in range(target_of(source).num_ipus):
         here = list(columns.on_ipu(ipu))
         found = source.reader.program_on_ipu(program, ipu) if here else None
         if found is None:

@@ -17,7 +17,7 @@ from popvision.analysis.memory import Int64Array, category_arrays, memory_by_til
 from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.tile_columns import TileColumns
 from popvision.analysis.tile_contents import vertex_table
-from popvision.analysis.tiles import physical_id
+from popvision.analysis.tiles import physical_id, target_of
 from popvision.formats.profile.model import CATEGORIES, REGIONS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class TileDetails:
 
 def tile_details(source: ReportSource, columns: TileColumns) -> TileDetails:
     """The tree with the given columns. Raises NotRecordedError without a graph profile."""
-    target = source.reader.target()
+    target = target_of(source)
     tree = _Tree(source, columns)
     if columns.single and physical_id(target, 0) is not None:
         ids = [physical_id(target, int(tiles[0])) for tiles in columns.tiles]
@@ -67,7 +67,7 @@ class _Tree:
     def __init__(self, source: ReportSource, columns: TileColumns) -> None:
         self.rows: list[DetailRow] = []
         self.columns = columns
-        self.num_tiles = source.reader.target().num_tiles
+        self.num_tiles = target_of(source).num_tiles
         self.parts = category_arrays(source)
 
     def add(self, key: str, label: str, values: Int64Array) -> None:

@@ -7,13 +7,24 @@ physical id.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.kept import kept
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.formats.profile.model import Target
 
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
 Int64Array = npt.NDArray[np.int64]
+
+
+def target_of(source: ReportSource) -> Target:
+    """The report's target, read once."""
+    return kept(source, "target", source.reader.target)
 
 
 def tiles_of_replica(target: Target, replica: int | None) -> range:

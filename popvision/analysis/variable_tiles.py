@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from popvision.analysis.kept import kept
 from popvision.analysis.lowered import lowered_tile, variables
-from popvision.analysis.tiles import tiles_of_replica
+from popvision.analysis.tiles import target_of, tiles_of_replica
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -28,7 +28,7 @@ def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica:
     for variable in chosen:
         if not 0 <= variable < count:
             raise ValueError(f"variable {variable} does not exist: this report has variables 0 to {count - 1}")
-    tiles = tiles_of_replica(source.reader.target(), replica)
+    tiles = tiles_of_replica(target_of(source), replica)
     known: dict[int, Int64Array] = kept(source, f"variable_tiles_{replica}", dict)
     missing = np.asarray([variable for variable in chosen if variable not in known], dtype=np.int64)
     if len(missing):

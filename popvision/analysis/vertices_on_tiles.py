@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.tile_columns import TileColumns
+from popvision.analysis.tiles import target_of
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -29,7 +30,7 @@ class VerticesOnTiles:
 
 def vertices_on_tiles(source: ReportSource, columns: TileColumns) -> VerticesOnTiles:
     """Groups with at least one vertex in a column, in report order."""
-    target = source.reader.target()
+    target = target_of(source)
     types = len(source.reader.vertex_types().name)
     wanted = {ipu: here for ipu in range(target.num_ipus) if (here := list(columns.on_ipu(ipu)))}
     counts: dict[tuple[int, int], Int64Array] = {}

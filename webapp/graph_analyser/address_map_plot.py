@@ -11,6 +11,7 @@ from popvision.analysis.lowered import address_use, lowered_names, lowered_tile
 from popvision.analysis.memory import CATEGORY_KEYS
 from popvision.analysis.memory_labels import CATEGORY_LABELS
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
 from webapp.graph_analyser.category_colours import part_colour, translucent
@@ -25,7 +26,7 @@ def draw_address_map(
     less merging. Raises NotRecordedError without lowered variables, ValueError for a tile that does not exist."""
     low = lowered_tile(source, tile)
     names, drawn = lowered_names(source), address_map(source, tile, window)
-    target = source.reader.target()
+    target = target_of(source)
     use = address_use(low)
     texts = [
         _text(drawn, index, names[int(low.name[drawn.row[index]])] if len(names) else "")

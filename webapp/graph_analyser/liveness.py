@@ -11,6 +11,7 @@ from popvision.analysis.liveness import Where, fullest_tile, liveness, peak
 from popvision.analysis.lowered import variables
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.components import (
     Tab,
     empty_hint,
@@ -73,7 +74,7 @@ def _state(source: ReportSource, params: Any) -> LivenessState:
 
 
 def _toolbar(source: ReportSource, state: LivenessState) -> Component:
-    target = source.reader.target()
+    target = target_of(source)
     where = state.where
     sources = {"": "All tiles" if target.num_replicas == 1 else "All tiles of a replica"}
     sources |= {f"ipu:{ipu}": f"IPU {ipu}" for ipu in range(target.num_ipus)}

@@ -8,6 +8,7 @@ from popvision.analysis.live_steps import program_label
 from popvision.analysis.liveness import Curve, Where, curve, fullest_tile, peak
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.components import help_text
 from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.bytes_axis import both_units
@@ -18,7 +19,7 @@ from webapp.graph_analyser.liveness_state import LivenessState, where_text
 def liveness_headline(source: ReportSource, key: str, line: Curve, state: LivenessState) -> list[Component]:
     """Peak of the curve shown and of the fullest tile, and the selected index."""
     top = peak(line)
-    here = where_text(line.where, source.reader.target().num_replicas)
+    here = where_text(line.where, target_of(source).num_replicas)
     step = program_label(source, top.program)
     figures = [
         Figure(

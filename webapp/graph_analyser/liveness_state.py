@@ -8,6 +8,7 @@ from typing import Any
 
 from popvision.analysis.liveness import Where, fullest_tile
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.graph_analyser.memory_state import parse_numbers, parse_window
 from webapp.selection import Selection
 
@@ -76,7 +77,7 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
 
 def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Where, str]:
     """("tile:5" or "ipu:1" or "" for all tiles of a replica, the sentence that says why it is not that)."""
-    target = source.reader.target()
+    target = target_of(source)
     number = int(replica) if replica.isdecimal() and len(replica) < 9 else 0
     whole = Where("all", number if number < target.num_replicas else 0)
     if text in ("", "all"):

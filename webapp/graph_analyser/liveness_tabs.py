@@ -13,6 +13,7 @@ from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import curve
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.components import Column, data_table, empty_hint, help_text, long_table
 from webapp.formats import bytes_text
 from webapp.graph_analyser.bytes_axis import both_units
@@ -87,7 +88,7 @@ def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     always_live_table(source, state.where)
     return _with_total(
         [_total("Total", line.always_live)],
-        f"Live all the time on {where_text(state.where, source.reader.target().num_replicas)}",
+        f"Live all the time on {where_text(state.where, target_of(source).num_replicas)}",
         long_table("liveness-always", key, query_of(state), columns, selectable=True),
     )
 
@@ -178,7 +179,7 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
         "certainty: exact (a public formula), fitted (a constant fitted to public figures) or guess.",
         formula="device time = maximum over tiles / clock",
     )
-    place = where_text(state.where, source.reader.target().num_replicas)
+    place = where_text(state.where, target_of(source).num_replicas)
     bar = html.Div(
         [html.Span(f"Estimates for one execution on {place}", className="tab-note"), about], className="tab-bar"
     )

@@ -12,6 +12,7 @@ from popvision.analysis.liveness import fullest_tile
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.components import (
     Tab,
     empty_hint,
@@ -90,7 +91,7 @@ def layout(context: ViewContext) -> Component:
 
 
 def _toolbar(source: ReportSource, state: MemoryState) -> Component:
-    target = source.reader.target()
+    target = target_of(source)
     physical = target.physical_tile is not None
     graphs = {name: text for name, text in GRAPHS.items() if name != "map" or physical}
     options: list[Any] = [

@@ -12,7 +12,7 @@ from popvision.analysis.lowered import variables
 from popvision.analysis.memory import Breakdown, MemoryByTile, breakdown, by_ipu, memory_by_tile
 from popvision.analysis.range_statistics import Statistics, statistics
 from popvision.analysis.source import ReportSource
-from popvision.analysis.tiles import physical_id, tiles_in_order
+from popvision.analysis.tiles import physical_id, target_of, tiles_in_order
 from popvision.analysis.variable_tiles import variable_bytes_by_tile
 from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import bytes_axis
@@ -46,7 +46,7 @@ def draw_memory(source: ReportSource, state: MemoryState, theme: str) -> Drawing
     parts = breakdown(source, state.by, state.replica) if state.by != "none" else None
     if state.by_ipu:
         return _draw_ipus(memory, parts, state, theme)
-    ids = tiles_in_order(source.reader.target(), memory.tiles, state.order)
+    ids = tiles_in_order(target_of(source), memory.tiles, state.order)
     order = ids - memory.tiles.start
     series = _series(memory, parts, theme, state.gaps, order)
     main = memory.including_gaps if state.gaps else memory.excluding_gaps
@@ -74,7 +74,7 @@ def _stepped(
     quantity: str,
     capacity: int,
 ) -> Drawing:
-    target = source.reader.target()
+    target = target_of(source)
     place = {tile: position for position, tile in enumerate(ids.tolist())}
 
     hardware = state.order == "hardware"
@@ -113,7 +113,7 @@ def _number_ticks(drawn: dict[str, Any], ids: Int64Array, shown: tuple[int, int]
 
 
 def _draw_variables(source: ReportSource, state: MemoryState, theme: str) -> Drawing:
-    target = source.reader.target()
+    target = target_of(source)
     tiles = shown_tiles(source, state)
     ids = tiles_in_order(target, tiles, state.order)
     names = variables(source).name

@@ -8,7 +8,7 @@ from typing import Any
 
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import TileColumns, tile_columns
-from popvision.analysis.tiles import ipus_of_replica, tiles_of_replica
+from popvision.analysis.tiles import ipus_of_replica, target_of, tiles_of_replica
 from webapp.selection import Selection
 
 #: Keys that the plot depends on, and those of the tabs below it.
@@ -59,7 +59,7 @@ class MemoryState:
 
     def columns(self, source: ReportSource) -> TileColumns:
         """Columns of the tables: the selected tiles or IPUs, else all tiles of the replica."""
-        target = source.reader.target()
+        target = target_of(source)
         return tile_columns(target, self.tiles[:MOST_COLUMNS], self.ipus[:MOST_COLUMNS], self.replica)
 
 
@@ -67,7 +67,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
     """The state that a selection describes, with what does not exist in this report left out and named."""
     selection = Selection.parse(params)
     extras = selection.extras
-    target = source.reader.target()
+    target = target_of(source)
     problems = list(selection.problems)
     replica = _replica(extras.get("mem_replica", "0"), target.num_replicas)
     tiles = [tile for tile in selection.tiles if tile < target.num_tiles]
@@ -99,7 +99,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
 
 
 def shown_tiles(source: ReportSource, state: MemoryState) -> range:
-    return tiles_of_replica(source.reader.target(), state.replica)
+    return tiles_of_replica(target_of(source), state.replica)
 
 
 def parse_window(text: str) -> tuple[int, int] | None:

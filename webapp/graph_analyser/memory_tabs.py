@@ -17,6 +17,7 @@ from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import tile_columns
 from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.tile_details import tile_details
+from popvision.analysis.tiles import target_of
 from webapp.components import Column, empty_hint, figure, long_table, segments
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text
@@ -91,7 +92,7 @@ def variables_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFr
     import pandas as pd
 
     known = variables(source)
-    replicas = source.reader.target().num_replicas
+    replicas = target_of(source).num_replicas
     frame = pd.DataFrame(
         {
             "Variable": known.name,
@@ -106,7 +107,7 @@ def variables_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFr
 def _columns(source: ReportSource, query: Mapping[str, str]) -> Any:
     replica = None if query.get("replica") == "all" else int(query.get("replica", "0"))
     tiles, ipus = parse_numbers(query.get("tiles", "")), parse_numbers(query.get("ipu", ""))
-    return tile_columns(source.reader.target(), tiles, ipus, replica)
+    return tile_columns(target_of(source), tiles, ipus, replica)
 
 
 def _details(source: ReportSource, key: str, state: MemoryState) -> Component:

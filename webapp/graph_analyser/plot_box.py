@@ -18,7 +18,9 @@ def plot_box(name: str, label: str, theme: str, image_name: str) -> Component:
     """The plot `<name>-plot`: the wheel zooms, a double click shows everything, keys work while it has the focus."""
     graph: Any = figure(f"{name}-plot", None, theme, image_name=image_name)
     graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize", "displayModeBar": False}
-    return html.Div(graph, className="plot-box", tabIndex="0", **attributes(data_plot=name, aria_label=label))
+    return html.Div(
+        graph, className="plot-box", tabIndex="0", role="group", **attributes(data_plot=name, aria_label=label)
+    )
 
 
 def save_plot(plot: str, image_name: str) -> Component:

@@ -12,6 +12,7 @@ from popvision.analysis.memory import category_by_tile, memory_by_tile
 from popvision.analysis.memory_labels import CATEGORY_LABELS
 from popvision.analysis.range_statistics import statistics
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
 from webapp.graph_analyser.category_colours import mix
 from webapp.graph_analyser.memory_plot import Drawing
@@ -32,7 +33,7 @@ def map_parts() -> dict[str, str]:
 
 def draw_tile_map(source: ReportSource, state: MemoryState, theme: str) -> Drawing:
     """The map of a replica. Raises NotRecordedError without physical tile ids or a graph profile."""
-    target = source.reader.target()
+    target = target_of(source)
     values, tiles, label = _values(source, state)
     plan = floor_plan(target)
     per_ipu = target.tiles_per_ipu
@@ -92,7 +93,7 @@ def _cells(image: npt.NDArray[np.float64], whole: bool = False) -> list[list[Any
 
 
 def _texts(image: npt.NDArray[np.float64], number: npt.NDArray[np.float64], source: ReportSource) -> list[list[str]]:
-    target = source.reader.target()
+    target = target_of(source)
     physical = [] if target.physical_tile is None else np.asarray(target.physical_tile).tolist()
     return [
         [
