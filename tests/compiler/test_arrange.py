@@ -1,0 +1,165 @@
+"""What must move for a compute set or a copy, against twins that look at every element."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.codelets.vertex import Input, Output, Vector, Vertex, vertex_type
+from simulator.compiler.arrange import arrange_compute_set, arrange_copy
+from simulator.compiler.element_map import element_map
+from simulator.poplar import FLOAT
+from simulator.poplar.store import FieldEdges, VertexBlock
+
+TILES, ELEMENTS, BORDER = 3, 24, 14  # variable 0: elements 0-13 of 4 bytes; variable 1: 14-23 of 2 bytes
+NUMELS = np.array([BORDER, ELEMENTS - BORDER])
+SIZE = np.where(np.arange(ELEMENTS) < BORDER, 4, 2)
+VARIABLE = np.where(np.arange(ELEMENTS) < BORDER, 0, 1)
+
+
+class Move(Vertex):
+    x = Input(Vector(FLOAT))
+    y = Output(Vector(FLOAT))
+
+    def compute(self):
+        self.y[:] = self.x
+
+
+TYPE = vertex_type(Move)
+mappings = st.lists(st.integers(0, TILES - 1), min_size=ELEMENTS, max_size=ELEMENTS)
+regions = st.lists(st.tuples(st.integers(0, ELEMENTS - 1), st.integers(1, 5)), max_size=4).map(
+    lambda rows: [(s, min(n, (BORDER if s < BORDER else ELEMENTS) - s)) for s, n in rows]
+)
+vertices = st.lists(st.tuples(st.integers(0, TILES - 1), regions), min_size=1, max_size=4)
+
+
+def map_of(tiles):
+    """Neighbouring elements of a variable on one tile form one interval."""
+    ends = [i + 1 for i in range(ELEMENTS) if i + 1 in (BORDER, ELEMENTS) or tiles[i] != tiles[i + 1]]
+    on = np.array([tiles[e - 1] for e in ends])
+    return element_map(np.array([0, BORDER]), NUMELS, np.array([4, 2]), np.array(ends), on)
+
+
+def edges(rows):
+    """FieldEdges of one list of regions per vertex."""
+    flat = [r for regions_ in rows for r in regions_]
+    offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
+    return FieldEdges(np.array([s for s, _ in flat], np.int64), np.array([n for _, n in flat], np.int64), offsets)
+
+
+def elements(regions_):
+    return [e for s, n in regions_ for e in range(s, s + n)]
+
+
+def pieces(regions_, tiles):
+    """Number of runs of one region on one tile within one variable."""
+    count = 0
+    for s, n in regions_:
+        count += 1 + sum(tiles[e] != tiles[e - 1] for e in range(s + 1, s + n))
+    return count
+
+
+def refuse(variable, element):
+    return AssertionError(f"{variable} {element}")
+
+
+def slow_inputs(vertices_, tiles):
+    """(received, message, moved, buffer) bytes per tile."""
+    received, message = [set() for _ in range(TILES)], [set() for _ in range(TILES)]
+    moved, buffer = np.zeros(TILES, int), np.zeros(TILES, int)
+    for tile, regions_ in vertices_:
+        used = elements(regions_)
+        local = [e for e in used if tiles[e] == tile]
+        remote = {e for e in used if tiles[e] != tile}
+        received[tile] |= remote
+        if pieces(regions_, tiles) > 1 and local:
+            moved[tile] += SIZE[local].sum()
+            buffer[tile] += SIZE[used].sum()
+        else:
+            message[tile] |= remote
+    return [SIZE[sorted(r)].sum() for r in received], [SIZE[sorted(m)].sum() for m in message], moved, buffer
+
+
+@given(mappings, vertices)
+def test_inputs_equal_the_twin(tiles, vertices_):
+    x = edges([r for _, r in vertices_])
+    none = FieldEdges(*(np.empty(0, np.int64),) * 2, np.zeros(len(vertices_) + 1, np.int64))
+    block = VertexBlock(0, TYPE, 0, np.array([t for t, _ in vertices_], np.uint32), {"x": x, "y": none})
+    found = arrange_compute_set([block], map_of(tiles), TILES, NUMELS, refuse)
+    received, message, moved, buffer = slow_inputs(vertices_, tiles)
+    rx = np.bincount(found.before.dst, weights=found.before.bytes, minlength=TILES)
+    assert rx.tolist() == received
+    assert found.message.tolist() == message
+    assert np.array_equal(found.gather.moved, moved)
+    assert np.array_equal(found.gather.buffer, buffer)
+    for src, dst, start, length in zip(
+        found.before.src, found.before.dst, found.before.start, found.before.length, strict=True
+    ):
+        assert {tiles[e] for e in range(start, start + length)} == {src}
+        assert src != dst
+    read = {int(VARIABLE[e]) for _, r in vertices_ for e in elements(r)}
+    assert set(found.received.tolist()) | set(found.accesses.reads.tolist()) == read
+
+
+@given(mappings, st.data())
+def test_outputs_equal_the_twin(tiles, data):
+    """Two vertices write disjoint sets of regions."""
+    borders = sorted(data.draw(st.sets(st.integers(0, ELEMENTS), min_size=2, max_size=8)) | {BORDER})
+    runs = [(a, b - a) for a, b in itertools.pairwise(borders)]
+    owner = [data.draw(st.integers(0, 2)) for _ in runs]
+    vertices_ = [(tile, [r for r, o in zip(runs, owner, strict=True) if o == tile]) for tile in range(2)]
+    none = FieldEdges(*(np.empty(0, np.int64),) * 2, np.zeros(3, np.int64))
+    y = edges([r for _, r in vertices_])
+    block = VertexBlock(0, TYPE, 0, np.array([0, 1], np.uint32), {"x": none, "y": y})
+    found = arrange_compute_set([block], map_of(tiles), TILES, NUMELS, refuse)
+    received, sent_direct, moved, buffer = [np.zeros(TILES, int) for _ in range(4)]
+    for tile, regions_ in vertices_:
+        used = elements(regions_)
+        local = [e for e in used if tiles[e] == tile]
+        scattered = pieces(regions_, tiles) > 1 and bool(local)
+        for e in used:
+            if tiles[e] != tile:
+                received[tiles[e]] += SIZE[e]
+                sent_direct[tile] += 0 if scattered else SIZE[e]
+        if scattered:
+            moved[tile] += SIZE[local].sum()
+            buffer[tile] += SIZE[used].sum()
+    rx = np.bincount(found.after.dst, weights=found.after.bytes, minlength=TILES)
+    assert np.array_equal(rx, received)
+    assert np.array_equal(found.output, sent_direct)
+    assert np.array_equal(found.scatter.moved, moved)
+    assert np.array_equal(found.scatter.buffer, buffer)
+    written = {e for _, r in vertices_ for e in elements(r)}
+    full = [v for v in (0, 1) if {e for e in range(ELEMENTS) if VARIABLE[e] == v} <= written]
+    assert found.accesses.full_writes.tolist() == full
+
+
+@given(mappings, st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4), st.data())
+def test_copies_equal_the_twin(tiles, source, data):
+    """Copy runs of elements 0-9 (maybe the same several times) to elements from 10 on."""
+    source = [(s, min(n, 10 - s)) for s, n in source]
+    total = min(sum(n for _, n in source), 4)
+    taken, left = [], total
+    for s, n in source:
+        if left:
+            taken.append((s, min(n, left)))
+            left -= min(n, left)
+    split = data.draw(st.integers(0, total))
+    destination = [(10 + split, total - split), (10, split)]
+    to = [np.array(column, np.int64) for column in zip(*destination, strict=True)]
+    start = [np.array(column, np.int64) for column in zip(*taken, strict=True)]
+    found = arrange_copy((start[0], start[1]), (to[0], to[1]), map_of(tiles), TILES, NUMELS, refuse)
+    received, moved = np.zeros(TILES, int), np.zeros(TILES, int)
+    for a, b in zip(elements(taken), elements(destination), strict=True):
+        (moved if tiles[a] == tiles[b] else received)[tiles[b]] += SIZE[a]
+    rx = np.bincount(found.transfer.dst, weights=found.transfer.bytes, minlength=TILES)
+    assert np.array_equal(rx, received)
+    assert np.array_equal(found.local.moved, moved)
+
+
+def test_an_element_without_a_tile_is_refused():
+    emap = element_map(np.array([0]), np.array([4]), np.array([4]), np.array([2, 4]), np.array([0, -1]))
+    with pytest.raises(AssertionError, match="0 2"):
+        arrange_copy((np.array([0]), np.array([1])), (np.array([1]), np.array([2])), emap, 1, np.array([4]), refuse)
