@@ -6,6 +6,7 @@ nothing), else a list of item numbers made once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +28,20 @@ _ALIGNMENT = 64
 
 
 class ArenaLayout:
-    """Where each variable lies. Items of a type are numbered from the beginning of the arena."""
+    """Where each variable lies. Items of a type are numbered from the beginning of the arena.
 
-    def __init__(self, store: GraphStore) -> None:
+    `shared` = groups of variables that take turns in the memory of the first, which is the largest of its group."""
+
+    def __init__(self, store: GraphStore, shared: Sequence[Sequence[int]] = ()) -> None:
         v = store.variables
         self._bases = np.array(v.base, np.int64)
         self._item_bytes = np.array([t.size for t in v.type], np.int64)
         size = -(-np.array(v.numel, np.int64) * self._item_bytes // _ALIGNMENT) * _ALIGNMENT
+        for group in shared:
+            size[group[1:]] = 0
         self._offsets = np.cumsum(size) - size
+        for group in shared:
+            self._offsets[group] = self._offsets[group[0]]
         self.total_bytes = int(size.sum())
         self.initial: list[tuple[int, Array]] = []  #: (byte offset, values) of constants and initial values
         for variable, (constant, initial) in enumerate(zip(v.constant, v.initial, strict=True)):

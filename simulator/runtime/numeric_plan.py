@@ -16,6 +16,7 @@ from simulator.poplar import program as host
 from simulator.poplar.errors import poplar_error
 from simulator.runtime.arena import Arena, ArenaLayout, Place
 from simulator.runtime.kernels import kernel
+from simulator.runtime.temporaries import shared_slots
 from simulator.runtime.vertices import BlockPlan
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class NumericPlan:
     """All programs and host copies of a graph."""
 
     def __init__(self, store: GraphStore, programs: Sequence[host.Program]) -> None:
-        self.layout = ArenaLayout(store)
+        self.layout = ArenaLayout(store, shared_slots(store, programs))
         self._store = store
         self._blocks: dict[int, list[BlockPlan]] = {}
         self._functions: dict[int, Step] = {}
