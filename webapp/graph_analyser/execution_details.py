@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.step_details import StepFacts, StepTiles, step_facts, step_tiles
 from webapp.components import Column, data_table, empty_hint, figure, help_text
+from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.execution_summary import selected_ipu
 from webapp.selection import Selection
@@ -59,21 +60,22 @@ def register(app: Dash, library: Library) -> None:
             return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
 
 
-def details(source: ReportSource, ipu: int, step: int, theme: str) -> list[Component]:
+def details(source: ReportSource, key: str, ipu: int, step: int, theme: str) -> list[Component]:
     """Facts of one step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
     table = data_table("execution-tiles", _rows(facts, tiles), _COLUMNS, name=f"step-{step}-tiles", height="100%")
     plot = figure("execution-tile-plot", _plot(facts, tiles, theme), theme, image_name=f"step-{step}-cycles-by-tile")
     return [
-        html.Div(_facts(facts, tiles), className="trace-facts"),
+        html.Div(_facts(key, facts, tiles), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
     ]
 
 
-def _facts(facts: StepFacts, tiles: StepTiles) -> list[Component]:
+def _facts(key: str, facts: StepFacts, tiles: StepTiles) -> list[Component]:
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
-    where = f"step {facts.step} · program {facts.program} · run #{facts.run} · IPU {facts.ipu}"
+    tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
+    where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
     balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
     rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),

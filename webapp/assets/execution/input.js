@@ -163,7 +163,7 @@
       else if (found.cell) trace.choose(trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER)), trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER) + 1));
       else if (found.tile !== undefined) {
         const facts = await ex.getJson(`/data/${trace.facts.key}/execution/at?ipu=${spot.band.ipu}&tile=${found.tile}&cycle=${found.cycle}`).catch(ex.complain);
-        if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu, facts);
+        if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
       }
     }
 

@@ -10,7 +10,10 @@
       this.facts = JSON.parse(host.dataset.trace);
       this.canvas = document.createElement("canvas");
       this.draw = this.canvas.getContext("2d", { alpha: false });
-      host.append(this.canvas);
+      this.spoken = document.createElement("div");
+      this.spoken.className = "visually-hidden";
+      this.spoken.setAttribute("aria-live", "polite");
+      host.append(this.canvas, this.spoken);
       this.viewport = new ex.Viewport(this.facts.total);
       this.palette = new ex.Palette();
       const changed = () => this.schedule();
@@ -109,20 +112,21 @@
         const facts = await ex.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
         if (this.picked !== name || this.stopped) return;
         this.selected = facts;
+        this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
+        if (this.linkNext) window.popvision.select({ program: facts.program });
         if (reveal || this.revealNext) {
           this.viewport.reveal(facts.begin, facts.end);
           this.moved();
         }
       } catch (problem) { ex.complain(problem); }
-      this.revealNext = false;
+      this.revealNext = this.linkNext = false;
       this.schedule();
     }
 
-    /* Select a step (on a band's IPU) or nothing. */
-    select(step, ipu, facts) {
-      const patch = { step: step, on: this.ipu === null && step !== null && ipu ? ipu : null, sel: null };
-      if (facts && facts.program !== undefined) patch.program = facts.program;
-      window.popvision.select(patch);
+    /* Select a step on a band's IPU; its program follows, so that the other pages show it. */
+    select(step, ipu) {
+      this.linkNext = true;
+      window.popvision.select({ step: step, on: this.ipu === null && ipu ? ipu : null, sel: null });
     }
 
     choose(from, to) {
