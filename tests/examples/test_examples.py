@@ -81,7 +81,8 @@ def test_training_equals_the_same_training_in_numpy() -> None:
 
     case = training_case({})
     for epoch in range(2):
-        case.engine(epoch)
+        case.prepare(epoch)
+        case.engine()
         case.numpy(epoch)
         assert case.check() < 1e-4
 

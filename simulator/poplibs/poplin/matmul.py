@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.run import store
@@ -184,10 +185,18 @@ def _as_product(stored: Tensor, plan: MatMulPlan) -> Tensor:
     return out.transpose() if plan.swapped else out
 
 
+def _matrix(operand: npt.NDArray[Any], shape: list[int]) -> npt.NDArray[Any]:
+    """An operand as a matrix that BLAS takes; one in blocks is copied in the order that reads longer runs."""
+    x = wide(operand)
+    if x.ndim == 4 and x.strides[1] < x.strides[3]:
+        return np.ascontiguousarray(x.transpose(2, 3, 0, 1)).reshape(shape[::-1]).T
+    return x.reshape(shape)
+
+
 @register("poplin.matMul")
 def _matmul_kernel(outputs: list[npt.NDArray[Any]], inputs: list[npt.NDArray[Any]], attributes: dict[str, Any]) -> None:
     """The whole product in float32, rounded once, written in the stored layout."""
-    a, b = (wide(x).reshape(shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))
+    a, b = (_matrix(x, shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))
     product = b.T @ a.T if attributes["swapped"] else a @ b
     groups, field, units = outputs[0].shape
     channels = product.shape[1]
