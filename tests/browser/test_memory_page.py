@@ -51,7 +51,7 @@ def test_another_replica_is_named_and_shown(viewer: Opened) -> None:
 def test_breakdowns_add_up_to_excluding_gaps(viewer: Opened) -> None:
     expected = viewer.sql(f"select excluding_gaps from memory_by_tile where tile < {TILES} order by tile")
     for by in ("region", "category", "liveness"):
-        viewer.go("memory", f"mem_by={by}&mem_nogaps=1&mem_nomax=1")
+        viewer.go("memory", f"mem_by={by}&mem_nogaps=1&mem_max=0")
         viewer.wait_for_plot("mem-plot", "data.some(t => t.stackgroup)")
         parts = viewer.figure("mem-plot").values()
         assert [sum(values) for values in zip(*parts, strict=True)] == expected

@@ -157,7 +157,7 @@ def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component
             )
         )
     columns += [
-        Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,} (B)", "signed", width=150)
+        Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,}", "signed", width=150)
         for i in indices[1:]
     ]
     note = html.Div("Vertex state is always live: it lies on the tile at every index.", className="tab-hint")

@@ -96,7 +96,7 @@ def _toolbar(source: ReportSource, state: MemoryState) -> Component:
     graphs = {name: text for name, text in GRAPHS.items() if name != "map" or physical}
     options: list[Any] = [
         toggle("mem_nogaps", "Include gaps", state.gaps, on="", off="1"),
-        toggle("mem_nomax", "Show memory of a tile", state.show_max, on="", off="1"),
+        toggle("mem_max", "Show memory of a tile", state.show_max, on="1", off="0"),
         toggle("mem_ipus", "Plot by IPU", state.by_ipu),
     ]
     if physical:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from popvision.analysis.memory import memory_by_tile
+from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import TileColumns, tile_columns
 from popvision.analysis.tiles import ipus_of_replica, target_of, tiles_of_replica
@@ -13,7 +15,7 @@ from webapp.selection import Selection
 
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
-    "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_nomax", "mem_order", "mem_ipus", "mem_view", "mem_vars",
+    "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_max", "mem_order", "mem_ipus", "mem_view", "mem_vars",
     "mem_replica", "mem_part",
 )  # fmt: skip
 TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map")
@@ -42,7 +44,7 @@ class MemoryState:
     graph: str = "total"
     by: str = "none"
     gaps: bool = True
-    show_max: bool = True
+    show_max: bool = False
     order: str = "software"
     by_ipu: bool = False
     window: tuple[int, int] | None = None
@@ -81,7 +83,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         graph=_one_of(extras.get("mem_graph"), GRAPHS),
         by=_one_of(extras.get("mem_by"), BREAKDOWNS),
         gaps=extras.get("mem_nogaps") != "1",
-        show_max=extras.get("mem_nomax") != "1",
+        show_max=_shows_capacity(source, extras.get("mem_max", ""), replica),
         order="hardware" if extras.get("mem_order") == "hardware" and target.physical_tile is not None else "software",
         by_ipu=by_ipu,
         window=parse_window(extras.get("mem_view", "")),
@@ -125,6 +127,17 @@ def _replica(text: str, count: int) -> int | None:
         return None
     number = _number(text)
     return number if number is not None and number < count else 0
+
+
+def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> bool:
+    """ "1" or "0" as the user says; else when a tile is at least half full, so that a small program fills the plot."""
+    if text in ("0", "1"):
+        return text == "1"
+    try:
+        memory = memory_by_tile(source, replica)
+    except NotRecordedError:
+        return False
+    return 2 * int(memory.including_gaps.max()) >= memory.capacity
 
 
 def _one_of(value: str | None, known: Mapping[str, str] | Sequence[str]) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Names under which the rows of long tables are registered.
 ROWS = {"compute_sets": "memory-compute-sets", "vertices": "memory-vertices", "exchanges": "memory-exchanges"}
 _TABLES = {"compute_sets": compute_set_table, "vertices": vertex_table, "exchanges": exchange_table}
-_TEXT = {"Compute set", "Vertex type", "Kind", "Exchange", "Type"}
+_TEXT = {"Compute set", "Vertex type", "Exchange"}
 _COUNTS = {"Id", "Programs", "Program"}
 _HELP = {
     "State": "Instances x bytes of one instance's state",
@@ -113,11 +113,15 @@ def _columns(source: ReportSource, query: Mapping[str, str]) -> Any:
 def _details(source: ReportSource, key: str, state: MemoryState) -> Component:
     details = tile_details(source, state.columns(source))
     tree = details_tree(details, f"/data/{key}/table/memory-details", "?" + urlencode(sorted(query_of(state).items())))
-    peaks = [_peak_line(source, key, tile) for tile in state.tiles[:MOST_COLUMNS]]
+    lines = [_peak_line(source, key, tile) for tile in state.tiles[:MOST_COLUMNS]]
     more = len(state.tiles) - MOST_COLUMNS
     if more > 0:
-        peaks.append(html.Div(f"{more:,} more selected tiles are marked in the plot only.", className="peak-line"))
-    return html.Div([html.Div(peaks, className="peak-lines"), tree]) if peaks else tree
+        lines.append(html.Div(f"{more:,} more selected tiles are marked in the plot only.", className="peak-line"))
+    if not lines:
+        return tree
+    if len(lines) > 3:
+        lines = [*lines[:2], html.Details([html.Summary(f"Peaks of {len(lines) - 2:,} more"), *lines[2:]])]
+    return html.Div([html.Div(lines, className="peak-lines"), tree])
 
 
 def _peak_line(source: ReportSource, key: str, tile: int) -> Component:
@@ -145,21 +149,18 @@ def _peak_line(source: ReportSource, key: str, tile: int) -> Component:
 
 def _table(source: ReportSource, key: str, state: MemoryState) -> Component:
     frame = table_frame(state.tab, source, query_of(state))
-    columns = [_column(name) for name in frame.columns]
+    columns = [_column(name, many=len(frame.columns) > 7) for name in frame.columns]
     if frame.empty:
         return empty_hint(f"No {state.tab.replace('_', ' ')} here.")
     return long_table(ROWS[state.tab], key, query_of(state), columns)
 
 
-def _column(name: str) -> Column:
+def _column(name: str, many: bool) -> Column:
     first = name.split(",")[0]
+    if name in ("Kind", "Type"):
+        return Column(name, name, width=130)
     if name in _TEXT:
-        return Column(
-            name,
-            name,
-            width=110 if name in ("Kind", "Type") else None,
-            flex=3 if name not in ("Kind", "Type") else None,
-        )
+        return Column(name, name, width=280) if many else Column(name, name, flex=3)
     if name in _COUNTS:
         return Column(name, name, "integer", help=_HELP.get(name, ""), width=90)
     kind = "integer" if first in ("Vertices", "Instances") else "bytes"
