@@ -41,6 +41,11 @@ def isRecording() -> bool:
     return _session.recording
 
 
+def runId() -> str:
+    """What the files of this run have in common with the trace; "" when tracing is off."""
+    return _session.run_id
+
+
 def setTraceMetadata(key: str, value: object) -> None:
     """State a fact about the whole trace, such as `simulated_device`; shown in the viewer's summary."""
     _session.set_meta(key, value)
@@ -67,6 +72,7 @@ __all__ = [
     "instrument_fn",
     "isRecording",
     "listTraceChannel",
+    "runId",
     "setTraceMetadata",
     "traceDrivers",
     "tracePoplar",

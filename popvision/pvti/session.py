@@ -42,6 +42,7 @@ class Session:
         self.on_fork: Callable[[], None] = lambda: None
         """Called in a forked child, so that what is still in use is declared in its file too."""
         self.path = ""
+        self.run_id = ""
         self._limit_ns: int | None = None
         self._writer: TraceWriter | None = None
         self._flushing = False
@@ -71,7 +72,8 @@ class Session:
         self.path = self._new_path()
         if options.duration_s:
             self._limit_ns = time.perf_counter_ns() + int(options.duration_s * 1e9)
-        self._meta["run_id"] = os.environ.setdefault(RUN_ID_VARIABLE, uuid4().hex)
+        self.run_id = os.environ.setdefault(RUN_ID_VARIABLE, uuid4().hex)
+        self._meta["run_id"] = self.run_id
         atexit.register(self.close)
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
 

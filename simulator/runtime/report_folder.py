@@ -1,8 +1,9 @@
 """The report folder of an engine: which files, where, and writing them.
 
-All engines of a process that write into one directory share a run_id and the debug files at its root. An engine with a
-name writes its profile into a sub-folder of that name; of those without, the first uses the directory itself and the
-next ones `engine_1`, `engine_2` ... Only files that the options ask for are overwritten.
+All engines of a process that write into one directory share a run_id, with the host trace if there is one, and the
+debug files at its root. An engine with a name writes its profile into a sub-folder of that name; of those without,
+the first uses the directory itself and the next ones `engine_1`, `engine_2` ... Only files that the options ask for
+are overwritten.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from popvision import pvti
 from popvision.formats.archive import write_archive
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
@@ -34,7 +36,7 @@ PROFILE_NAME, GRAPH_NAME, ARCHIVE_NAME = "profile.pop", "serialized_graph.capnp"
 class _Directory:
     """What engines of this process have put into one report directory."""
 
-    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    run_id: str = field(default_factory=lambda: pvti.runId() or uuid.uuid4().hex)
     contexts: list[DebugInfo] = field(default_factory=list)
     unnamed: int = 0
     names: dict[str, int] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,21 @@ def test_phases_runs_and_callbacks_are_events(tmp_path):
     assert runtime.count((1, "StreamCopy batches")) == 2
     assert (0, "poplar::core::Engine::prepare") in runtime
     assert (0, "poplar::core::Engine::load") in runtime
+
+
+def test_reports_and_the_trace_share_a_run_id(tmp_path):
+    """Read with plain SQL from both files."""
+    environment = os.environ | {
+        "PVTI_OPTIONS": json.dumps({"directory": str(tmp_path)}),
+        "POPLAR_ENGINE_OPTIONS": json.dumps({"autoReport.all": "true", "autoReport.directory": str(tmp_path)}),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    environment.pop("POPVISION_RUN_ID", None)
+    subprocess.run([sys.executable, "-c", PROGRAM], env=environment, check=True, cwd=tmp_path)
+    (path,) = tmp_path.glob("*.pvti")
+    found = []
+    for file, key in ((path, "run_id"), (tmp_path / "profile.pop", "runId")):
+        with sqlite3.connect(file) as db:
+            found += [value.strip('"') for (value,) in db.execute("select value from meta where key = ?", (key,))]
+    assert len(found) == 2
+    assert found[0] == found[1] != ""

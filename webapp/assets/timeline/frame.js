@@ -50,8 +50,8 @@
       draw.moveTo(x, base);
       draw.lineTo(x, base - 6);
       const width = draw.measureText(tick.text).width;
-      const left = Math.max(tl.NAMES, Math.min(view.width - width - 2, x + 3));
-      if (left < free) continue;
+      const left = x + 3;
+      if (left < free || left + width > view.width) continue;
       draw.fillText(tick.text, left, base - axis / 2 - 1);
       free = left + width + 10;
     }
