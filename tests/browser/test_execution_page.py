@@ -88,6 +88,21 @@ def test_total_and_shares_equal_sql(viewer: Opened) -> None:
         assert f"compute {100 * compute / (TILES * total):.2f} %" in row
 
 
+def test_figures_are_exported_as_shown(viewer: Opened) -> None:
+    viewer.go("from=20000&to=30000")
+    link = viewer.page.locator('.trace-head a[href*=".json"]').get_attribute("href")
+    rows = viewer.page.evaluate("async href => (await fetch(href)).json()", link)
+    assert [row["ipu"] for row in rows] == list(range(IPUS))
+    for row in rows:
+        cycles = [0] * 6
+        for kind, _, begin, end in viewer.cells(row["ipu"]):
+            cycles[kind] += max(0, min(end, 30_000) - max(begin, 20_000))
+        assert (row["length"], row["tiles"]) == (10_000, TILES)
+        assert row["compute tile cycles"] == cycles[0]
+        assert row["exchange tile cycles"] == cycles[1]
+        assert sum(row[name] for name in row if name.endswith("tile cycles")) == TILES * 10_000
+
+
 def test_keys_move_zoom_and_write_the_address(viewer: Opened) -> None:
     viewer.go("ipu=0")
     assert "from" not in viewer.params()

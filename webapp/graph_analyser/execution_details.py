@@ -13,7 +13,7 @@ from popvision.analysis.step_details import StepFacts, StepTiles, step_facts, st
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
-from webapp.graph_analyser.execution_summary import selected_ipu
+from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.selection import Selection
 from webapp.theme import step_style
 from webapp.view import page_key
@@ -53,9 +53,8 @@ def register(app: Dash, library: Library) -> None:
         if selection.step is None:
             return empty_hint(_NOTHING)
         try:
-            return details(
-                library.report(page_key(pathname)), selected_ipu(selection), selection.step, theme or "light"
-            )
+            key = page_key(pathname)
+            return details(library.report(key), key, selected_ipu(selection), selection.step, theme or "light")
         except ValueError as problem:
             return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
 

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.step_details import steps_in_window
 from webapp.components import Column, long_table, register_rows
-from webapp.graph_analyser.execution_summary import selected_ipu, window_of
+from webapp.graph_analyser.execution_window import selected_ipu, window_of
 from webapp.selection import Selection
 from webapp.view import page_key
 

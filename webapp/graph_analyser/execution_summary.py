@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.execution import WindowFigures, window_figures
-from popvision.analysis.step_details import step_facts
-from popvision.analysis.timeline import PHASES, run_bars
-from webapp.components import help_text
+from popvision.analysis.timeline import PHASES
+from webapp.components import help_text, icon, register_rows
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
+from webapp.graph_analyser.execution_window import Window, window_of
 from webapp.selection import Selection
 from webapp.view import page_key
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from popvision.analysis.source import ReportSource
     from webapp.library import Library
 
@@ -34,49 +36,14 @@ UTILISATION = (
 BALANCE = "tile balance = sum over compute steps of mean(tile cycles) / sum over the same steps of max(tile cycles)"
 
 
-@dataclass(frozen=True)
-class Window:
-    """Cycles [begin, end) that the lower pane speaks about, and where they come from: "visible", "selected", "step"."""
-
-    begin: int
-    end: int
-    origin: str
-    text: str
-
-
-def selected_ipu(selection: Selection) -> int:
-    """The IPU on which a step is selected: the one shown, or with all of them shown the one that `on` names, else 0."""
-    on = selection.extras.get("on", "")
-    return selection.ipu if selection.ipu is not None else int(on) if on.isdecimal() and len(on) < 6 else 0
-
-
-def window_of(source: ReportSource, selection: Selection) -> Window:
-    """The selected cycles, else the selected step's flat bar, else what is visible. Values outside are cut."""
-    total = run_bars(source).total
-    begin, _, end = selection.extras.get("sel", "").partition("-")
-    if begin.isdecimal() and end.isdecimal() and int(begin) < int(end) <= total:
-        return Window(int(begin), int(end), "selected", "the selected window")
-    if selection.step is not None:
-        try:
-            facts = step_facts(source, selected_ipu(selection), selection.step)
-        except ValueError:
-            facts = None
-        if facts is not None and facts.end > facts.begin:
-            return Window(facts.begin, facts.end, "step", f"step {facts.step}, {facts.name}")
-    first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
-    if last <= first:
-        first, last = 0, total
-    text = "everything recorded" if (first, last) == (0, total) else "the visible window"
-    return Window(first, last, "visible", text)
-
-
 def panel() -> Component:
     """The tab's content, filled by a callback."""
     return html.Div(id="execution-summary", className="trace-summary")
 
 
 def register(app: Dash, library: Library) -> None:
-    """The callback that fills the tab whenever the window changes."""
+    """The callback that fills the tab whenever the window changes, and the rows of its table for export."""
+    register_rows(app, library, "window-figures", rows)
 
     @app.callback(
         Output("execution-summary", "children"),
@@ -87,19 +54,54 @@ def register(app: Dash, library: Library) -> None:
         selection = Selection.parse(params)
         if selection.extras.get("detail", "summary") != "summary":
             return no_update
-        return summary(library.report(page_key(pathname)), selection)
+        key = page_key(pathname)
+        return summary(library.report(key), key, selection)
 
 
-def summary(source: ReportSource, selection: Selection) -> list[Component]:
+def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """The table as plain numbers, one row per IPU: cycles and bytes as whole numbers, ratios 0 to 1."""
+    import pandas as pd
+
+    ipus = [int(query["ipu"])] if "ipu" in query else range(source.reader.target().num_ipus)
+    figures = [window_figures(source, ipu, int(query["from"]), int(query["to"])) for ipu in ipus]
+    names = ("ipu", "tiles", "length", "steps", "intervals", "tail", "utilisation", "balance")
+    transfers = ("stream_rx", "stream_tx", "global_rx", "global_tx")
+    return pd.DataFrame(
+        [
+            {name: getattr(each, name) for name in names}
+            | {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
+            | {name: getattr(each, name) for name in transfers}
+            for each in figures
+        ]
+    )
+
+
+def summary(source: ReportSource, key: str, selection: Selection) -> list[Component]:
     """Total cycles, then a table with one row per IPU."""
     window = window_of(source, selection)
     target = source.reader.target()
     ipus = range(target.num_ipus) if selection.ipu is None else [min(selection.ipu, target.num_ipus - 1)]
     figures = [window_figures(source, ipu, window.begin, window.end) for ipu in ipus]
-    return [_head(window, figures, target.clock_hz), _table(figures)]
+    head = _head(window, figures, target.clock_hz)
+    return [html.Div([*head, _exports(key, window, selection.ipu)], className="trace-head"), _table(figures)]
 
 
-def _head(window: Window, figures: list[WindowFigures], clock: float) -> Component:
+def _exports(key: str, window: Window, ipu: int | None) -> Component:
+    query = urlencode({"from": window.begin, "to": window.end} | ({} if ipu is None else {"ipu": ipu}))
+    links = [
+        html.A(
+            [icon("download"), kind.upper()],
+            href=f"/data/{key}/table/window-figures.{kind}?{query}",
+            className="button small",
+            title=f"Save these figures as {kind.upper()}",
+            download=f"window-figures.{kind}",
+        )
+        for kind in ("csv", "json")
+    ]
+    return html.Div(links, className="trace-exports")
+
+
+def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Component]:
     length = window.end - window.begin
     facts = [
         ("Total cycles", cycles_text(length), f"device cycles {window.begin:,} to {window.end:,}"),
@@ -115,8 +117,7 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> Compone
         html.Div([html.Span(name, className="trace-name"), html.Span(value, className="trace-value")], title=title)
         for name, value, title in facts
     ]
-    return html.Div([html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope"), *cells],
-                    className="trace-head")  # fmt: skip
+    return [html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope"), *cells]
 
 
 def _table(figures: list[WindowFigures]) -> Component:

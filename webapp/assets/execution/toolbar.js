@@ -40,7 +40,7 @@
     });
     const find = root.querySelector('.search[data-param="find"] input');
     if (find) find.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.target.value === trace.search.text) trace.input.match(event.shiftKey ? -1 : 1);
+      if (event.key === "Enter" && event.target.value === trace.search.text) trace.keyboard.match(event.shiftKey ? -1 : 1);
       if (event.key === "Escape") trace.host.focus();
     });
     ex.fillKey(trace);

@@ -1,4 +1,4 @@
-/* The execution trace of one page: state, requests and frames. Input is input.js, drawing is frame.js. */
+/* The execution trace of one page: state, requests and frames. Input is mouse.js and keyboard.js, drawing is frame.js. */
 (function () {
   "use strict";
   const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
@@ -45,12 +45,14 @@
         window.popvision.onSelect((selection) => this.apply(selection))];
       this.resize();
       this.apply(window.popvision.selection());
-      this.input = new ex.Input(this);
+      this.mouse = new ex.Mouse(this);
+      this.keyboard = new ex.Keyboard(this);
       ex.fillToolbar(this);
     }
 
     stop() {
-      this.input.stop();
+      this.mouse.stop();
+      this.keyboard.stop();
       this.tooltip.hide();
       window.cancelAnimationFrame(this.frame);
       window.clearTimeout(this.restTimer);
@@ -115,8 +117,7 @@
         this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
         if (this.linkNext) window.popvision.select({ program: facts.program });
         if (reveal || this.revealNext) {
-          this.viewport.reveal(facts.begin, facts.end);
-          this.moved();
+          if (this.viewport.reveal(facts.begin, facts.end)) this.moved();
         }
       } catch (problem) { ex.complain(problem); }
       this.revealNext = this.linkNext = false;
@@ -185,7 +186,7 @@
     step(now) {
       this.frame = 0;
       if (!this.view.width || this.stopped) return;
-      if (this.input && this.input.hold(now)) this.schedule();
+      if (this.keyboard && this.keyboard.hold(now)) this.schedule();
       const complete = this.update();
       ex.drawFrame(this);
       ex.showZoom(this);

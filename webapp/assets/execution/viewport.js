@@ -61,8 +61,10 @@
 
     setPercent(percent) { this.zoom(percent / this.percent, this.width / 2); }
 
-    /* Move as little as possible until [from, to) is visible, zooming only when it would be a hairline or not fit. */
+    /* Move as little as possible until [from, to) is visible, zooming only when it would be a hairline or not fit. True
+       when it moved. */
     reveal(from, to) {
+      const before = [this.pitch, this.first];
       const wide = ((to - from) * GRAIN) / this.pitch;
       if (wide < 3 || wide > this.width * 0.9) {
         const half = Math.max(to - from, 8) * (wide < 3 ? 15 : 0.6);
@@ -72,6 +74,7 @@
         this.first = Math.round((((from + to) / 2) * GRAIN) / this.pitch - this.width / 2);
         this.keepInside();
       }
+      return before[0] !== this.pitch || before[1] !== this.first;
     }
 
     bound(pitch) { return Math.min(this.fitPitch, Math.max(FINEST, pitch || 1)); }
