@@ -97,7 +97,8 @@ def _write_back(cls: type[Any], fields: tuple[FieldSpec, ...], given: Any, insta
 def store(target: Array, result: Any) -> None:
     """Write a result into its place, rounded to the type of the place."""
     if result is not target:
-        target[...] = rounded(np.asarray(result), target.dtype)
+        values = np.asarray(result)
+        target[...] = values if values.dtype == target.dtype else rounded(values, target.dtype)
 
 
 def rounded(result: Array, dtype: np.dtype[Any]) -> Array:

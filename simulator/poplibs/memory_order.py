@@ -14,19 +14,34 @@ import numpy.typing as npt
 
 from simulator.poplar import regions
 from simulator.poplar.tensor import Tensor
+from simulator.poplibs.blocked_view import blocked_view
 
 I8 = npt.NDArray[np.int64]
 
 
 def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
-    """The operands, then the output: as they are when the output is strided, else all flat, in the output's order in
-    memory. Operands of one element stay as they are."""
+    """The operands, then the output: all in the blocks of an operand when the output is strided, else all flat, in the
+    output's order in memory. Operands of one element stay as they are."""
     if out.strided() is not None:
-        return [*operands, out]
+        return _in_blocks([*operands, out])
     order = np.argsort(regions.elements(*out.regions()), kind="stable")
     shape = tuple(out.shape())
     flat = [t if t.numElements() == 1 else _reordered(broadcast_to(t, shape), order) for t in operands]
     return [*flat, _reordered(out, order)]
+
+
+def _in_blocks(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors in the blocks of the first that is in blocks, where all the others allow it."""
+    shape = tensors[-1].shape()
+    views = [blocked_view(t) for t in tensors]
+    blocks = next((v.shape() for v in views if v.rank() == 4 and v.strided() is not None), None)
+    if blocks is None or len(shape) != 2 or any(t.shape() != shape and t.numElements() != 1 for t in tensors):
+        return tensors
+    seen = [
+        t if t.numElements() == 1 else v if v.shape() == blocks else t.reshape(blocks)
+        for t, v in zip(tensors, views, strict=True)
+    ]
+    return seen if all(t.strided() is not None for t in seen) else tensors
 
 
 def _reordered(tensor: Tensor, order: I8) -> Tensor:

@@ -107,6 +107,9 @@ class NumericPlan:
             windows = [arena.window(p) if p.items is None else None for p in outputs]
             fixed = [arena.window(p) if p.items is None else None for p in inputs]
 
+            if all(window is not None for window in (*windows, *fixed)):
+                return lambda: function(windows, fixed, attributes)  # type: ignore[arg-type]
+
             def run() -> None:
                 given = [arena.read(p) if w is None else w for p, w in zip(inputs, fixed, strict=True)]
                 made = [np.empty(p.shape, p.dtype) if w is None else w for p, w in zip(outputs, windows, strict=True)]

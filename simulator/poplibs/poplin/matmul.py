@@ -20,8 +20,8 @@ from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Seque
 from simulator.poplar.target import Target
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.poplibs.blocked_view import blocked_view
 from simulator.poplibs.poplin import convolve, rearrange
-from simulator.poplibs.poplin.blocked_view import blocked_view
 from simulator.poplibs.poplin.planner import Machine, MatMulPlan, plan_matmul
 from simulator.poplibs.poplin.reduce_partials import add_reduce
 from simulator.poplibs.poplin.shares import Shares, shares_of
