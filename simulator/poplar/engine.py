@@ -59,20 +59,27 @@ class Engine:
         opt: Mapping[str, Any] | None = None,
         progressCallBack: ProgressFunc | None = None,
         debugContext: Context = "",
-        /,
     ) -> None: ...
     @overload
-    def __init__(self, exe: Executable, opt: Mapping[str, Any] | None = None, /) -> None: ...
-    def __init__(
-        self, source: Any, second: Any = None, opt: Any = None, progress: Any = None, debugContext: Context = "", /
+    def __init__(self, exe: Executable, opt: Mapping[str, Any] | None = None) -> None: ...
+    def __init__(  # type: ignore[misc]
+        self,
+        graph: Any = None,
+        progs: Any = None,
+        opt: Any = None,
+        progressCallBack: Any = None,
+        debugContext: Context = "",
+        *,
+        exe: Executable | None = None,
     ) -> None:
+        source = graph if exe is None else exe
         if isinstance(source, Executable):
             self._executable = source
-            compiled_as = source._options
-            self._options = resolve(second, os.environ, source.getTarget()) if second is not None else compiled_as
+            compiled_as, given = source._options, opt if progs is None else progs
+            self._options = resolve(given, os.environ, source.getTarget()) if given is not None else compiled_as
             _check_same(dict(compiled_as.given), dict(self._options.given))
         elif isinstance(source, Graph):
-            self._executable = compile_for_engine(source, second, opt, progress, debugContext)
+            self._executable = compile_for_engine(source, progs, opt, progressCallBack, debugContext)
             self._options = self._executable._options
         else:
             raise poplar_error(f"An engine needs a graph and programs, or an executable; got {source!r}.")
