@@ -60,4 +60,5 @@ def tile_columns(
         whole_ipus = [np.arange(ipu * per_ipu, (ipu + 1) * per_ipu, dtype=np.int64) for ipu in ipus]
         return TileColumns([f"IPU {ipu}" for ipu in ipus], whole_ipus, per_ipu, False)
     whole = tiles_of_replica(target, replica)
-    return TileColumns(["all tiles"], [np.arange(whole.start, whole.stop, dtype=np.int64)], per_ipu, False)
+    label = "all tiles" if target.num_replicas == 1 or replica is None else f"all tiles of replica {replica}"
+    return TileColumns([label], [np.arange(whole.start, whole.stop, dtype=np.int64)], per_ipu, False)

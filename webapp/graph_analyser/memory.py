@@ -29,9 +29,10 @@ from webapp.components import (
     view_shortcuts,
 )
 from webapp.graph_analyser.address_map_plot import draw_address_map
+from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.headline import range_line
 from webapp.graph_analyser.memory_headline import memory_headline
-from webapp.graph_analyser.memory_plot import Drawing, draw_memory
+from webapp.graph_analyser.memory_plot import draw_memory
 from webapp.graph_analyser.memory_state import (
     BREAKDOWNS,
     GRAPHS,

@@ -9,6 +9,7 @@ from popvision.analysis.liveness import Where, curve, fullest_tile, peak
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from webapp.components import help_text
 from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.bytes_axis import both_units
@@ -61,6 +62,7 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState) -> list[
 
 
 def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
+    replicas = target_of(source).num_replicas
     try:
         whole = peak(curve(source, Where("all", state.replica or 0)))
         tile = fullest_tile(source, state.replica)
@@ -69,7 +71,7 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
         return []
     return [
         Figure(
-            "Live at the device's peak",
+            "Live at the device's peak" if replicas == 1 else f"Live at the peak of replica {state.replica or 0}",
             bytes_text(whole.total),
             f"index {whole.index:,}",
             f"{both_units(whole.total)} of one replica while {program_label(source, whole.program)} runs",

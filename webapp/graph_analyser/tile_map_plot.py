@@ -15,7 +15,7 @@ from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
 from webapp.graph_analyser.category_colours import mix
-from webapp.graph_analyser.memory_plot import Drawing
+from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.memory_state import MemoryState
 from webapp.theme import tokens
 

@@ -1,0 +1,25 @@
+"""What a plot of the memory page hands to the page: the figure, and what is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.range_statistics import Statistics
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure and what the page says about it. `ids` are the tiles (or IPUs) by position, `statistics` those of the
+    visible range of the quantity called `quantity`."""
+
+    figure: dict[str, Any]
+    ids: npt.NDArray[np.int64]
+    statistics: Statistics | None
+    quantity: str
+    shown: tuple[int, int]
+    decimated: bool = False
+    whole: int = 0  #: positions in all

@@ -1,0 +1,103 @@
+"""Memory per IPU: one bar each, the sums over its tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.memory import Breakdown, MemoryByTile, by_ipu
+from popvision.analysis.range_statistics import statistics
+from webapp.components import plain
+from webapp.graph_analyser.bytes_axis import bytes_axis
+from webapp.graph_analyser.category_colours import part_colour, translucent
+from webapp.graph_analyser.drawing import Drawing
+from webapp.graph_analyser.memory_state import MemoryState
+from webapp.graph_analyser.stepped_plot import legend
+from webapp.theme import tokens
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def draw_ipus(memory: MemoryByTile, parts: Breakdown | None, state: MemoryState, theme: str) -> Drawing:
+    """Bars of the IPUs of a replica, split like `parts`, with lines for gaps and capacity as the state asks."""
+    per_ipu = memory.tiles_per_ipu
+    ids = np.arange(memory.tiles.start // per_ipu, memory.tiles.stop // per_ipu, dtype=np.int64)
+    colours = tokens(theme)
+    traces = [_bar(ids, *bar) for bar in _bars(memory, parts, theme)]
+    including, excluding = by_ipu(memory.including_gaps, per_ipu), by_ipu(memory.excluding_gaps, per_ipu)
+    lines = []
+    if state.gaps:
+        lines.append(("Including gaps", including, colours["series-1"]))
+    if state.show_max:
+        lines.append(("Memory of an IPU", np.full(len(ids), memory.capacity * per_ipu), colours["ink"]))
+    top = max(int(values.max()) for values in (excluding, *(values for _, values, _ in lines)))
+    layout = _layout(ids, len(traces), top)
+    layout["shapes"] = [_mark(ipu, colours["accent"]) for ipu in state.ipus]
+    main = including if state.gaps else excluding
+    quantity = "memory including gaps" if state.gaps else "memory excluding gaps"
+    figure = {"data": traces + [_line(ids, *line) for line in lines], "layout": layout}
+    return Drawing(figure, ids, statistics(main), quantity, (0, len(ids) - 1), whole=len(ids))
+
+
+def _bars(memory: MemoryByTile, parts: Breakdown | None, theme: str) -> list[tuple[str, Int64Array, str]]:
+    """(name, bytes per IPU, colour) of each layer."""
+    if parts is None:
+        return [("Excluding gaps", by_ipu(memory.excluding_gaps, memory.tiles_per_ipu), tokens(theme)["series-2"])]
+    rows = zip(parts.keys, parts.labels, parts.values, strict=True)
+    return [(label, by_ipu(values, memory.tiles_per_ipu), part_colour(key, theme)) for key, label, values in rows]
+
+
+def _bar(ids: Int64Array, name: str, values: Int64Array, colour: str) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": plain(name),
+        "x": ids.tolist(),
+        "y": values.tolist(),
+        "marker": {"color": translucent(colour, 0.75), "line": {"color": colour, "width": 1}},
+        "hovertemplate": "%{y:,} B<extra>" + plain(name) + "</extra>",
+    }
+
+
+def _layout(ids: Int64Array, layers: int, top: int) -> dict[str, Any]:
+    return {
+        "barmode": "stack",
+        "bargap": 0.35,
+        "hovermode": "x unified",
+        "showlegend": True,
+        "margin": {"l": 70, "r": 18, "t": 34, "b": 40},
+        "legend": legend(layers),
+        "xaxis": {
+            "title": {"text": "IPU"},
+            "dtick": max(1, len(ids) // 16),
+            "range": [int(ids[0]) - 0.5, int(ids[-1]) + 0.5],
+            "unifiedhovertitle": {"text": "IPU %{x}"},
+        },
+        "yaxis": bytes_axis(top),
+    }
+
+
+def _line(ids: Int64Array, name: str, values: npt.NDArray[Any], colour: str) -> dict[str, Any]:
+    """A short horizontal line across each bar."""
+    x = np.stack([ids - 0.36, ids + 0.36, np.full(len(ids), np.nan)], axis=1).ravel()
+    y = np.repeat(values.astype(float), 3)
+    y[2::3] = np.nan
+    missing = [None if value != value else value for value in x.tolist()]
+    heights = [None if value != value else value for value in y.tolist()]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": missing,
+        "y": heights,
+        "line": {"color": colour, "width": 2},
+        "hovertemplate": "%{y:,} B<extra>" + name + "</extra>",
+    }
+
+
+def _mark(ipu: int, colour: str) -> dict[str, Any]:
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "x0": ipu - 0.5, "x1": ipu + 0.5, "y0": 0, "y1": 1,
+        "fillcolor": translucent(colour, 0.16), "line": {"width": 1, "color": translucent(colour, 0.8)},
+    }  # fmt: skip
