@@ -7,6 +7,7 @@ End under one bar per copy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ RUN = 253
 #: Names nested deeper than this share the last level, joined by slashes.
 MOST_LEVELS = 24
 
+_COMPUTE_SET = re.compile(r"^cs\d+_(?=.)")
 _STREAM_PARTS = {"StreamCopyBegin": "Begin", "StreamCopyMid": "Mid", "StreamCopyEnd": "End"}
 _STREAM_TYPES = np.array([name in _STREAM_PARTS for name in PROGRAM_TYPES])
 _BARRIERS = np.isin(PROGRAM_TYPES, ["Sync", "SyncAns", "Sans"])
@@ -140,7 +142,7 @@ def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[s
 
 
 def _path(label: str, type_name: str) -> list[str]:
-    parts = [part for part in label.split("/") if part] or [type_name]
+    parts = [part for part in _COMPUTE_SET.sub("", label).split("/") if part] or [type_name]
     if type_name in _STREAM_PARTS:
         parts = ["StreamCopy"] if parts == [type_name] else parts
         parts.append(_STREAM_PARTS[type_name])

@@ -66,6 +66,15 @@ def test_a_barrier_between_steps_of_one_group_belongs_to_the_group() -> None:
     ]
 
 
+def test_the_exchange_of_a_compute_set_lies_in_its_group() -> None:
+    machine = machine_of(("DoExchange", 0), ("OnTileExecute", 1))
+    assert shown(make_flame(machine.timeline(), ["cs3_m4/Convolve/ExchangePre", "m4/Convolve"])) == [
+        [("[m4]", 0, 1)],
+        [("[Convolve]", 0, 0), ("Convolve", 1, 1)],
+        [("ExchangePre", 0, 0)],
+    ]
+
+
 def test_groups_end_with_their_run() -> None:
     machine = Machine(1)
     for run in (0, 0, 1):

@@ -35,7 +35,7 @@
     const perUnit = asTime ? clock : 1;
     const least = (apart * viewport.pitch) / ex.GRAIN / perUnit;
     const step = asTime ? roundStep(least) : Math.max(1, Math.round(roundStep(Math.max(1, least))));
-    const unit = asTime ? unitOf(Math.max(step * 100, viewport.to / perUnit / 1000)) : null;
+    const unit = asTime ? unitOf(step * 20) : null;
     const digits = asTime ? Math.max(0, Math.ceil(-Math.log10(step / unit[1]) - 1e-9)) : 0;
     const ticks = [];
     const end = viewport.to / perUnit;
