@@ -113,8 +113,8 @@ def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
     types = [_type(number) for number in range(TYPES)]
     graph.addCodelets(types)
     per_layer = count // LAYERS
-    sizes = np.unique(np.exp(rng.uniform(0, np.log(1_000), 50 * SIZES)).astype(np.int64).clip(1, SIZES))
-    length = rng.choice(sizes, per_layer)
+    sizes = np.arange(1, SIZES + 1)
+    length = rng.choice(sizes, per_layer, p=1 / sizes / (1 / sizes).sum())
     owner = np.arange(per_layer, dtype=np.int64) * tiles // per_layer
     program = Sequence()
     start = np.cumsum(length) - length
