@@ -119,8 +119,11 @@ def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
 
 
 def related_programs(source: ReportSource, program: int) -> Int64:
-    """Programs that do the same work: those of the same compute set, else those of the same type and name."""
+    """Programs that do the same work: those of the same compute set, else those of the same type and name. None for a
+    program that is not there."""
     programs = programs_of(source)
+    if not 0 <= program < len(programs.type):
+        return np.empty(0, np.int64)
     compute_set = int(programs.compute_set[program])
     if compute_set >= 0:
         return np.flatnonzero(np.asarray(programs.compute_set) == compute_set).astype(np.int64)

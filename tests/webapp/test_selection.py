@@ -43,9 +43,8 @@ def test_no_query_string_raises(text: str) -> None:
 
 
 def test_every_part_has_its_name() -> None:
-    found = Selection.parse(
-        "tiles=0-3,7&ipu=1&program=12&step=40&liveness=5&variable=9&from=1000&to=2500&mem_by=region"
-    )
+    query = "tiles=0-3,7&ipu=1&program=12&step=40&liveness=5&variable=9&from=1000&to=2500&mem_by=region"
+    found = Selection.parse(query)
     assert found == Selection((0, 1, 2, 3, 7), 1, 12, 40, 5, 9, 1000, 2500, {"mem_by": "region"})
     assert (
         found.format() == "tiles=0-3,7&ipu=1&program=12&step=40&liveness=5&variable=9&from=1000&to=2500&mem_by=region"

@@ -145,7 +145,7 @@
     "[": foldMenu,
     r: () => document.querySelector('[data-action="nav-reload"]') && reloadPage(),
     "/": () => {
-      const box = document.querySelector("#page [data-search], #page input[type=search], #page .search input");
+      const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
       if (box) { box.focus(); if (box.select) box.select(); }
     },
   };

@@ -1,0 +1,86 @@
+"""A viewer on a few small reports, and a page that notes everything that goes wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from popvision.formats.debug_info import DebugInfo, write_debug_info
+from popvision.formats.profile.writer import ProfileWriter
+from tests.browser.visit_pages import serve
+from tests.reports import tiny_compilation, tiny_run, write_tiny
+
+#: A name that would run a script, load a picture or leave its attribute if any page pasted it as HTML.
+HOSTILE = '</script><script>window.bad=1</script><img src=x onerror="window.bad=1">\'"><b>{{7*7}}%s'
+
+
+class Viewer:
+    """`problems` fills with console errors, failed requests, error answers, dialogs and requests to other hosts."""
+
+    def __init__(self, chromium: Browser, folder: Path) -> None:
+        self.base, self.library = serve(folder)
+        self.keys = {entry.path.name: entry.key for entry in self.library.entries() if not entry.is_sample}
+        self.page: Page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+        self.problems: list[str] = []
+        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda e: self.problems.append(f"script: {e}"))
+        self.page.on("requestfailed", lambda r: self._failed(r.url, r.failure or ""))
+        self.page.on("response", lambda r: self.problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+        self.page.on("request", lambda r: None if self._is_own(r.url) else self.problems.append(f"outside: {r.url}"))
+        self.page.on("dialog", lambda d: (self.problems.append(f"dialog: {d.message}"), d.dismiss()))
+
+    def _failed(self, url: str, reason: str) -> None:
+        if reason != "net::ERR_ABORTED":  # a page left while it still asked for rows
+            self.problems.append(f"failed: {url}: {reason}")
+
+    def _is_own(self, url: str) -> bool:
+        return url.startswith((self.base + "/", "data:", "blob:"))
+
+    def go(self, path: str) -> Page:
+        self.page.goto(self.base + path)
+        self.page.wait_for_load_state("networkidle")
+        return self.page
+
+    def open(self, report: str, view: str, query: str = "") -> Page:
+        return self.go(f"/r/{self.keys[report]}/{view}" + (f"?{query}" if query else ""))
+
+
+def write_reports(folder: Path) -> None:
+    """tiny: the report of tests.reports with debug information; hostile: the same with HTML in every name."""
+    profile = write_tiny(folder / "tiny")
+    contexts = [DebugInfo(1, (), "user", "loop"), DebugInfo(2, (1,), "poplibs", "matMul", {"k": 4}, {}, "a.py", 12)]
+    write_debug_info(profile.parent, contexts, "tiny-run")
+    write_hostile(folder / "hostile")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "profile.pop").write_bytes(profile.read_bytes()[:5000])
+
+
+def write_hostile(folder: Path) -> None:
+    folder.mkdir()
+    found = tiny_compilation()
+    compilation = dataclasses.replace(
+        found,
+        programs=dataclasses.replace(found.programs, name=[HOSTILE] * 4),
+        compute_sets=dataclasses.replace(found.compute_sets, name=[HOSTILE]),
+        vertex_types=dataclasses.replace(found.vertex_types, name=[HOSTILE]),
+        variables=None if found.variables is None else dataclasses.replace(found.variables, name=[HOSTILE] * 3),
+        lowered_names=[HOSTILE] * 3,
+        meta=found.meta | {"engineName": HOSTILE, "engineOptions": {HOSTILE: HOSTILE}, "poplarVersion": HOSTILE},
+    )
+    with ProfileWriter(folder / "profile.pop") as writer:
+        writer.write_compilation(compilation)
+        writer.append_run(dataclasses.replace(tiny_run(), name=HOSTILE))
+    context = DebugInfo(2, (), HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, {HOSTILE: HOSTILE}, HOSTILE, 3)
+    write_debug_info(folder, [context], "tiny-run")
+
+
+def sql(folder: Path, query: str) -> tuple[Any, ...]:
+    """The first row of a query over a report's profile.pop."""
+    with closing(sqlite3.connect(folder / "profile.pop")) as db:
+        row: tuple[Any, ...] = db.execute(query).fetchone()
+        return row

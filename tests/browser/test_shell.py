@@ -1,0 +1,143 @@
+"""The frame in a browser: list of reports, menu, keys, theme, selection in the URL, names full of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_reports
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("shell")
+    write_reports(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
+    opened = Viewer(chromium, folder)
+    yield opened
+    opened.page.close()
+
+
+@pytest.fixture(autouse=True)
+def no_problem(viewer: Viewer) -> Iterator[None]:
+    viewer.problems.clear()
+    yield
+    assert viewer.problems == []
+
+
+def test_the_list_shows_cycles_memory_and_damage(viewer: Viewer, folder: Path) -> None:
+    page = viewer.go("/")
+    row = page.locator("tr", has=page.get_by_role("link", name="tiny", exact=True))
+    expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select sum(cycles) from runs')[0]:,}")
+    expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select max(total) from memory_by_tile')[0]:,} B")
+    expect(row).to_contain_text("simulated")
+    broken = page.locator("tr.damaged", has_text="broken")
+    expect(broken).to_contain_text(str(folder / "broken" / "profile.pop"))
+    assert broken.get_by_role("link").count() == 0
+
+
+def test_the_list_is_used_by_keyboard(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip-link")).to_be_focused()
+    page.get_by_role("link", name="tiny", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".view-title")).to_contain_text("Summary")
+    assert page.url == f"{viewer.base}/r/{viewer.keys['tiny']}/summary"
+
+
+def test_number_keys_switch_views_and_carry_the_selection(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "summary", "tiles=0-2&program=1")
+    page.keyboard.press("4")
+    expect(page.locator(".view-title")).to_contain_text("Program Tree")
+    assert page.url.endswith("/program_tree?tiles=0-2&program=1")
+    expect(page.locator(".panel-title")).to_contain_text("OnTileExecute")
+    page.go_back()
+    expect(page.locator(".view-title")).to_contain_text("Summary")
+
+
+def test_extras_of_a_view_stay_with_it(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "program_tree", "program=1&pt_tab=vertices&pt_search=matmul")
+    page.keyboard.press("1")
+    expect(page.locator(".view-title")).to_contain_text("Summary")
+    assert page.url.endswith("/summary?program=1")
+    page.keyboard.press("4")
+    expect(page.locator("#pt_tab-tab-vertices")).to_have_attribute("aria-selected", "true")
+    assert "pt_search=matmul" in page.url
+
+
+def test_theme_is_kept(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "summary")
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "light")
+    page.keyboard.press("d")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.keyboard.press("d")
+    expect(root).to_have_attribute("data-theme", "light")
+
+
+def test_menu_folds_and_is_remembered(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "summary")
+    page.keyboard.press("[")
+    expect(page.locator("html")).to_have_attribute("data-nav", "narrow")
+    viewer.open("tiny", "program_tree")
+    assert page.locator(".nav").bounding_box()["width"] < 60  # type: ignore[index]
+    page.keyboard.press("[")
+    expect(page.locator("html")).to_have_attribute("data-nav", "wide")
+
+
+def test_question_mark_lists_the_keys_of_the_page(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "program_tree")
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_be_visible()
+    expect(page.locator("#shortcuts")).to_contain_text("Open everything below")
+    page.keyboard.press("Escape")
+    expect(page.locator("#shortcuts")).to_be_hidden()
+
+
+def test_header_says_simulated_target_and_model(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "memory")
+    for text in ("simulated", "Mk2 IPU Model, 1 IPU x 4 tiles", "model popvision 0.1.0"):
+        expect(page.locator("#masthead")).to_contain_text(text)
+
+
+def test_unknown_addresses_say_so(viewer: Viewer) -> None:
+    for path in ("/r/nothing/summary", "/x", "/r/" + viewer.keys["tiny"] + "/nothing", "/t/" + viewer.keys["tiny"]):
+        page = viewer.go(path)
+        expect(page.locator("#page h2")).to_have_text("Not found")
+
+
+def test_a_damaged_report_opened_by_address_says_why(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("broken", "summary")
+    expect(page.locator("#page h2")).to_have_text("This file cannot be read")
+    expect(page.locator("#page")).to_contain_text(str(folder / "broken" / "profile.pop"))
+
+
+@pytest.mark.parametrize("view", ["summary", "memory", "liveness", "program_tree", "execution"])
+def test_names_stay_text(viewer: Viewer, view: str) -> None:
+    page = viewer.open("hostile", view, "program=1&tiles=0&liveness=1&step=0&ipu=0")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.bad") is None
+    assert page.locator("img[src=x]").count() == 0
+    assert HOSTILE in page.inner_text("#masthead")
+
+
+def test_names_stay_text_in_the_list_and_every_tab(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    expect(page.get_by_role("link", name=HOSTILE)).to_be_visible()
+    for tab in ("summary", "tiles", "vertices", "debug"):
+        viewer.open("hostile", "program_tree", f"program=1&pt_tab={tab}&pt_search=%3Cscript")
+        expect(page.locator(f"#pt_tab-panel-{tab}")).to_be_visible()
+    assert page.evaluate("window.bad") is None
