@@ -24,7 +24,7 @@ from simulator.poplar import (
 )
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
-from simulator.poplibs.poplin.blocked_view import blocked_view
+from simulator.poplibs.blocked_view import blocked_view
 from simulator.poplibs.poplin.planner import Machine, plan_matmul
 
 MK2 = Machine(1472, 638_976, (8, 16))

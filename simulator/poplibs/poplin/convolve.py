@@ -14,6 +14,7 @@ from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.convolution import amp_1x1
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
+from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.store import FieldEdges, VertexBlock
@@ -68,11 +69,11 @@ def map_weights(graph: Graph, weights: Tensor, shares: Shares) -> None:
     graph.setTileMappingIntervals(weights, start, start + size, tiles[owner])
 
 
-def partials_variable(graph: Graph, shares: Shares, type_: Type, name: str) -> Tensor:
+def partials_variable(graph: Graph, shares: Shares, type_: Type, name: DebugInfo) -> Tensor:
     """The [in split, out groups, field, units] partial sums, each run on the tile that computes it."""
     plan = shares.plan
     shape = [plan.in_split, shares.out_groups, plan.field, plan.units]
-    partials = graph.addVariable(type_, shape, f"{name}/{'partials' if plan.in_split > 1 else 'partialReduceOut'}")
+    partials = graph.addVariable(type_, shape, (name, "partials" if plan.in_split > 1 else "partialReduceOut"))
     starts, sizes, _ = _output_runs(shares)
     owner, _, _ = nested(shares.out_end - shares.out_begin)
     graph.setTileMappingIntervals(partials, starts, starts + sizes, shares.tiles[owner])
@@ -89,11 +90,11 @@ def _output_runs(shares: Shares) -> tuple[I8, I8, I8]:
 
 
 def add_convolve(
-    graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: str
+    graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: DebugInfo
 ) -> ComputeSet:
     """Add the compute set. `acts` is [in groups, field, group]; `weights` a [out channels, in channels] view,
     whatever its layout, padded to whole groups or not."""
-    cs = graph.addComputeSet(f"{name}/Convolve")
+    cs = graph.addComputeSet((name, "Convolve"))
     starts, sizes, offsets = _output_runs(shares)
     base = int(partials.regions()[0][0])
     edges = {
@@ -149,7 +150,7 @@ def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
     return rows_edges(starts[first], np.add.reduceat(lengths, first), offsets, inner)
 
 
-def _worklists(graph: Graph, shares: Shares, name: str) -> FieldEdges:
+def _worklists(graph: Graph, shares: Shares, name: DebugInfo) -> FieldEdges:
     """The constant that tells each worker of each tile its positions."""
     per_worker = _WORKLIST_ENTRIES * WORKERS
     share = -(-shares.rows // WORKERS)
@@ -157,7 +158,7 @@ def _worklists(graph: Graph, shares: Shares, name: str) -> FieldEdges:
     count = np.minimum(begin + share[:, None], shares.rows[:, None]) - begin
     lists = np.stack([begin * shares.plan.units, count, begin * shares.plan.in_group], axis=2) & 0xFFFF
     n = len(shares.tiles)
-    worklists = graph.addConstant(UNSIGNED_SHORT, [n, per_worker], lists.astype(np.uint16), f"{name}/worklists")
+    worklists = graph.addConstant(UNSIGNED_SHORT, [n, per_worker], lists.astype(np.uint16), (name, "worklists"))
     begins = np.arange(n, dtype=np.int64) * per_worker
     graph.setTileMappingIntervals(worklists, begins, begins + per_worker, shares.tiles)
     return vector_edges(int(worklists.regions()[0][0]) + begins, np.full(n, per_worker, np.int64))

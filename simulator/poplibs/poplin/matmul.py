@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.run import store
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
@@ -21,6 +21,7 @@ from simulator.poplar.target import Target
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, Type
 from simulator.poplibs.blocked_view import blocked_view
+from simulator.poplibs.debug import operation
 from simulator.poplibs.poplin import convolve, rearrange
 from simulator.poplibs.poplin.planner import Machine, MatMulPlan, plan_matmul
 from simulator.poplibs.poplin.reduce_partials import add_reduce
@@ -47,11 +48,12 @@ def matMul(
     Option: availableMemoryProportion (0 to 1, default 0.6), the share of a tile that operands and partial sums may
     take. Raises `type_error`, `graph_connection_error` for operands that do not fit, `invalid_option`."""
     named = outputType is not None and not isinstance(outputType, Type)
-    context = outputType if named and not isinstance(outputType, Type) else debugContext
+    context = outputType if named and outputType is not None and not isinstance(outputType, Type) else debugContext
     out_type = outputType if isinstance(outputType, Type) else A.elementType()
     _check_operands(A, B, out_type)
     plan = _plan(graph.getTarget(), A.elementType(), A.shape(), B.shape(), options)
-    name = "/".join(part for part in (as_context(context).getPathName(), "Conv_1") if part)
+    call = operation(graph, context, "poplin", "matMul", A=A, B=B, outputType=out_type, tiles=plan.tiles)
+    name = graph.addDebugInfo((call, "Conv_1"), "poplin", plan=plan.describe())
     programs: list[Program] = []
     stored = _build(graph, A, B, plan, out_type, name, programs)
     product = _as_product(stored, plan)
@@ -124,7 +126,7 @@ def _memory_proportion(options: Options) -> float:
 
 
 def _build(
-    graph: Graph, a: Tensor, b: Tensor, plan: MatMulPlan, out_type: Type, name: str, programs: list[Program]
+    graph: Graph, a: Tensor, b: Tensor, plan: MatMulPlan, out_type: Type, name: DebugInfo, programs: list[Program]
 ) -> Tensor:
     """Append all steps; returns the [out groups, field, units] result."""
     shares = shares_of(plan)
@@ -149,7 +151,7 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
     source = _adjacent(steps, acts, plan.in_group).slice(0, plan.field, 0)
     source = rearrange.padded(graph, source, (plan.field, shares.in_groups * plan.in_group))
     shape = [shares.in_groups, plan.field, plan.in_group]
-    out = graph.addVariable(acts.elementType(), shape, f"{steps.name}/actsRearranged")
+    out = graph.addVariable(acts.elementType(), shape, (steps.name, "actsRearranged"))
     convolve.map_inputs(graph, out, shares)
     by_position = [plan.field, shares.in_groups, plan.in_group]
     steps.copies.append(Copy(source.reshape(by_position), out.dimShuffle([1, 0, 2])))
@@ -165,7 +167,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
     source = _adjacent(steps, weights, plan.in_group)
     source = rearrange.padded(graph, source.slice(0, min(source.dim(0), shape[0]), 0), shape)
     blocks = [shares.out_groups, shares.in_groups, plan.units, plan.in_group]
-    out = graph.addVariable(weights.elementType(), blocks, f"{steps.name}/weightsRearranged")
+    out = graph.addVariable(weights.elementType(), blocks, (steps.name, "weightsRearranged"))
     convolve.map_weights(graph, out, shares)
     in_order = out.dimShuffle([0, 2, 1, 3])
     steps.copies.append(Copy(source.reshape(in_order.shape()), in_order))

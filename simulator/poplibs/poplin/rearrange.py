@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.movement import transpose_2d
+from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, Program
@@ -72,7 +73,7 @@ class Rearrangement:
     """The programs that bring the operands of one product into place, in three steps shared by both operands."""
 
     graph: Graph
-    name: str
+    name: DebugInfo
     regroups: list[Program] = field(default_factory=list)
     transposes: ComputeSet | None = None
     copies: list[Program] = field(default_factory=list)
@@ -94,8 +95,8 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     source = padded(graph, operand.transpose(), (across * group, along * width))
     type_ = operand.elementType()
     blocks = across * along
-    regroup = graph.addVariable(type_, [blocks, group, width], f"{name}/preRegroup")
-    turned = graph.addVariable(type_, [blocks, width, group], f"{name}/partialTranspose")
+    regroup = graph.addVariable(type_, [blocks, group, width], (name, "preRegroup"))
+    turned = graph.addVariable(type_, [blocks, width, group], (name, "partialTranspose"))
     ends = linear_shares(blocks, graph.getTarget().getNumTiles(), 1, 1)
     begins = np.concatenate([[0], ends[:-1]])
     tiles = np.arange(len(ends), dtype=np.int64)
@@ -104,7 +105,7 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     target = regroup.reshape([across, along, group, width]).dimShuffle([0, 2, 1, 3])
     steps.regroups.append(Copy(source.reshape([across, group, along, width]), target))
     if steps.transposes is None:
-        steps.transposes = graph.addComputeSet(f"{name}/Transpose_#0")
+        steps.transposes = graph.addComputeSet((name, "Transpose_#0"))
     _transpose(graph, steps.transposes, regroup, turned, (begins, ends, tiles))
     return (
         turned.reshape([across, along, width, group]).dimShuffle([1, 2, 0, 3]).reshape([along * width, across * group])

@@ -13,6 +13,7 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.reduction import strided
 from simulator.machine.cycles.rounding import WORKERS
+from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.store import VertexBlock
@@ -26,13 +27,15 @@ from simulator.poplibs.type_names import short_name
 I8 = npt.NDArray[np.int64]
 
 
-def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: str) -> tuple[ComputeSet, Tensor]:
+def add_reduce(
+    graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: DebugInfo
+) -> tuple[ComputeSet, Tensor]:
     """Add the compute set and its [out groups, field, units] result, which lies where it is added.
 
     The result is spread evenly over all tiles, the channels of a position always together, so that no tile adds a
     partial sum of its own where that can be: what all comes by exchange arrives in one piece."""
     plan = shares.plan
-    out = graph.addVariable(type_, [shares.out_groups, plan.field, plan.units], f"{name}/partialReduceOut")
+    out = graph.addVariable(type_, [shares.out_groups, plan.field, plan.units], (name, "partialReduceOut"))
     tiles = graph.getTarget().getNumTiles()
     lines = shares.out_groups * plan.field
     ends = linear_shares(lines, tiles, 1, -(-MIN_BYTES_PER_TILE // (plan.units * type_.size)))
@@ -44,7 +47,7 @@ def add_reduce(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name
     first = begins[part] + step * share[part]
     count = (np.minimum(first + share[part], ends[part]) - first) * plan.units
     place = first * plan.units
-    cs = graph.addComputeSet(f"{name}/Reduce0")
+    cs = graph.addComputeSet((name, "Reduce0"))
     terms = int(partials.regions()[0][0]) + place[:, None] + np.arange(plan.in_split) * out.numElements()
     edges = {
         "out": vector_edges(int(out.regions()[0][0]) + place, count),

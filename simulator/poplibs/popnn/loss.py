@@ -13,7 +13,7 @@ import numpy.typing as npt
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.nonlinearity import loss_transform
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Copy, Execute, LibraryGroup, Sequence
@@ -21,6 +21,7 @@ from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, UNSIGNED_INT
 from simulator.poplibs import popops
+from simulator.poplibs.debug import operation
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
@@ -56,14 +57,14 @@ def calcLoss(
     """
     _check(modelOutputs, expected, loss, deltas)
     assert lossType is LossType.CROSS_ENTROPY_LOSS
-    name = as_context(debugContext).getPathName() or "popnn"
+    call = operation(graph, debugContext, "popnn", "calcLoss", lossType=lossType.value, modelOutputs=modelOutputs)
     prog = Sequence()
-    one_hot = graph.addVariable(modelOutputs.elementType(), modelOutputs.shape(), f"{name}/Loss/oneHot")
+    one_hot = graph.addVariable(modelOutputs.elementType(), modelOutputs.shape(), (call, "Loss/oneHot"))
     mapTensorLinearly(graph, one_hot)
-    popops.encodeOneHot(graph, expected, one_hot, prog, f"{name}/Loss")
-    terms = clone_mapped(graph, modelOutputs, modelOutputs.elementType(), f"{name}/Loss/transformed")
+    popops.encodeOneHot(graph, expected, one_hot, prog, (call, "Loss"))
+    terms = clone_mapped(graph, modelOutputs, modelOutputs.elementType(), (call, "Loss/transformed"))
     dtype = short_name(modelOutputs.elementType())
-    cs = graph.addComputeSet(f"{name}/Loss/LossCrossEntropyTransform")
+    cs = graph.addComputeSet((call, "Loss/LossCrossEntropyTransform"))
     operands = {"probs": modelOutputs, "expected": one_hot, "deltas": deltas}
     # The terms decide the tiles; deltas are written beside them and moved on where they are mapped elsewhere.
     place_elementwise(
@@ -72,7 +73,7 @@ def calcLoss(
     prog.add(
         LibraryGroup([Execute(cs)], "popnn.cross_entropy", [modelOutputs, one_hot], [terms, deltas], {"dtype": dtype})
     )
-    sums = popops.reduce(graph, terms, [1], popops.Operation.ADD, prog, f"{name}/Loss")
+    sums = popops.reduce(graph, terms, [1], popops.Operation.ADD, prog, (call, "Loss"))
     prog.add(Copy(sums, loss))
     return prog
 

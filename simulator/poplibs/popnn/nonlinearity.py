@@ -14,7 +14,7 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import nonlinearity as cycles
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
@@ -22,6 +22,7 @@ from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF
 from simulator.poplibs import popops
+from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import UNARY, wide
@@ -49,8 +50,9 @@ def nonLinearity(
     """A new tensor with the function applied; SOFTMAX works along the last dimension of a [batch, classes] tensor."""
     if nonLinearityType is NonLinearityType.SOFTMAX:
         return _softmax(graph, t, prog, debugContext)
-    out = clone_mapped(graph, t, t.elementType(), f"{_path(debugContext)}/out")
-    _apply(graph, nonLinearityType, t, out, prog, debugContext)
+    call = operation(graph, debugContext, "popnn", "nonLinearity", type=nonLinearityType.value, t=t)
+    out = clone_mapped(graph, t, t.elementType(), (call, "out"))
+    _apply(graph, nonLinearityType, t, out, prog, call)
     return out
 
 
@@ -60,7 +62,8 @@ def nonLinearityInPlace(
     """The function applied to every element where it lies. SOFTMAX needs room of its own: use nonLinearity."""
     if nonLinearityType is NonLinearityType.SOFTMAX:
         raise poplar_error("nonLinearityInPlace: SOFTMAX is not done in place; use nonLinearity.")
-    _apply(graph, nonLinearityType, None, t, prog, debugContext)
+    call = operation(graph, debugContext, "popnn", "nonLinearityInPlace", type=nonLinearityType.value, t=t)
+    _apply(graph, nonLinearityType, None, t, prog, call)
 
 
 def nonLinearityInputGradient(
@@ -79,9 +82,10 @@ def nonLinearityInputGradient(
     if act.shape() != outGradient.shape():
         raise graph_connection_error(f"Gradient: shapes {act.shape()} and {outGradient.shape()} differ.")
     op, dtype = nonLinearityType.value, _checked(act)
-    out = clone_mapped(graph, act, act.elementType(), f"{_path(debugContext)}/inGradient")
+    call = operation(graph, debugContext, "popnn", "nonLinearityInputGradient", type=op, act=act)
+    out = clone_mapped(graph, act, act.elementType(), (call, "inGradient"))
     forms = Forms(_gradient_vertex(op, dtype, True), _gradient_vertex(op, dtype, False))
-    cs = graph.addComputeSet(f"{_path(debugContext)}/NonLinearityGrad")
+    cs = graph.addComputeSet((call, "NonLinearityGrad"))
     place_elementwise(graph, cs, forms, ("inGrad", out), {"out": act, "outGrad": outGradient}, {})
     *given, target = in_memory_order(out, [act, outGradient])
     prog.add(LibraryGroup([Execute(cs)], f"popnn.gradient.{op}", given, [target]))
@@ -89,11 +93,11 @@ def nonLinearityInputGradient(
 
 
 def _apply(
-    graph: Graph, kind: NonLinearityType, source: Tensor | None, out: Tensor, prog: Sequence, context: Context
+    graph: Graph, kind: NonLinearityType, source: Tensor | None, out: Tensor, prog: Sequence, call: DebugInfo
 ) -> None:
     op, dtype, in_place = kind.value, _checked(out), source is None
     forms = Forms(_forward_vertex(op, dtype, in_place, True), _forward_vertex(op, dtype, in_place, False))
-    cs = graph.addComputeSet(f"{_path(context)}/NonLinearity")
+    cs = graph.addComputeSet((call, "NonLinearity"))
     place_elementwise(graph, cs, forms, ("out", out), {} if source is None else {"data": source}, {})
     *given, target = in_memory_order(out, [out if source is None else source])
     prog.add(LibraryGroup([Execute(cs)], f"popnn.{op}", given, [target]))
@@ -104,17 +108,14 @@ def _softmax(graph: Graph, t: Tensor, prog: Sequence, context: Context) -> Tenso
     _checked(t)
     if t.rank() != 2:
         raise graph_connection_error(f"SOFTMAX needs a [batch, classes] tensor, not shape {t.shape()}.")
-    name = f"{_path(context)}/SoftMax"
+    call = operation(graph, context, "popnn", "nonLinearity", type="SOFTMAX", t=t)
+    name = (call, "SoftMax")
     largest = popops.reduce(graph, t, [1], popops.Operation.MAX, prog, name).expand([1])
     out = popops.sub(graph, t, largest, prog, name)
     popops.expInPlace(graph, out, prog, name)
     total = popops.reduce(graph, out, [1], popops.Operation.ADD, prog, name).expand([1])
     popops.divInPlace(graph, out, total, prog, name)
     return out
-
-
-def _path(context: Context) -> str:
-    return as_context(context).getPathName() or "popnn"
 
 
 def _checked(t: Tensor) -> str:

@@ -13,13 +13,14 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import movement
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import Type
+from simulator.poplibs.debug import operation
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil import clone_mapped
@@ -31,8 +32,9 @@ I8 = npt.NDArray[np.int64]
 
 def cast(graph: Graph, src: Tensor, dstType: Type, prog: Sequence, debugContext: Context = "") -> Tensor:
     """A new tensor with the values of `src` as `dstType`: floats to integers truncate, to half round once."""
-    dst = clone_mapped(graph, src, dstType, f"{_path(debugContext)}/cast")
-    castWithOutput(graph, src, dst, prog, debugContext)
+    call = operation(graph, debugContext, "popops", "cast", src=src, dstType=dstType)
+    dst = clone_mapped(graph, src, dstType, (call, "cast"))
+    castWithOutput(graph, src, dst, prog, call)
     return dst
 
 
@@ -43,13 +45,9 @@ def castWithOutput(graph: Graph, src: Tensor, dst: Tensor, prog: Sequence, debug
     forms = Forms(
         *(_vertex(short_name(src.elementType()), short_name(dst.elementType()), flat) for flat in (True, False))
     )
-    cs = graph.addComputeSet(f"{_path(debugContext)}/Cast")
+    cs = graph.addComputeSet((operation(graph, debugContext, "popops", "castWithOutput", src=src, dst=dst), "Cast"))
     place_elementwise(graph, cs, forms, ("dst", dst), {"src": src}, {})
     prog.add(LibraryGroup([Execute(cs)], "popops.cast", [src], [dst]))
-
-
-def _path(context: Context) -> str:
-    return as_context(context).getPathName() or "popops"
 
 
 def convert(source: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:

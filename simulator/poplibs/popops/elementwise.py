@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.errors import graph_connection_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import BOOL, Type
+from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops import operators
@@ -37,8 +38,9 @@ _register_kernels()
 
 def unary(graph: Graph, op: str, a: Tensor, prog: Sequence, context: Context, in_place: bool) -> Tensor:
     """Append `op` of one tensor to `prog`; returns the result, `a` itself when in place."""
-    out = a if in_place else clone_mapped(graph, a, _result_type(op, a), operation_name(context, op) + "/Out")
-    build(graph, "unary", op, [a], out, prog, context, in_place)
+    call = operation(graph, context, "popops", op, A=a, inPlace=in_place)
+    out = a if in_place else clone_mapped(graph, a, _result_type(op, a), _name(call, op, "/Out"))
+    build(graph, "unary", op, [a], out, prog, call, in_place)
     return out
 
 
@@ -48,6 +50,7 @@ def binary(graph: Graph, op: str, a: Operand, b: Operand, prog: Sequence, contex
     types that differ or that the operator does not take."""
     a, b = _as_tensors(graph, a, b, op)
     shape = _joint_shape(op, a, b)
+    call = operation(graph, context, "popops", op, A=a, B=b, inPlace=in_place)
     if in_place and tuple(a.shape()) != shape:
         raise graph_connection_error(
             f"{op} in place: {b.shape()} does not broadcast into {a.shape()}; swap the operands."
@@ -56,14 +59,14 @@ def binary(graph: Graph, op: str, a: Operand, b: Operand, prog: Sequence, contex
     if in_place:
         out = a
     elif tuple(model.shape()) == shape:
-        out = clone_mapped(graph, model, _result_type(op, a), operation_name(context, op) + "/Out")
+        out = clone_mapped(graph, model, _result_type(op, a), _name(call, op, "/Out"))
     else:
-        out = clone_mapped(graph, broadcast_to(a, shape), _result_type(op, a), operation_name(context, op) + "/Out")
+        out = clone_mapped(graph, broadcast_to(a, shape), _result_type(op, a), _name(call, op, "/Out"))
     scalar = b.numElements() == 1 and out.numElements() > 1 and tuple(a.shape()) == shape
     if scalar:
-        build(graph, "scalar", op, [a, b], out, prog, context, in_place)
+        build(graph, "scalar", op, [a, b], out, prog, call, in_place)
     else:
-        build(graph, "binary", op, [a, b], out, prog, context, in_place)
+        build(graph, "binary", op, [a, b], out, prog, call, in_place)
     return out
 
 
@@ -74,7 +77,7 @@ def build(
     operands: list[Tensor],
     out: Tensor,
     prog: Sequence,
-    context: Context,
+    call: DebugInfo,
     in_place: bool,
 ) -> None:
     """Add the compute set of one operation to the graph and its program to `prog`."""
@@ -90,17 +93,15 @@ def build(
     spread = [broadcast_to(t, shape) for t in (vectors[1:] if in_place else vectors)]
     names = ["in2"] if in_place else ["in1", "in2"]
     scalars = {"in2": operands[1]} if form == "scalar" else {}
-    cs = graph.addComputeSet(operation_name(context, op))
+    cs = graph.addComputeSet(_name(call, op))
     place_elementwise(graph, cs, forms, ("out", out), dict(zip(names, spread, strict=False)), scalars)
     *given, target = in_memory_order(out, operands)
     prog.add(LibraryGroup([Execute(cs)], f"popops.{op.lower()}", given, [target]))
 
 
-def operation_name(context: Context, op: str) -> str:
-    """The debug name of an operation below the caller's: "<name>/Op/Add"."""
-    path = as_context(context).getPathName()
-    title = "".join(word.capitalize() for word in op.split("_"))
-    return f"{path}/Op/{title}" if path else f"Op/{title}"
+def _name(call: DebugInfo, op: str, suffix: str = "") -> tuple[DebugInfo, str]:
+    """The context of what an operation makes: "<name>/Op/Add"."""
+    return call, "Op/" + "".join(word.capitalize() for word in op.split("_")) + suffix
 
 
 def _result_type(op: str, a: Tensor) -> Type:

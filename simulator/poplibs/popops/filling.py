@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import movement
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
+from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import aligned_runs, vector_edges
 from simulator.poplibs.type_names import short_name
 from simulator.runtime.kernels import register
@@ -27,8 +28,8 @@ def fill(graph: Graph, t: Tensor, prog: Sequence, fillValue: float, debugContext
     """Set every element of `t` to a value; one Fill vertex per run of memory on each tile."""
     if t.numElements() == 0:
         return
-    path = as_context(debugContext).getPathName()
-    cs = graph.addComputeSet(f"{path}/Fill" if path else "Fill")
+    call = operation(graph, debugContext, "popops", "fill", t=t, fillValue=fillValue)
+    cs = graph.addComputeSet((call, "Fill"))
     runs = aligned_runs(graph.store, t, [])
     edges = {"out": vector_edges(runs.starts, runs.lengths)}
     graph.addVertices(cs, _vertex(short_name(t.elementType())), runs.tiles, edges, {"in": fillValue})

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.poplar import regions
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
+from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import aligned_runs, vector_edges
 from simulator.poplibs.type_names import short_name
 from simulator.runtime.kernels import register
@@ -35,7 +36,8 @@ def encodeOneHot(graph: Graph, indices: Tensor, encoded: Tensor, prog: Sequence,
             f"tensor, not shape {encoded.shape()}."
         )
     classes = encoded.dim(1)
-    cs = graph.addComputeSet("/".join(p for p in (as_context(debugContext).getPathName(), "OneHotEncode") if p))
+    call = operation(graph, debugContext, "popops", "encodeOneHot", indices=indices, encoded=encoded)
+    cs = graph.addComputeSet((call, "OneHotEncode"))
     runs = aligned_runs(graph.store, encoded, [])
     begins = runs.starts - int(encoded.regions()[0][0])
     ends = begins + runs.lengths

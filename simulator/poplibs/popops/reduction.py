@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.machine.cycles.reduction import stages
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import index_error, poplar_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Program, Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.poplibs.debug import operation
 from simulator.poplibs.popops import reduction_stage
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.kernels import register
@@ -75,8 +76,7 @@ def _reduce(
     terms = tensor.numElements() // max(outputs, 1)
     if tensor.numElements() == 0:
         raise poplar_error(f"reduce: a tensor of shape {tensor.shape()} has nothing to reduce.")
-    path = as_context(context).getPathName()
-    name = f"{path}/Reduce" if path else "Reduce"
+    call = operation(graph, context, "popops", "reduce", **{"in": tensor}, dims=list(dims), op=op)
     matrix = tensor.dimShuffle([*kept, *dims]).reshape([outputs, terms])
     programs: list[Program] = []
     stage_count = stages(terms)
@@ -85,8 +85,8 @@ def _reduce(
         last = stage == stage_count - 1
         groups = 1 if last else _groups(matrix.dim(1), stage_count - stage)
         type_ = out_type if last else _partial_type(matrix.elementType(), op)
-        label = f"{name}/ReduceStage{stage + 1}" if stage_count > 1 else name
-        cs, matrix = reduction_stage.add_stage(graph, matrix, groups, type_, stage_op, label)
+        label = f"Reduce/ReduceStage{stage + 1}" if stage_count > 1 else "Reduce"
+        cs, matrix = reduction_stage.add_stage(graph, matrix, groups, type_, stage_op, (call, label))
         programs.append(Execute(cs))
         stage_op = "ADD" if op == "SQUARE_ADD" else op
     out = matrix.reshape(shape)

@@ -14,6 +14,7 @@ from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import reduction as cycles
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
+from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.store import VertexBlock
@@ -37,7 +38,9 @@ _TEMPLATE = {
 }
 
 
-def add_stage(graph: Graph, matrix: Tensor, groups: int, type_: Type, op: str, name: str) -> tuple[ComputeSet, Tensor]:
+def add_stage(
+    graph: Graph, matrix: Tensor, groups: int, type_: Type, op: str, name: tuple[DebugInfo, str]
+) -> tuple[ComputeSet, Tensor]:
     """Add the compute set of one stage and its output variable.
 
     Returns (compute set, [outputs] for one group, else [outputs, groups])."""
@@ -45,7 +48,9 @@ def add_stage(graph: Graph, matrix: Tensor, groups: int, type_: Type, op: str, n
     fan = -(-terms // groups)
     groups = -(-terms // fan)
     cs = graph.addComputeSet(name)
-    out = graph.addVariable(type_, [groups, outputs], f"{name}/{'reduced' if groups == 1 else 'partials'}")
+    out = graph.addVariable(
+        type_, [groups, outputs], (name[0], f"{name[1]}/{'reduced' if groups == 1 else 'partials'}")
+    )
     if _runs_of_outputs(matrix):
         mapTensorLinearly(graph, out)
         _strided_vertices(graph, cs, matrix, out, fan, op)

@@ -13,13 +13,14 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import scaled as cycles
 from simulator.machine.cycles.rounding import ceil_div, vector_width
-from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF
+from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import wide
@@ -56,8 +57,10 @@ def _build(
     dtypes = (short_name(a.elementType()), short_name(b.elementType()))
     constant = not isinstance(scale, Tensor)
     forms = Forms(*(_vertex(dtypes, subtract, constant, flat) for flat in (True, False)))
-    path = as_context(context).getPathName()
-    cs = graph.addComputeSet(f"{path}/{name}" if path else name)
+    call = operation(
+        graph, context, "popops", "scaledSubtractFrom" if subtract else "scaledAddTo", A=a, B=b, scale=scale
+    )
+    cs = graph.addComputeSet((call, name))
     tensor = graph.addConstant(FLOAT, [], scale) if not isinstance(scale, Tensor) else scale.flatten()
     if not isinstance(scale, Tensor):
         graph.setTileMapping(tensor, 0)

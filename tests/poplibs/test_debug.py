@@ -1,0 +1,34 @@
+"""Debug records: what a library makes belongs to the call, the call to the user's line."""
+
+from __future__ import annotations
+
+from programs import linear, small_graph
+
+from simulator.poplar import FLOAT
+from simulator.poplar.program import Sequence
+from simulator.poplibs import poplin, popops
+
+
+def test_a_product_is_recorded_as_one_call() -> None:
+    graph, program = small_graph(16), Sequence()
+    a, b = linear(graph, FLOAT, [30, 40], "a"), linear(graph, FLOAT, [40, 20], "b")
+    poplin.matMul(graph, a, b, program, "m4")
+    infos = graph.store.debug_infos
+    (call,) = [i for i in infos if i["arguments"].get("api") == "matMul"]
+    assert (call["layer"], call["name"]) == ("poplin", "m4")
+    assert call["arguments"]["A"] == "float[30, 40]"
+    assert call["file"] == __file__
+    for name, id_ in zip(graph.store.compute_set_names, graph.store.compute_set_debug_ids, strict=True):
+        assert name.startswith("m4/Conv_1/")
+        inner = infos[infos[id_]["parentId"]]
+        assert inner["name"] == "m4/Conv_1"
+        assert "split field x in x out" in inner["arguments"]["plan"]
+        assert inner["parentId"] == call["id"]
+
+
+def test_unnamed_operations_still_have_names() -> None:
+    graph, program = small_graph(), Sequence()
+    a = linear(graph, FLOAT, [8])
+    popops.add(graph, a, 1.0, program)
+    popops.fill(graph, a, program, 0.0, "start")
+    assert graph.store.compute_set_names == ["Op/Add", "start/Fill"]
