@@ -43,7 +43,8 @@ class Series:
         """A sample now: anything that `float` accepts, NumPy and torch scalars included."""
         if session.recording and self.graph.enabled:
             now = time.perf_counter_ns() + session.clock_offset_ns
-            session.add_sample(self._id, now, float(value))
+            session.sample(self._id, now, float(value))
+            session.write_if_late()
 
 
 class HeatmapDouble:

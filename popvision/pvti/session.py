@@ -9,12 +9,12 @@ import sys
 import threading
 import time
 
+from popvision.pvti.declarations import Declarations
 from popvision.pvti.recorder import LATE_NS, ThreadBuffer, local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from popvision.formats.pvti.writer import TraceWriter
     from popvision.pvti.options import Options
@@ -25,17 +25,15 @@ RUN_ID_VARIABLE = "POPVISION_RUN_ID"
 
 QUIET_NS = 40_000_000
 TICK_S = 0.05
-_MOST_STRINGS = 1 << 16
 _PROCESS = 1
 
 
-class Session:
+class Session(Declarations):
     """Recording state of the process. `recording` never becomes true again once the trace has ended."""
 
     def __init__(self, options: Options | None) -> None:
-        self.recording = options is not None
+        super().__init__(recording=options is not None)
         self.channels = options.channels if options else None
-        self.lock = threading.RLock()
         self.clock_offset_ns = time.time_ns() - time.perf_counter_ns()
         self.on_end: Callable[[], None] = lambda: None
         """Called when recording ends: channels switch themselves off."""
@@ -48,12 +46,7 @@ class Session:
         self._flushing = False
         self._written_ns = 0
         self._buffers: list[ThreadBuffer] = []
-        self._samples: dict[int, list[tuple[int, float]]] = {}
-        self._pending: list[tuple[str, tuple[Any, ...]]] = []
-        self._permanent: list[tuple[str, tuple[Any, ...]]] = []
         self._meta: dict[str, object] = {}
-        self._strings: dict[str, int] = {}
-        self._last_id = 0
         self._timer_stop: threading.Event | None = None
         if options is not None:
             self._start(options)
@@ -77,47 +70,12 @@ class Session:
         atexit.register(self.close)
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
 
-    # -- declaring
-
-    def next_id(self) -> int:
-        """A number unused in this process so far; strings, sites, threads, graphs and the like are numbered so."""
-        with self.lock:
-            self._last_id += 1
-            return self._last_id
-
-    def declare(self, method: str, *arguments: Any, permanent: bool = False) -> None:
-        """Queue a call of a `TraceWriter` method; it is written before any event recorded after this call.
-
-        A permanent declaration is repeated in the files of forked children.
-        """
-        if self.recording:
-            self._pending.append((method, arguments))
-            if permanent:
-                self._permanent.append((method, arguments))
-
-    def string_id(self, text: str) -> int:
-        """The id of a text in the file; declared at its first use."""
-        with self.lock:
-            id = self._strings.get(text)
-            if id is None:
-                if len(self._strings) >= _MOST_STRINGS:
-                    self._strings.clear()
-                id = self._strings[text] = self.next_id()
-                self.declare("add_string", id, text)
-            return id
-
     def set_meta(self, key: str, value: object) -> None:
         """A row of the file's `meta` table, now and in the files of forked children."""
         with self.lock:
             self._meta[key] = value
             if self._writer is not None:
                 self.declare("set_meta", key, value)
-
-    def add_sample(self, series: int, time_ns: int, value: float) -> None:
-        """A sample of a line graph."""
-        with self.lock:
-            self._samples.setdefault(series, []).append((time_ns, value))
-        self.write_if_late()
 
     def prepare(self) -> None:
         """Make the file if there is none yet, so that this takes no time out of the first event."""
@@ -150,7 +108,7 @@ class Session:
             if self.recording:
                 before = time.perf_counter_ns() - quiet_for_ns
                 due = [buffer for buffer in self._buffers if 0 < buffer.waiting_since() <= before]
-                if due or self._pending or self._samples:
+                if due or self.is_waiting:
                     self._write(due)
                 self._buffers = [buffer for buffer in self._buffers if not buffer.is_over()]
 
@@ -178,21 +136,13 @@ class Session:
             self._end()
 
     def _transact(self, writer: TraceWriter, buffers: list[ThreadBuffer]) -> None:
-        declared = len(self._pending)
-        samples = {series: list(rows) for series, rows in self._samples.items()}
+        declared = self.count()
         taken = [(buffer, buffer.filled, len(buffer.overflow)) for buffer in buffers]
         with writer.transaction():
-            for method, arguments in self._pending[:declared]:
-                getattr(writer, method)(*arguments)
-            for series, rows in samples.items():
-                writer.add_samples(series, [time for time, _ in rows], [value for _, value in rows])
+            self.write(writer, declared)
             for buffer, filled, overflow in taken:
                 self._write_events(writer, buffer, filled, overflow)
-        del self._pending[:declared]
-        for series, rows in samples.items():
-            del self._samples[series][: len(rows)]
-            if not self._samples[series]:
-                del self._samples[series]
+        self.wrote(declared)
         for buffer, filled, overflow in taken:
             buffer.written = filled
             del buffer.overflow[:overflow]
@@ -278,13 +228,10 @@ class Session:
 
     def _in_child(self) -> None:
         """A file of its own, with the same anchor of time; only the forking thread lives on."""
-        self.lock = threading.RLock()
+        self.start_again()
         self._writer = self._timer_stop = None
         self._flushing = False
         self._buffers = []
-        self._samples = {}
-        self._strings.clear()
-        self._pending = list(self._permanent)
         if not self.recording:
             return
         self.path = self._new_path()

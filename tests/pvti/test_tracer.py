@@ -335,8 +335,8 @@ def interrupt(*_):
 signal.signal(signal.SIGALRM, interrupt)
 interrupts = 0
 for _ in range(300):
-    signal.setitimer(signal.ITIMER_REAL, 0.0004)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0004)
         while True:
             pvti.Tracepoint.event(channel, "x")
     except KeyboardInterrupt:
