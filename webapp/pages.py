@@ -96,7 +96,7 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
                     [icon("close"), html.Span("Close", className="nav-text")],
                     href="/",
                     className="nav-item",
-                    title="Close this report (Esc twice)",
+                    title="Back to the list of reports",
                     **attributes(data_nav="home"),
                 ),
                 _menu_button("theme", "Theme", "nav-theme", "Light or dark (d)"),

@@ -41,7 +41,7 @@ def masthead() -> Component:
             html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand", **attributes(data_nav="home")),
             html.Div(
                 [
-                    _button("reload", "Look again", "nav-reload-home"),
+                    _button("reload", "Look through the folders again (r)", "nav-reload"),
                     _button("theme", "Light or dark (d)", "nav-theme"),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],

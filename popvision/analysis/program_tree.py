@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 __all__ = [
-    "PROGRAM_TYPES", "ProgramFigures", "Root", "TreeRows", "figures", "matching_rows", "note", "programs_of",
+    "PROGRAM_TYPES", "ProgramFigures", "Root", "TreeRows", "figures", "guessed", "matching_rows", "note", "programs_of",
     "related_programs",
     "root_of", "roots", "tree_rows", "type_indices",
 ]  # fmt: skip
@@ -153,6 +153,16 @@ def note(source: ReportSource, program: int) -> str:
     if type_ in ("Sans", "SyncAns"):
         return _tiles_note(source, program)
     return ""
+
+
+def guessed(source: ReportSource) -> npt.NDArray[np.bool_]:
+    """Which programs run a compute set whose cycles are partly a guess (model.PROVENANCE)."""
+
+    def read() -> npt.NDArray[np.bool_]:
+        sets = [row for row, provenance in source.reader.compute_set_provenance() if provenance == "guess"]
+        return np.isin(np.asarray(programs_of(source).compute_set), np.array(sets, np.int64))
+
+    return kept(source, "guessed_programs", read)
 
 
 def _tiles_note(source: ReportSource, program: int) -> str:

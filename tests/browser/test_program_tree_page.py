@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from popvision.formats.profile.writer import ProfileWriter
 from tests.browser.shell_pages import Viewer, sql, write_reports
-from tests.reports import tiny_compilation
+from tests.reports import tiny_compilation, tiny_run
 
 pytestmark = pytest.mark.browser
 
@@ -47,6 +48,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("tree")
     write_reports(made)
     write_long(made / "long")
+    found = tiny_compilation()
+    guessed = [dataclasses.replace(part, provenance="guess") for part in found.compute_set_vertices]
+    (made / "guess").mkdir()
+    with ProfileWriter(made / "guess" / "profile.pop") as writer:
+        writer.write_compilation(dataclasses.replace(found, compute_set_vertices=guessed))
+        writer.append_run(tiny_run())
     return made
 
 
@@ -73,6 +80,13 @@ def test_figures_are_those_of_sql(viewer: Viewer, folder: Path) -> None:
         assert cells(page, program)[:4] == [f"{value:,}" for value in expected]
     whole = sql(folder / "tiny", "select sum(cycles) from steps_by_ipu")[0]
     assert cells(page, 0)[:3] == ["0", f"{whole:,}", "0"]
+
+
+def test_guesses_look_guessed(viewer: Viewer) -> None:
+    page = viewer.open("guess", "program_tree")
+    assert cells(page, 1)[0] == "36"
+    expect(page.locator("#tree-row-1 .tree-self")).to_have_class(re.compile(r"\bguess\b"))
+    expect(page.locator("#tree-row-3 .tree-self")).not_to_have_class(re.compile(r"\bguess\b"))
 
 
 def test_keys_move_fold_and_select(viewer: Viewer) -> None:

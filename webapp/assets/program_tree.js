@@ -197,7 +197,7 @@
         cells[1].style.setProperty("--share", (100 * text.share).toFixed(2) + "%");
         cells[1].title = (100 * text.share).toFixed(2) + " % of the total device cycles";
       }
-      if (text && text.guess) { cells[0].classList.add("guess"); cells[0].title = "A guess: the codelet gave no estimate"; }
+      if (text && text.guess) { cells[0].classList.add("guess"); cells[0].title = "Partly a guess: a codelet of this compute set gives no estimate"; }
       return cells;
     }
 

@@ -91,6 +91,7 @@ def _rows(source: ReportSource) -> Response:
     sums = analysis.figures(source, ipu)
     total = reader.total_cycles()
     code = code_bytes_of(source, ids)
+    guessed = analysis.guessed(source)
     rows = [
         {
             "id": program,
@@ -102,6 +103,7 @@ def _rows(source: ReportSource) -> Response:
             "executions": int(sums.executions[program]),
             "bytes": int(sums.bytes_received[program]),
             "code": size,
+            "guess": bool(guessed[program]),
         }
         for program, size in zip(ids, code, strict=True)
     ]

@@ -148,6 +148,11 @@ class ProfileReader:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
 
+    def compute_set_provenance(self) -> list[tuple[int, str]]:
+        """(compute set, provenance) of every row of compute_set_vertices, without its arrays."""
+        table = self._tables["compute_set_vertices"]
+        return [(int(row), str(name)) for row, name in zip(table["compute_set"], table["provenance"], strict=True)]
+
     def vertex_lanes(self, compute_set: int, ipu: int) -> VertexLanes | None:
         """Which vertex ran on which worker, None where nothing was stored."""
         names = ("offsets_array", "type_array", "thread_cycles_array", "worker_array")
