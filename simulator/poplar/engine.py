@@ -96,7 +96,7 @@ class Engine:
         if self._options.any_report or self._options.save_archive is not None:
             self._folder = ReportFolder(self._options, self._executable._name)
             self._folder.write_compilation(self._compiled)
-        self._finish = weakref.finalize(self, _close, self._folder)
+        self._finish = weakref.finalize(self, _close, self._folder, self._core)
 
     # ---- life cycle --------------------------------------------------------------------------------------------
 
@@ -124,7 +124,8 @@ class Engine:
         """Load the program onto the prepared device."""
         if not self._prepared:
             raise poplar_error("The device is not prepared; call prepare(device) before deploy().")
-        self._core.load()
+        with pvti.Tracepoint(pvti.tracePoplar, "Prepare IPU Executable"):
+            self._core.load()
 
     def load(self, device: Device) -> None:
         """`prepare` and `deploy`."""
@@ -145,7 +146,7 @@ class Engine:
             self._folder.append_run(record)
 
     def close(self) -> None:
-        """Finish the reports. The engine must not be used afterwards. Idempotent."""
+        """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent."""
         self._finish()
 
     def __enter__(self) -> Engine:
@@ -285,6 +286,7 @@ def _described(target: Any) -> str:
     return f"{target.getNumTiles()} tiles of {target.getTargetArchString()} ({target.getTargetType().value})"
 
 
-def _close(folder: ReportFolder | None) -> None:
+def _close(folder: ReportFolder | None, core: EngineCore) -> None:
+    core.unload()
     if folder is not None:
         folder.close()

@@ -54,6 +54,11 @@ class EngineCore:
             self._actions = self.executable.plan.bind(self._arena, self)
             self.device_cycles = 0
 
+    def unload(self) -> None:
+        """Give the values of all variables back. Actions refer to this object, so it would not go away by itself."""
+        self._arena = None
+        self._actions = []
+
     def run(self, index: int, name: str) -> RunRecord | None:
         """Run a program; returns the record when one was kept."""
         if not 0 <= index < len(self._actions):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from popvision.formats.profile.model import RunRecord
+from popvision.formats.profile.model import BranchRecord, RunRecord
 from simulator.compiler.executable import Lowered
 from simulator.compiler.machine import Machine
+from simulator.runtime.branch_record import branch_record
 from simulator.runtime.device_clock import DeviceClock, RunTime
 
 I8 = npt.NDArray[np.int64]
@@ -27,6 +28,8 @@ class Recorder:
         self._counts: dict[int, int] = {}
         self._shapes: dict[int, tuple[RunTime, RunRecord]] = {}
         self._bytes_in, self._bytes_out = _bytes_by_program(lowered, machine)
+        self._lowered = lowered
+        self._branches: dict[int, BranchRecord] = {}
 
     def wants(self, program_index: int) -> bool:
         """Whether a further run of this program would be kept."""
@@ -51,6 +54,7 @@ class Recorder:
             data_in=shape.data_in,
             data_out=shape.data_out,
             truncated=shape.truncated,
+            branches=self._branch_record(program_index),
         )
         self.records.append(record)
         self.cycles += run.cycles
@@ -62,6 +66,14 @@ class Recorder:
         self.records = []
         self.cycles = 0
         self._counts = {}
+
+    def _branch_record(self, program_index: int) -> BranchRecord | None:
+        """Of any run of the program: no branch depends on data. None where control flow is not instrumented."""
+        if not self._lowered.control_flow:
+            return None
+        if program_index not in self._branches:
+            self._branches[program_index] = branch_record(self._lowered, program_index)
+        return self._branches[program_index]
 
     def _shape(self, clock: DeviceClock, run: RunTime) -> RunRecord:
         """A record without name and time, from base 0."""

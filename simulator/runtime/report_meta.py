@@ -45,4 +45,5 @@ def report_meta(
         "runId": run_id,
         "computeInstrumentation": level,
         "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
+        "controlFlowInstrumentation": "On" if options.instrument_control_flow else "Off",
     }

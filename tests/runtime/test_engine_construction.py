@@ -1,11 +1,13 @@
 """The ways to make an engine, and unusual programs."""
 
+import gc
 import io
+import weakref
 
 import numpy as np
 import pytest
 
-from simulator.poplar import BOOL, FLOAT, LONGLONG, Engine, Graph, IPUModel, compileGraph
+from simulator.poplar import BOOL, FLOAT, LONGLONG, Engine, Graph, IPUModel, compileGraph, poplar_error
 from simulator.poplar.program import Copy, PrintTensor, Repeat, Sequence
 from tests.compiler.tiny_graphs import tutorial3
 
@@ -77,3 +79,27 @@ def test_two_ipus(device):
     report = engine.getReport()
     exchange = next(s for s in report.execution.steps if s.program.name == "copy1_Copy_a_to_b/GlobalPre")
     assert [(ipu.dataIn, ipu.dataOut) for ipu in exchange.ipus] == [(0, 400), (400, 0)]
+
+
+def test_a_closed_engine_keeps_its_profile_but_not_its_tensors(device):
+    tutorial = tutorial3(device.getTarget())
+    with Engine(tutorial.graph, tutorial.program, {"debug.retainDebugInformation": "true"}) as engine:
+        engine.loadAndRun(device)
+    assert len(engine.getReport().execution.runs) == 1
+    with pytest.raises(poplar_error, match="not loaded"):
+        engine.run()
+
+
+def test_memory_of_an_engine_goes_when_the_engine_goes(device):
+    graph = Graph(device.getTarget())
+    x = graph.addVariable(FLOAT, [1000], "x")
+    graph.setTileMapping(x, 0)
+    engine = Engine(graph, PrintTensor(x))
+    engine.load(device)
+    arena = weakref.ref(engine._core._arena)
+    gc.disable()
+    try:
+        del engine
+        assert arena() is None
+    finally:
+        gc.enable()

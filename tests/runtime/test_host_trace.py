@@ -54,7 +54,8 @@ def test_phases_runs_and_callbacks_are_events(tmp_path):
     assert runtime.count((0, "poplar::core::Engine::run")) == 2
     assert runtime.count((1, "StreamCopy batches")) == 2
     assert (0, "poplar::core::Engine::prepare") in runtime
-    assert (0, "poplar::core::Engine::load") in runtime
+    assert (1, "poplar::core::Engine::load") in runtime
+    assert (0, "Poplar", "Prepare IPU Executable") in found
 
 
 def test_reports_and_the_trace_share_a_run_id(tmp_path):
