@@ -30,6 +30,8 @@ class ProgramFacts:
     compute_set: int  #: -1 where none
     compute_set_name: str
     repeat_count: int
+    entered: int  #: how often recorded runs came to it, by the branch record; -1 where that says nothing
+    trips: int  #: bodies or branches that they ran there; -1 where nothing is recorded
     sync_type: str
     debug_id: int  #: -1 where none
     children: int
@@ -92,6 +94,7 @@ def program_facts(source: ReportSource, program: int, ipu: int | None = None) ->
     sums = figures(source, ipu)
     compute_set = int(programs.compute_set[program])
     sets = reader.compute_sets()
+    entered, trips = recorded_trips(source, program)
     classes = [row.provenance for row in vertex_rows(source, program)]
     classes += [row.provenance for row in cost_rows(source, program)]
     return ProgramFacts(
@@ -103,6 +106,8 @@ def program_facts(source: ReportSource, program: int, ipu: int | None = None) ->
         compute_set=compute_set,
         compute_set_name=sets.name[compute_set] if compute_set >= 0 else "",
         repeat_count=int(programs.repeat_count[program]),
+        entered=entered,
+        trips=trips,
         sync_type=programs.sync_type[program],
         debug_id=int(programs.debug_id[program]),
         children=int(programs.child_offsets[program + 1] - programs.child_offsets[program]),
@@ -114,6 +119,18 @@ def program_facts(source: ReportSource, program: int, ipu: int | None = None) ->
         flops=int(sets.flops[compute_set]) if compute_set >= 0 else -1,
         provenance=least_certain(classes),
     )
+
+
+def recorded_trips(source: ReportSource, program: int) -> tuple[int, int]:
+    """How often all recorded runs entered a Repeat or switch, and the bodies or branches they ran there in all; (-1,
+    -1) where the branch record has nothing of it (debug.instrumentControlFlow)."""
+    entered, trips = -1, -1
+    for run in range(len(source.reader.runs().name)):
+        record = source.reader.branch_record(run)
+        for row in np.flatnonzero(record.program == program).tolist():
+            entered = max(entered, 0) + int(record.entered[row])
+            trips = max(trips, 0) + int(record.trips[row])
+    return entered, trips
 
 
 def least_certain(classes: list[str]) -> str:

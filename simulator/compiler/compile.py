@@ -93,7 +93,9 @@ class _Compiler:
         ]
         reported = Reported(self.store, items, lowering.table, cycles, estimates, memory, self.settings, self.machine)
         compilation = self._phase("report", lambda: compilation_of(reported))
-        lowered = Lowered(lowering.table, cycles, lowering.branches, lowering.function_roots)
+        lowered = Lowered(
+            lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow
+        )
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
         self._report_progress(_PHASES)
@@ -134,6 +136,7 @@ class _Compiler:
         own_memory.add_programs(inventory, table, own_memory.control_code(table, machine), lowering.packets, machine)
         own_memory.add_stacks(inventory, self.settings, machine)
         own_memory.add_counters(inventory, self.settings, [e.cycles for e in estimates], store.blocks, machine)
+        own_memory.add_branch_record(inventory, self.settings, table, machine)
         return memory_report(inventory, live, order, machine, self.settings.lowered_variables)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:

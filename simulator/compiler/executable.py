@@ -30,6 +30,7 @@ class Lowered:
     cycles: list[I8 | None]  #: per row, cycles per tile of the device
     branches: list[int]
     function_roots: dict[int, int]
+    control_flow: bool = False  #: whether runs record what their loops and switches did
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 I8 = npt.NDArray[np.int64]
 
+#: Lowered programs that decide what runs next, and how often.
+BRANCHING = ("Repeat", "OnEveryTileSwitch")
+
 #: Name of the vertex that does local copies.
 COPY_VERTEX = "poplar_rt::LocalCopy"
 
@@ -137,6 +140,15 @@ def add_counters(
     if settings.external_exchange:
         size += footprint.EXTERNAL_COUNTER_BYTES
     inventory.add_own("instrumentationResults", "instrumentationResults", size)
+
+
+def add_branch_record(inventory: Inventory, settings: CompileSettings, table: ProgramTable, machine: Machine) -> None:
+    """Where trips of loops and branches of switches are stored: a word for each of them, on one tile."""
+    if settings.control_flow:
+        size = np.zeros(machine.tiles, np.int64)
+        words = sum(type_ in BRANCHING for type_ in table.type)
+        size[settings.branch_record_tile % machine.tiles] = words * footprint.BRANCH_RECORD_BYTES
+        inventory.add_own("instrumentationResults", "branchRecord", size)
 
 
 def _sum(parts: object) -> I8:

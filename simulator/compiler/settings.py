@@ -11,6 +11,8 @@ class CompileSettings:
     lowered_variables: bool = True  #: keep every allocation of every tile for the report
     compute_level: str = ""  #: "" (counters off), "vertex", "tile", "ipu" or "device"
     external_exchange: bool = False  #: counters of exchanges with the outside
+    control_flow: bool = False  #: record trips of loops and branches of switches
+    branch_record_tile: int = -1  #: tile of the device that holds that record; -1 = the last
     profiling_tile: int = -1  #: tile of an IPU that holds counters at level "ipu"; -1 = the last
     worker_stack: int | None = None  #: bytes, None = computed
     supervisor_stack: int | None = None

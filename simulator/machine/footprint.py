@@ -31,6 +31,10 @@ WORKERS = 6
 COUNTER_BYTES = 4
 EXTERNAL_COUNTER_BYTES = 12
 
+#: Branch record, on one tile of the device: a word for each Repeat and for the switch between programs. A guess:
+#: neither its layout nor what it costs in cycles is public, and no cycles are added.
+BRANCH_RECORD_BYTES = 4
+
 #: Switch variable and sync id, on the control tile.
 CONTROL_ID_BYTES = 8
 

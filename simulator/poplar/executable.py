@@ -97,6 +97,8 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         serialized_graph=options.output_serialized_graph,
         compute_level=options.compute_instrumentation_level if options.instrument_compute else "",
         external_exchange=options.instrument_external_exchange,
+        control_flow=options.instrument_control_flow,
+        branch_record_tile=options.branch_record_tile,
         profiling_tile=options.profiling_tile,
         worker_stack=options.worker_stack_bytes,
         supervisor_stack=options.supervisor_stack_bytes,

@@ -33,7 +33,7 @@ def _seen(name: str, kind: Kind, default: str, meaning: str, effective: bool = F
 
 DEBUG = (
     _flag("debug.allowOutOfMemory", "false", "Compile on when tile memory is exceeded.", True),
-    Option("debug.branchRecordTile", "int", "<tiles - 1>", "Tile that stores the branch record."),
+    Option("debug.branchRecordTile", "int", "<tiles - 1>", "Tile that stores the branch record.", True),
     Option(
         "debug.computeInstrumentationLevel",
         "enum",
@@ -48,7 +48,13 @@ DEBUG = (
     _flag("debug.instrument", "false", "Turn on the three kinds of instrumentation below.", True),
     _flag("debug.instrumentCompute", "<debug.instrument>", "Count the cycles of compute sets.", True),
     _flag("debug.instrumentExternalExchange", "<debug.instrument>", "Count the cycles of host and IPU links.", True),
-    _flag("debug.instrumentControlFlow", "<debug.instrument>", "Record loops and branches."),
+    _flag(
+        "debug.instrumentControlFlow",
+        "<debug.instrument>",
+        "Record the trips of every Repeat and the branch of every switch in each run. Takes 4 bytes for each on "
+        "debug.branchRecordTile (a guess) and no cycles (nothing public says how many).",
+        True,
+    ),
     _flag("debug.nanOverflowMode", "false", "Half overflow gives NaN instead of the largest half."),
     _flag("debug.outputAllSymbols", "false", "More symbols in the ELF files."),
     Option("debug.profilingTile", "int", "<tiles per IPU - 1>", "Tile that stores the counters of level ipu.", True),
@@ -141,7 +147,7 @@ SEEN = (
     _seen("profiler.blocks.implicitFlush", "bool", "true", "Add a copy that flushes block records."),
     _seen("profiler.blocks.tile", "int", "0", "Tile of each IPU that records blocks."),
     _seen("profiler.format", "enum", "v3", "Format of the profile.", False, "v1", "v3", "experimental"),
-    _seen("profiler.includeCycleEstimates", "bool", "false", "Cycle estimates in the profile.", True),
+    _seen("profiler.includeCycleEstimates", "bool", "false", "Cycle estimates in the profile (always there)."),
     _seen("profiler.includeFlopEstimates", "bool", "false", "Floating-point operations in the profile.", True),
     _seen("profiler.perExecutionStreamCopyCycles", "bool", "true", "Cycles of each execution of a stream copy."),
     _seen("profiler.programs.filter", "regex", "", "Programs to measure as blocks, by name."),

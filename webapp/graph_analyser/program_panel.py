@@ -88,6 +88,8 @@ def _summary(found: ProgramFacts, total: int, key: str) -> Component:
     ]
     if found.repeat_count:
         what.append(("Trips", integer_text(found.repeat_count)))
+    if found.trips >= 0:
+        what.append(("Recorded trips", f"{integer_text(found.trips)} in {integer_text(found.entered)} entries"))
     if found.sync_type:
         what.append(("Sync", found.sync_type))
     if found.children:

@@ -282,6 +282,15 @@ class StepOnIpu:
 
 
 @dataclass(frozen=True)
+class BranchRecord:
+    """What the control flow of one run did, one row per Repeat and switch that it reached."""
+
+    program: IntArray  #: lowered program, ascending
+    entered: IntArray  #: how often the run came to it
+    trips: IntArray  #: bodies (Repeat) or branches (switch) run in all
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """One recorded Engine.run. Steps are rows; `pattern[step, ipu]` is an index into `patterns`, so a loop in steady
     state stores its arrays once. `base[step, ipu]` is absolute cycles since the first recorded run began."""
@@ -299,6 +308,7 @@ class RunRecord:
     data_in: IntArray | None = None  #: (steps, ipus) bytes received
     data_out: IntArray | None = None  #: (steps, ipus) bytes sent
     truncated: bool = False  #: the cap on recorded steps was reached
+    branches: BranchRecord | None = None  #: None where control flow is not instrumented
 
 
 @dataclass(frozen=True)

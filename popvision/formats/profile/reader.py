@@ -20,6 +20,7 @@ from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.arrays import AnyArray, widened
 from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.profile.model import (
+    BranchRecord,
     CategoryMemory,
     ComputeSets,
     ComputeSetVertices,
@@ -227,6 +228,10 @@ class ProfileReader:
         if found is None:
             raise FormatError(f"{self.path} has no tail of run {run} on IPU {ipu}.")
         return _present(found[0])
+
+    def branch_record(self, run: int) -> BranchRecord:
+        """What loops and switches did in a run; no rows where control flow was not instrumented."""
+        return run_reader.branch_record(self._tables, run)
 
     def total_cycles(self) -> int:
         """Device cycles of all recorded runs together."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.arrays import AnyArray
-from popvision.formats.profile.model import Runs, Steps, StepsOnIpu
+from popvision.formats.profile.model import BranchRecord, Runs, Steps, StepsOnIpu
 from popvision.formats.profile.tables import Tables
 
 _STEPS_AT_ONCE = 256
@@ -22,6 +22,14 @@ def runs(tables: Tables) -> Runs:
     return Runs(
         np.asarray(table["program_index"]), list(table["name"]), *host, *steps, np.asarray(table["cycles"]), truncated
     )
+
+
+def branch_record(tables: Tables, run: int) -> BranchRecord:
+    if not tables.holds("branch_record"):
+        return BranchRecord(*(np.empty(0, np.int64) for _ in range(3)))
+    table = tables["branch_record"]
+    rows = np.flatnonzero(np.asarray(table["run"]) == run)
+    return BranchRecord(*(np.asarray(table[name])[rows] for name in ("program", "entered", "trips")))
 
 
 def steps(tables: Tables) -> Steps:

@@ -1,4 +1,4 @@
-"""A RunRecord as rows of `runs`, `run_tail`, `steps`, `steps_by_ipu` and `execution_cycle_totals`."""
+"""A RunRecord as rows of the tables that grow with each run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,15 @@ def write_run_rows(
     write_rows(db, "runs", [row], run)
     write_rows(db, "run_tail", [(run, ipu, store.add(db, tail)) for ipu, tail in enumerate(record.tail)], run)
     write_rows(db, "execution_cycle_totals", [(run, ipu, record.cycles) for ipu in range(ipus)], run)
+    write_rows(db, "branch_record", _branch_rows(record, run), run)
     store.flush(db)
+
+
+def _branch_rows(record: RunRecord, run: int) -> list[tuple[int, int, int, int]]:
+    if record.branches is None:
+        return []
+    columns = (column.tolist() for column in (record.branches.program, record.branches.entered, record.branches.trips))
+    return [(run, *row) for row in zip(*columns, strict=True)]
 
 
 #: Columns of PatternStatistics in the order of `steps_by_ipu`.
@@ -89,6 +97,8 @@ def _check(record: RunRecord, programs: int, tiles_per_ipu: int) -> None:
             raise FormatError(f"run {record.name!r}: {name} has shape {data.shape}, not {shape}.")
     _check_range(record, "program", record.program, programs)
     _check_range(record, "pattern", record.pattern, len(record.patterns))
+    if record.branches is not None:
+        _check_range(record, "branches", record.branches.program, programs)
     wrong = [len(tail) for tail in record.tail if len(tail) != tiles_per_ipu]
     if wrong or len(record.tail) != shape[1]:
         raise FormatError(f"run {record.name!r}: the tail needs {shape[1]} arrays of {tiles_per_ipu} tiles.")

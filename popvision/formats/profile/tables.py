@@ -57,6 +57,10 @@ class Tables:
                     self._columns[name] = self._read(db, TABLES[name])
             return self._columns[name]
 
+    def holds(self, name: str) -> bool:
+        """Whether the file has the table; files of earlier versions may lack younger ones."""
+        return name in self._present
+
     def ints(self, name: str, column: str) -> Any:
         """One integer or real column as an array."""
         return self[name][column]
