@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from dash import Dash, html
 from dash.development.base_component import Component
@@ -105,48 +107,21 @@ def _footer() -> str:
 
 
 def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) -> Component:
-    header = html.Tr([html.Th(text, scope="col", className=name) for text, name in _COLUMNS])
-    rows = [_row(each, library.card(each)) for each in entries]
+    """A table of entries. Columns that only reports have are left out where there are none."""
+    columns = [each for each in _COLUMNS if not each.only_reports or any(entry.kind == "report" for entry in entries)]
+    header = html.Tr([html.Th(each.title, scope="col", className=each.style) for each in columns])
+    rows = []
+    for entry in entries:
+        card = library.card(entry)
+        cells = [html.Td(each.content(entry, card), className=each.style) for each in columns]
+        rows.append(html.Tr(cells, className="damaged" if card.state == "damaged" else ""))
+    head = [html.H2(title), html.Span(hint, className="section-hint"), html.Span(str(len(rows)), className="tab-count")]
     return html.Section(
         [
-            html.Div(
-                [
-                    html.H2(title),
-                    html.Span(hint, className="section-hint"),
-                    html.Span(str(len(rows)), className="tab-count"),
-                ],
-                className="section-head",
-            ),
+            html.Div(head, className="section-head"),
             html.Table([html.Thead(header), html.Tbody(rows)], className="cards"),
         ],
         className="card-section",
-    )
-
-
-_COLUMNS = (
-    ("Name", ""),
-    ("Target", ""),
-    ("Total device cycles", "number"),
-    ("Fullest tile", "number"),
-    ("On disk", "number"),
-    ("Written", "number"),
-    ("State", ""),
-)
-
-
-def _row(entry: Entry, card: Card) -> Component:
-    is_damaged = card.state == "damaged"
-    return html.Tr(
-        [
-            html.Td(_name(entry, card)),
-            html.Td(_target(entry, card), className="dim"),
-            html.Td(cycles_text(card.total_cycles), className="number", title=_runs_text(card)),
-            html.Td(_memory(card), className="number"),
-            html.Td(bytes_text(card.size_bytes), className="number dim"),
-            html.Td(_age(card.modified), className="number dim", title=_date(card.modified)),
-            html.Td(_state(card)),
-        ],
-        className="damaged" if is_damaged else "",
     )
 
 
@@ -187,6 +162,10 @@ def _state(card: Card) -> Component:
     )
 
 
+def _cycles(card: Card) -> Component:
+    return html.Span(cycles_text(card.total_cycles), title=_runs_text(card))
+
+
 def _runs_text(card: Card) -> str:
     return "" if card.runs is None else f"{card.runs} recorded run{'' if card.runs == 1 else 's'}"
 
@@ -204,3 +183,24 @@ def _age(modified: float) -> str:
         if seconds < limit:
             return f"{max(0, round(seconds / size))} {unit} ago"
     return datetime.fromtimestamp(modified, UTC).strftime("%Y-%m-%d")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column of the list: its heading, its style and the content of a cell."""
+
+    title: str
+    style: str
+    content: Callable[[Entry, Card], Any]
+    only_reports: bool = False
+
+
+_COLUMNS = (
+    _Column("Name", "", _name),
+    _Column("Target", "dim", _target, only_reports=True),
+    _Column("Total device cycles", "number", lambda _, card: _cycles(card), only_reports=True),
+    _Column("Fullest tile", "number", lambda _, card: _memory(card), only_reports=True),
+    _Column("On disk", "number dim", lambda _, card: bytes_text(card.size_bytes)),
+    _Column("Written", "number dim", lambda _, card: html.Span(_age(card.modified), title=_date(card.modified))),
+    _Column("State", "", lambda _, card: _state(card)),
+)

@@ -149,7 +149,8 @@ def note(source: ReportSource, program: int) -> str:
     if type_ == "Repeat":
         return f"× {int(programs.repeat_count[program]):,}"
     if type_ == "Sync" and programs.sync_type[program]:
-        return programs.sync_type[program].capitalize()
+        text = programs.sync_type[program].capitalize()
+        return "" if text == programs.name[program] else text
     if type_ in ("Sans", "SyncAns"):
         return _tiles_note(source, program)
     return ""
