@@ -16,6 +16,7 @@ from simulator.compiler.element_map import union_in_groups
 from simulator.machine import exchange as fabric
 
 I8 = npt.NDArray[np.int64]
+I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Exchange:
     tx: I8  #: bytes sent, a multicast once
     code: I8  #: bytes of exchange code
     cycles: I8
-    src: I8  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
-    dst: I8
+    src: I4  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
+    dst: I4
     size: I8
 
 
@@ -88,7 +89,7 @@ def _figures(transfer: Transfer, ipu_of_tile: I8, rate: float, between_ipus: boo
     code = fabric.exchange_code_bytes(rx_runs, tx_runs)
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
     volume = np.bincount(inverse, weights=size).astype(np.int64)
-    return Exchange(rx, tx, code, cycles, pair // tiles, pair % tiles, volume)
+    return Exchange(rx, tx, code, cycles, (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32), volume)
 
 
 def _sent_once(transfer: Transfer) -> tuple[I8, I8]:
