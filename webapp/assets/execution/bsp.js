@@ -6,12 +6,12 @@
 (function () {
   "use strict";
   const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
-  const UNIT = 8; /* columns; blocks begin and end at multiples of it */
+  const UNIT = 4; /* columns; blocks begin and end at multiples of it */
   const STEPS_OPENING = 5000; /* steps behind a block */
   const STEPS_RESTING = 1500;
-  const STEPS_MOVING = 120;
+  const STEPS_MOVING = 80;
   const MOST_COLUMNS = 128;
-  const MOST_MOVING = 48;
+  const MOST_MOVING = 32;
   const MOST_PIXELS = 100000;
   const MOST_LAYERS = 5;
   const SCREENS_KEPT = 8;
