@@ -1,0 +1,39 @@
+"""Random programs give the same results by kernels, vertex by vertex, and in NumPy, on the model and on hardware."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.running import agree, by_vertices, device, expected, make, run_engine
+
+
+def differential(data: Any) -> None:
+    def pick(low: int, high: int) -> int:
+        return int(data.draw(st.integers(low, high)))
+
+    with device(bool(pick(0, 1)), pick(4, 16)) as place:
+        made, runs = make(pick, place), pick(1, 2)
+        wanted = expected(made, runs)
+        options = {"debug.allowOutOfMemory": "true"}
+        agree(run_engine(made, place, made.body.program, runs, options), wanted)
+        agree(run_engine(made, place, by_vertices(made.body.program, made.graph), runs, options), wanted)
+
+
+RELAXED = dict(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+
+
+@settings(max_examples=60, derandomize=True, **RELAXED)
+@given(st.data())
+def test_three_ways_agree(data: Any) -> None:
+    differential(data)
+
+
+@pytest.mark.full
+@settings(max_examples=3000, **RELAXED)
+@given(st.data())
+def test_three_ways_agree_for_long(data: Any) -> None:
+    differential(data)
