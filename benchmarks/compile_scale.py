@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.document import write_section
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
@@ -30,8 +31,6 @@ I8 = npt.NDArray[np.int64]
 COUNTS = (10_000, 100_000, 1_000_000)
 LAYERS, TYPES, SIZES, REMOTE_EDGES = 20, 50, 1_000, 0.30
 SECONDS, MEMORY_MIB = 20.0, 4 * 1024
-DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-MARKS = ("<!-- compile_scale begin -->", "<!-- compile_scale end -->")
 
 
 def main() -> None:
@@ -41,7 +40,7 @@ def main() -> None:
         return
     text = report()
     print(text)
-    write_section(text)
+    write_section("benchmarks.md", "compile_scale", "## Building and compiling large graphs\n\n" + text)
 
 
 def report() -> str:
@@ -191,18 +190,6 @@ def _child(*arguments: object) -> dict[str, float]:
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert isinstance(found, dict)
     return found
-
-
-def write_section(text: str) -> None:
-    """Replace the section between the marks of docs/benchmarks.md, or add it at the end."""
-    begin, end = MARKS
-    section = f"{begin}\n## Building and compiling large graphs\n\n{text}\n{end}"
-    whole = DOCS.read_text("utf-8") if DOCS.exists() else "# Benchmarks\n"
-    if begin in whole and end in whole:
-        whole = whole[: whole.index(begin)] + section + whole[whole.index(end) + len(end) :]
-    else:
-        whole = whole.rstrip("\n") + "\n\n" + section + "\n"
-    DOCS.write_text(whole, "utf-8")
 
 
 if __name__ == "__main__":

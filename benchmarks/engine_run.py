@@ -19,19 +19,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.document import write_section
 from examples import matmul_chain, train_mlp
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Repeat, Sequence
 from simulator.poplibs import popops, poputil
 
-DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-MARKS = ("<!-- engine_run begin -->", "<!-- engine_run end -->")
 ROUNDS = 40
 LIMIT = 1.3
 OPERATIONS, ELEMENTS = 24, 1_000_000
@@ -60,7 +58,7 @@ def main() -> int:
     fixed = fixed_costs()
     text = "\n".join(table(rows, fixed))
     print(text)
-    write(text)
+    write_section("benchmarks.md", "engine_run", text)
     return 0
 
 
@@ -286,15 +284,6 @@ def table(rows: list[tuple[str, bool, float, float, float]], fixed: tuple[float,
         "training run copies batches and results through streams, which NumPy has no counterpart of. With recording "
         "on, every run is written to profile.pop; by default only the first two of each program are.",
     ]
-
-
-def write(text: str) -> None:
-    """Put the section between its markers in docs/benchmarks.md, at the end when it is new."""
-    whole = DOCS.read_text()
-    if MARKS[0] not in whole:
-        whole = f"{whole.rstrip()}\n\n{MARKS[0]}\n{MARKS[1]}\n"
-    before, rest = whole.split(MARKS[0], 1)
-    DOCS.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.split(MARKS[1], 1)[1]}")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,6 @@ OPEN_LIMIT = 1.5  # seconds
 SPAN_LIMIT = 500  # nanoseconds
 ROUNDS, SPANS = 15, 200_000
 ATTEMPTS = 3
-DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-MARKS = ("<!-- host_trace begin -->", "<!-- host_trace end -->")
 
 LOOPS = {
     "with pvti.Tracepoint(channel, label)": "for _ in span:\n    with Tracepoint(channel, 'x'):\n        pass",
@@ -76,6 +74,7 @@ os._exit(0)  # as a kill leaves it
 OPEN_PROGRAM = """
 import sys, time
 import numpy, popvision.analysis.trace as trace
+from benchmarks.document import write_section
 from popvision.analysis.trace_source import TraceSource
 start = time.perf_counter()
 source = TraceSource(sys.argv[1])
@@ -95,7 +94,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = "\n".join([*span_section(Path(folder)), "", *open_section(Path(folder))])
     print(text)
-    write_section(text)
+    write_section("benchmarks.md", "host_trace", text)
 
 
 def traced(program: str, folder: Path, *arguments: str, on: bool = True) -> str:
@@ -198,18 +197,6 @@ def seconds_until(page: Page, address: str, selector: str) -> float:
     page.goto(address)
     page.wait_for_selector(selector, state="attached", timeout=60_000)
     return time.perf_counter() - start
-
-
-def write_section(text: str) -> None:
-    """Replace what stands between the marks, or add the section at the end."""
-    old = DOCS.read_text() if DOCS.exists() else "# Benchmarks\n"
-    begin, end = MARKS
-    section = f"{begin}\n{text}\n{end}"
-    if begin in old and end in old:
-        head, tail = old.split(begin)[0], old.split(end, 1)[1]
-        DOCS.write_text(head + section + tail)
-    else:
-        DOCS.write_text(old.rstrip() + "\n\n" + section + "\n")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.document import write_section
 from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import Where, curve, peak
 from popvision.analysis.lowered import lowered_table, lowered_tile, variables
@@ -28,8 +29,6 @@ TILES, INDICES, VARIABLES = 1_472, 31_000, 5_000_000
 QUESTIONS = 200
 ATTEMPTS = 3
 LIMIT = 0.050  # seconds
-DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-MARKS = ("<!-- liveness begin -->", "<!-- liveness end -->")
 
 Ask = Callable[[ReportSource, int, int], object]
 
@@ -57,7 +56,7 @@ def main() -> None:
         generate(path, Size(1e6, tiles=TILES, liveness_indices=INDICES, lowered_variables=VARIABLES, seed=7))
         text = report(path)
     print(text)
-    write_section(text)
+    write_section("benchmarks.md", "liveness", "## Liveness of large reports\n\n" + text)
 
 
 def report(path: Path) -> str:
@@ -128,18 +127,6 @@ def _best(ask: Ask, source: ReportSource, index: int, tile: int) -> float:
 def _fresh(path: Path, number: int) -> str:
     command = [sys.executable, "-m", "benchmarks.liveness", str(path), str(number)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def write_section(text: str) -> None:
-    """Replace the section between the marks of docs/benchmarks.md, or add it at the end."""
-    begin, end = MARKS
-    section = f"{begin}\n## Liveness of large reports\n\n{text}\n{end}"
-    whole = DOCS.read_text("utf-8") if DOCS.exists() else "# Benchmarks\n"
-    if begin in whole and end in whole:
-        whole = whole[: whole.index(begin)] + section + whole[whole.index(end) + len(end) :]
-    else:
-        whole = whole.rstrip("\n") + "\n\n" + section + "\n"
-    DOCS.write_text(whole, "utf-8")
 
 
 if __name__ == "__main__":

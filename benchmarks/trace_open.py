@@ -26,13 +26,12 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.document import write_section
 from benchmarks.trace_picture import reference_picture
 from popvision.formats.generate.report import Size, generate
 from webapp.library import Library
 
 CHROMIUM = "/usr/bin/chromium"
-DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-MARKS = ("<!-- trace_open begin -->", "<!-- trace_open end -->")
 SIZES = ((20e6, 1.5, 300), (100e6, 2.5, 400))  #: intervals, limit in seconds, limit in MiB
 KINDS = ("distinct", "repeat")
 HOLD = 2.0  #: seconds that a key is held
@@ -99,7 +98,7 @@ def main() -> int:
         ]
     text = section(results, arguments.times)
     print(text)
-    write(text)
+    write_section("benchmarks.md", "trace_open", text)
     return 0 if all(each.equal for each in results) else 1
 
 
@@ -252,18 +251,6 @@ def _held_row(name: str, key: str, held: Held) -> str:
         f" {percentile(held.answers, 95):.1f} | {percentile(held.processor, 95):.1f} |"
         f" {percentile(held.answers, 100):.1f} | {ANSWER_LIMIT:.0f} |"
     )
-
-
-def write(text: str) -> None:
-    """Replace the section between the marks of docs/benchmarks.md, or add it at the end."""
-    begin, end = MARKS
-    whole = DOCS.read_text("utf-8") if DOCS.exists() else "# Benchmarks\n"
-    marked = f"{begin}\n{text}\n{end}"
-    if begin in whole and end in whole:
-        whole = whole[: whole.index(begin)] + marked + whole[whole.index(end) + len(end) :]
-    else:
-        whole = whole.rstrip("\n") + "\n\n" + marked + "\n"
-    DOCS.write_text(whole, "utf-8")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.document import write_section
 from benchmarks.neighbours import neighbour_table
 from benchmarks.published_chain import ALWAYS_LIVE, COUNTS, LIVENESS, SPANS, TOTALS, Published
 from popvision.analysis.live_variables import always_live_table
@@ -22,8 +23,6 @@ from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
 
-DOCS = Path(__file__).parents[1] / "docs" / "validation.md"
-MARKS = ("<!-- matmul chain begin -->", "<!-- matmul chain end -->")
 SHAPES = ((800, 500), (500, 400), (400, 200))
 MIB = 2**20
 
@@ -200,15 +199,8 @@ def main() -> int:
     lines += neighbours
     text = "\n".join(lines)
     print(text)
-    write(text)
+    write_section("validation.md", "matmul chain", text)
     return 0 if steady else 1
-
-
-def write(text: str) -> None:
-    """Put the tables between the markers of docs/validation.md."""
-    before, rest = DOCS.read_text().split(MARKS[0], 1)
-    _, after = rest.split(MARKS[1], 1)
-    DOCS.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}")
 
 
 if __name__ == "__main__":
