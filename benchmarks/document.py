@@ -8,7 +8,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def write_section(file: str, name: str, text: str) -> None:
-    """Replace what stands between `<!-- name begin -->` and `<!-- name end -->` in docs/`file`, or add it at the end."""
+    """Replace what stands between the marks of `name` in docs/`file`, or add the section at the end."""
     path = DOCS / file
     begin, end = f"<!-- {name} begin -->", f"<!-- {name} end -->"
     whole = path.read_text("utf-8")

@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.document import write_section
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -37,6 +39,7 @@ LOOPS = {
 SPAN_PROGRAM = """
 import json, sys, time
 import popvision.pvti as pvti
+
 channel = pvti.createTraceChannel("bench")
 Tracepoint, begin, end, event = pvti.Tracepoint, pvti.Tracepoint.begin, pvti.Tracepoint.end, pvti.Tracepoint.event
 scope = Tracepoint(channel, "x")
@@ -74,7 +77,6 @@ os._exit(0)  # as a kill leaves it
 OPEN_PROGRAM = """
 import sys, time
 import numpy, popvision.analysis.trace as trace
-from benchmarks.document import write_section
 from popvision.analysis.trace_source import TraceSource
 start = time.perf_counter()
 source = TraceSource(sys.argv[1])
