@@ -46,6 +46,15 @@ def test_pixels_of_everything_equal_the_reference(viewer: Opened) -> None:
     check_picture(viewer)
 
 
+def test_no_block_is_asked_for_twice(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    asked = viewer.page.evaluate(
+        "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('/bsp?'))"
+    )
+    assert asked
+    assert len(asked) == len(set(asked))
+
+
 @pytest.mark.parametrize("ipu", range(IPUS))
 def test_pixels_of_a_window_equal_the_reference(viewer: Opened, ipu: int) -> None:
     viewer.go(f"ipu={ipu}&from=40000&to=61000")

@@ -108,14 +108,15 @@
     /* Start requests from the queue while there is room: two side by side when a page opens, else one. */
     next() {
       const layer = this.layer;
+      this.queue = this.queue.filter((unit) => !layer.units.has(unit) && !this.isUnderWay(layer, unit));
       while (this.queue.length && this.underWay.size < (this.opened ? 1 : 2)) {
         const first = this.queue[0];
         const waiting = new Set(this.queue);
-        let count = 0;
         const most = this.unitsAtOnce(layer.pitch, layer.rows);
-        while (count < most && waiting.has(first + count) && !this.isUnderWay(layer, first + count)) count += 1;
-        this.queue = this.queue.filter((unit) => unit < first || unit >= first + Math.max(1, count));
-        if (count) this.request(layer, first, count);
+        let count = 1;
+        while (count < most && waiting.has(first + count)) count += 1;
+        this.queue = this.queue.filter((unit) => unit < first || unit >= first + count);
+        this.request(layer, first, count);
       }
     }
 
