@@ -72,7 +72,7 @@ def aligned_runs(store: GraphStore, out: Tensor, operands: Sequence[Tensor], gra
     head[1:] |= workers[1:] != workers[:-1]
     first = np.flatnonzero(head)
     run_of_piece = np.cumsum(head) - 1
-    cut = [_operand(tensor, pieces, run_of_piece, len(first)) for tensor in operands]
+    cut = [_operand(store, tensor, pieces, run_of_piece, len(first)) for tensor in operands]
     lengths = np.add.reduceat(pieces.lengths, first) if len(first) else pieces.lengths
     return Runs(
         pieces.tiles[first], pieces.starts[first], lengths, workers[first], [c[0] for c in cut], [c[1] for c in cut]
@@ -140,13 +140,16 @@ def _dealt(pieces: _Pieces, head: B1, grain: int) -> tuple[_Pieces, I8]:
     return _Pieces(pieces.starts[source] + into, size, tiles, pieces.places[source] + into), workers
 
 
-def _operand(tensor: Tensor, pieces: _Pieces, run: I8, runs: int) -> tuple[regions.Regions, I8]:
+def _operand(store: GraphStore, tensor: Tensor, pieces: _Pieces, run: I8, runs: int) -> tuple[regions.Regions, I8]:
     """Regions of one operand at the places of the pieces, joined within each run, and the offsets of the runs."""
     starts, sizes, piece = regions.cuts(*tensor.regions(), pieces.places, pieces.places + pieces.lengths)
     owner = run[piece]
     if len(starts) > 1:
         fresh = np.ones(len(starts), dtype=np.bool_)
         fresh[1:] = (starts[1:] != (starts + sizes)[:-1]) | (owner[1:] != owner[:-1])
+        if not fresh.all():  # variables that follow each other do not touch
+            variable = store.variable_of(starts)
+            fresh[1:] |= variable[1:] != variable[:-1]
         first = np.flatnonzero(fresh)
         starts, sizes, owner = starts[first], np.add.reduceat(sizes, first), owner[first]
     return (starts, sizes), np.searchsorted(owner, np.arange(runs + 1), side="left").astype(np.int64)
