@@ -144,7 +144,8 @@ def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
         line = np.concatenate([line, short])[order]
     vector = line // units
     fresh = np.ones(len(starts), dtype=np.bool_)
-    fresh[1:] = (starts[1:] != (starts + lengths)[:-1]) | (vector[1:] != vector[:-1])
+    variable = graph.store.variable_of(starts)  # variables that follow each other do not touch
+    fresh[1:] = (starts[1:] != (starts + lengths)[:-1]) | (vector[1:] != vector[:-1]) | (variable[1:] != variable[:-1])
     first = np.flatnonzero(fresh)
     inner = np.searchsorted(vector[first], np.arange(len(tile) + 1), side="left").astype(np.int64)
     return rows_edges(starts[first], np.add.reduceat(lengths, first), offsets, inner)
