@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Sequence
+from typing import Any
 
 import zstandard
 
@@ -21,6 +23,8 @@ class ArrayStore:
         self._new: dict[bytes, int] = {}
         self._rows: list[ArrayRow] = []
         self._waiting = 0
+        self._memo: tuple[list[object], Any] | None = None
+        self._new_memo: tuple[list[object], Any] | None = None
         self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=False)
 
     def add(self, db: sqlite3.Connection, values: AnyArray | None, dtype: str | None = None) -> int:
@@ -47,9 +51,22 @@ class ArrayStore:
         db.executemany(_INSERT, self._rows)
         self._rows, self._waiting = [], 0
 
+    def recall(self, objects: Sequence[object]) -> Any:
+        """What `remember` last kept for exactly these objects in a transaction that was committed, else None."""
+        if self._memo is None or len(self._memo[0]) != len(objects):
+            return None
+        same = all(a is b for a, b in zip(self._memo[0], objects, strict=True))
+        return self._memo[1] if same else None
+
+    def remember(self, objects: Sequence[object], value: Any) -> None:
+        """Keep what was worked out for these objects, which must not change afterwards."""
+        self._new_memo = (list(objects), value)
+
     def commit(self) -> None:
         self._ids.update(self._new)
         self._new = {}
+        self._memo, self._new_memo = self._new_memo or self._memo, None
 
     def rollback(self) -> None:
         self._new, self._rows, self._waiting = {}, [], 0
+        self._new_memo = None

@@ -275,7 +275,8 @@ class Compilation:
 @dataclass(frozen=True)
 class StepOnIpu:
     """One distinct (start, cycles) pair of arrays: what the tiles of one IPU did in one step.
-    Tile t is busy in [base + start[t], base + start[t] + cycles[t]); cycles 0 = the tile takes no part."""
+    Tile t is busy in [base + start[t], base + start[t] + cycles[t]); cycles 0 = the tile takes no part. The arrays must
+    not be written into once a run with this pattern was recorded."""
 
     start: IntArray
     cycles: IntArray

@@ -66,9 +66,15 @@ _STEP_COLUMNS = (
 
 
 def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> tuple[PatternStatistics, IntArray]:
-    """Statistics of every pattern, and the ids of its (start, cycles) arrays."""
+    """Statistics of every pattern, and the ids of its (start, cycles) arrays. A run of the very patterns of the run
+    before, as a program run again gives, takes them from there."""
+    known: tuple[PatternStatistics, IntArray] | None = store.recall(record.patterns)
+    if known is not None:
+        return known
     ids = np.empty((len(record.patterns), 2), dtype=np.int64)
-    return PatternStatistics.concatenated(list(_pattern_blocks(db, store, record, ids))), ids
+    worked_out = PatternStatistics.concatenated(list(_pattern_blocks(db, store, record, ids))), ids
+    store.remember(record.patterns, worked_out)
+    return worked_out
 
 
 def _pattern_blocks(
