@@ -103,6 +103,8 @@ class Engine:
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
         """Configure a device for `deploy`. Raises poplar_error for a device of another kind or one not attached."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::prepare"):
+            if not isinstance(device, Device):
+                raise poplar_error(f"{device!r} is not a device; make one with IPUModel().createDevice().")
             target = device.getTarget()
             mine = self._executable.getTarget()
             if (target.getTargetType(), target.getNumTiles(), target.getTargetArchString()) != (

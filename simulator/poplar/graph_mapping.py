@@ -44,8 +44,13 @@ class MappingMethods(GraphState):
         if isinstance(where, (int, np.integer)):
             self._map_to_one(what, self._device_tile(int(where)))
             return
-        rows = [(i[0], i[1], tile) for tile, intervals in enumerate(where) for i in intervals]
-        begins, ends, tiles = np.array(rows, np.int64).reshape(-1, 3).T
+        try:
+            rows = [(i[0], i[1], tile) for tile, intervals in enumerate(where) for i in intervals]
+            begins, ends, tiles = np.array(rows, np.int64).reshape(-1, 3).T
+        except (TypeError, IndexError, ValueError):
+            raise invalid_tile_mapping(
+                f"{where!r:.60} is neither a tile number nor a list of (begin, end) intervals for each tile."
+            ) from None
         self.setTileMappingIntervals(what, begins, ends, tiles)
 
     def _map_to_one(self, t: Tensor, tile: int) -> None:
@@ -79,12 +84,12 @@ class MappingMethods(GraphState):
         bad = np.flatnonzero((begins < 0) | (ends > count) | (begins > ends))
         if len(bad):
             raise invalid_tile_mapping(
-                f"Interval [{begins[bad[0]]}, {ends[bad[0]]}) lies outside the tensor's {count} elements."
+                f"{self._describe(t)} has {count} elements; interval [{begins[bad[0]]}, {ends[bad[0]]}) lies outside."
             )
         order = np.argsort(begins, kind="stable")
         overlap = np.flatnonzero(begins[order][1:] < ends[order][:-1])
         if len(overlap):
-            raise invalid_tile_mapping(f"Element {begins[order][1:][overlap[0]]} of the tensor is mapped twice.")
+            raise invalid_tile_mapping(f"{self._describe(t)}: element {begins[order][1:][overlap[0]]} is mapped twice.")
         device = self._device_tiles(tiles)
         if t._strides is not None and t.isContiguous() and len(order):
             b, e = begins[order], ends[order]

@@ -52,6 +52,8 @@ class GraphState:
 
     def _device_tile(self, tile: int) -> int:
         """The tile on the device of a tile of this graph; `invalid_tile_mapping` when the graph does not have it."""
+        if not isinstance(tile, int | np.integer):
+            raise invalid_tile_mapping(f"{tile!r} is not a tile; give its number, 0 to {self._num_tiles - 1}.")
         if not 0 <= tile < self._num_tiles:
             raise invalid_tile_mapping(
                 f"Tile {tile} is out of range: the graph has {self._num_tiles} tiles, 0 to {self._num_tiles - 1}."
@@ -66,7 +68,9 @@ class GraphState:
         return tiles if self._tiles is None else self._tiles[tiles]
 
     def _own(self, tensor: Tensor, what: str) -> None:
-        """Refuse tensors that are invalid or of another graph."""
+        """Refuse what is no tensor, and tensors that are invalid or of another graph."""
+        if not isinstance(tensor, Tensor):
+            raise graph_object_creation_error(f"{what}: {tensor!r} is not a tensor; make one with addVariable.")
         tensor._require()
         if tensor._store is not self.store:
             raise graph_object_creation_error(f"{what}: the tensor is of another graph.")

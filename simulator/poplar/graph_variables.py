@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import index as whole
 from typing import Any, overload
 
 import numpy as np
@@ -71,7 +72,7 @@ class VariableMethods(MappingMethods):
         if type_.requiresMetadata():
             raise tensor_creation_error(f"Variables of type {type_} are not supported; use HALF or FLOAT.")
         try:
-            dims = tuple([int(n) for n in shape])
+            dims = tuple([whole(n) for n in shape])
         except TypeError:
             raise tensor_creation_error(f"{shape!r} is not a shape; give a list of sizes, [] for a scalar.") from None
         if any(n < 0 for n in dims):

@@ -69,7 +69,7 @@ class IPUModel:
 
     def _target(self, chip: Chip) -> Target:
         self._tell(chip)
-        if self.tilesPerIPU > chip.tiles:
+        if isinstance(self.tilesPerIPU, int) and self.tilesPerIPU > chip.tiles:
             raise invalid_machine_model(
                 f"tilesPerIPU={self.tilesPerIPU} is more than the {chip.tiles} tiles of {chip.title}."
             )

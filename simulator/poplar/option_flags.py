@@ -37,7 +37,11 @@ class OptionFlags(dict[str, str]):
 
     def update(self, flags: Any = (), /, **more: Any) -> None:
         pairs = flags.items() if isinstance(flags, Mapping) else flags
-        for name, value in [*pairs, *more.items()]:
+        try:
+            items = [(name, value) for name, value in [*pairs, *more.items()]]
+        except (TypeError, ValueError):
+            raise invalid_option(f"{flags!r:.60} are not options; give a dict of strings.") from None
+        for name, value in items:
             self[name] = value
 
     def at(self, name: str) -> str:

@@ -43,6 +43,8 @@ class Sequence(Program):
     def __init__(self, programs: Iterable[Program], debugContext: Context = "", /) -> None: ...
     def __init__(self, *programs: Any, debugContext: Context = "") -> None:
         if programs and not isinstance(programs[0], Program):
+            if not isinstance(programs[0], str | DebugContext | Iterable):
+                _checked(programs[0])
             items = list(programs[0]) if not isinstance(programs[0], str | DebugContext) else []
             contexts = programs[1:] if not isinstance(programs[0], str | DebugContext) else programs
             debugContext = contexts[0] if contexts else debugContext

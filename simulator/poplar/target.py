@@ -58,6 +58,11 @@ class Target:
     device_tiles: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        sizes: tuple[tuple[str, object], ...]
+        sizes = (("number of IPUs", self.num_ipus), ("number of tiles per IPU", self.tiles_per_ipu))
+        for name, value in sizes:
+            if not isinstance(value, int | np.integer):
+                raise invalid_machine_model(f"The {name} is {value!r}; give a whole number.")
         if self.num_ipus < 1 or self.tiles_per_ipu < 1:
             raise invalid_machine_model(
                 f"A target of {self.num_ipus} IPUs with {self.tiles_per_ipu} tiles each is empty."

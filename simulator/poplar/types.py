@@ -76,12 +76,15 @@ def numpy_type(type_: Type) -> np.dtype[Any]:
 def device_array(type_: Type, values: Any, count: int) -> npt.NDArray[Any]:
     """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy.
 
-    Raises `type_error` when the number of values is neither 1 nor `count`."""
+    Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers."""
     flat = np.asarray(values).reshape(-1)
     if flat.size not in (1, count):
         raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
     with np.errstate(over="ignore", invalid="ignore"):
-        converted = flat.astype(numpy_type(type_))
+        try:
+            converted = flat.astype(numpy_type(type_))
+        except (TypeError, ValueError):
+            raise type_error(f"{flat[0]!s:.40} is not a value of type {type_}; give numbers.") from None
     return np.full(count, converted[0]) if flat.size == 1 else converted
 
 

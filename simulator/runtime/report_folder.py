@@ -98,7 +98,9 @@ class ReportFolder:
             if self._options.output_graph_profile or self._options.output_execution_profile:
                 self._open_profile(compilation, executable.machine.target.overrides)
         except FormatError as error:
-            raise poplar_error(_sentence(error)) from None
+            full = "full" in str(error)  # that sentence names the fix itself
+            fix = "" if full else " Give autoReport.directory or target.saveArchive another path."
+            raise poplar_error(_sentence(error) + fix) from None
 
     @property
     def _archive_path(self) -> Path | None:
@@ -175,9 +177,15 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise poplar_error(f"The report folder {folder} is a file; give autoReport.directory another path.") from None
+        file = next(path for path in (folder, *folder.parents) if path.exists() and not path.is_dir())
+        raise poplar_error(
+            f"The report folder {folder} cannot be made: {file} is a file; give autoReport.directory another path."
+        ) from None
     except OSError as error:
-        raise poplar_error(f"The report folder {folder} cannot be made: {error.strerror or error}.") from None
+        raise poplar_error(
+            f"The report folder {folder} cannot be made ({error.strerror or error}); "
+            "give autoReport.directory another path."
+        ) from None
 
 
 def _shifted(compilation: Compilation, shift: int) -> Compilation:

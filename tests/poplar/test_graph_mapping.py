@@ -113,8 +113,8 @@ def test_linear_mapping_gives_whole_grains_of_at_least_128_bytes() -> None:
     [
         (8, "Tile 8 is out of range: the graph has 8 tiles, 0 to 7"),
         (-1, "Tile -1 is out of range"),
-        ([[(0, 5)]], r"\[0, 5\) lies outside the tensor's 4 elements"),
-        ([[(0, 2)], [(1, 4)]], "Element 1 of the tensor is mapped twice"),
+        ([[(0, 5)]], r"has 4 elements; interval \[0, 5\) lies outside"),
+        ([[(0, 2)], [(1, 4)]], "element 1 is mapped twice"),
         ([[]] * 8 + [[(0, 4)]], "Tile 8 is out of range"),
     ],
 )
