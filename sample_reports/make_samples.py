@@ -13,19 +13,37 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
 
-#: Folder -> (program and arguments, with a host trace, exit code expected).
-SAMPLES: dict[str, tuple[list[str], bool, int]] = {
-    "matmul_chain": (["matmul_chain.py"], False, 0),
-    "matmul_chain_hardware": (["matmul_chain.py", "--hw"], False, 0),
-    "train_mlp": (["train_mlp.py", "--epochs", "2"], True, 0),
-    "train_mlp_wide": (["train_mlp.py", "--epochs", "2", "--hidden", "256"], False, 0),
-    "out_of_memory": (["out_of_memory.py"], False, 1),
-    "host_trace": (["host_trace.py"], True, 0),
+
+@dataclass(frozen=True)
+class Sample:
+    """A program to run. `tiles` = 0 keeps the target's own number of tiles; fewer make a smaller file."""
+
+    command: list[str]
+    traced: bool = False
+    exit_code: int = 0
+    tiles: int = 0
+
+
+SAMPLES = {
+    "matmul_chain": Sample(["matmul_chain.py"]),
+    "matmul_chain_hardware": Sample(["matmul_chain.py", "--hw"], tiles=368),
+    "train_mlp": Sample(["train_mlp.py", "--epochs", "2"], traced=True, tiles=64),
+    "train_mlp_wide": Sample(["train_mlp.py", "--epochs", "2", "--hidden", "256"], tiles=64),
+    "out_of_memory": Sample(["out_of_memory.py"], exit_code=1, tiles=368),
+    "host_trace": Sample(["host_trace.py"], traced=True),
+}
+#: One recorded run of each program is enough to look at.
+OPTIONS = {
+    "autoReport.all": "true",
+    "autoReport.outputSerializedGraph": "false",
+    "autoReport.outputArchive": "false",
+    "autoReport.executionProfileProgramRunCount": "1",
 }
 KEPT = ("profile.pop", "debug.cbor")
 LIMIT_BYTES = 4_000_000
@@ -33,20 +51,20 @@ LIMIT_BYTES = 4_000_000
 
 def make(name: str, into: Path) -> None:
     """Run one program and keep what the viewer shows."""
-    command, traced, expected = SAMPLES[name]
+    sample = SAMPLES[name]
     with tempfile.TemporaryDirectory() as scratch:
         environment = {k: v for k, v in os.environ.items() if k not in ("PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS")}
-        environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(
-            {"autoReport.all": "true", "autoReport.outputSerializedGraph": "false", "autoReport.directory": scratch}
-        )
-        if traced:
+        environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(OPTIONS | {"autoReport.directory": scratch})
+        if sample.traced:
             environment["PVTI_OPTIONS"] = json.dumps({"enable": "true", "directory": scratch})
+        if sample.tiles:
+            environment["POPVISION_TILES"] = str(sample.tiles)
         done = subprocess.run(
-            [sys.executable, str(EXAMPLES / command[0]), *command[1:]],
+            [sys.executable, str(EXAMPLES / sample.command[0]), *sample.command[1:]],
             env=environment, cwd=scratch, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        if done.returncode != expected:
-            raise SystemExit(f"{' '.join(command)} ended with {done.returncode}, not {expected}:\n{done.stderr}")
+        if done.returncode != sample.exit_code:
+            raise SystemExit(f"{' '.join(sample.command)} ended with {done.returncode}:\n{done.stderr}")
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True)
         for file in sorted(Path(scratch).iterdir()):
