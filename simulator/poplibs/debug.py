@@ -9,11 +9,15 @@ from simulator.poplar.graph import Graph
 from simulator.poplar.tensor import Tensor
 
 
-def operation(graph: Graph, context: Context, layer: str, api: str, **arguments: Any) -> DebugInfo:
+#: The layer of all libraries together, as libpva's OperationAnalysis expects it.
+LAYER = "poplibs"
+
+
+def operation(graph: Graph, context: Context, library: str, api: str, **arguments: Any) -> DebugInfo:
     """Record a call of `api` ("matMul") of a library ("poplin"). Tensors are kept as type and shape. Give the result,
     or a pair of it and a name, as the context of what the call makes."""
     kept = {name: _described(value) for name, value in arguments.items()}
-    return graph.addDebugInfo(context, layer, api=api, **kept)
+    return graph.addDebugInfo(context, LAYER, library=library, api=api, **kept)
 
 
 def _described(value: Any) -> Any:

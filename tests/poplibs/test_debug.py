@@ -15,7 +15,7 @@ def test_a_product_is_recorded_as_one_call() -> None:
     poplin.matMul(graph, a, b, program, "m4")
     infos = graph.store.debug_infos
     (call,) = [i for i in infos if i["arguments"].get("api") == "matMul"]
-    assert (call["layer"], call["name"]) == ("poplin", "m4")
+    assert (call["layer"], call["name"]) == ("poplibs", "m4")
     assert call["arguments"]["A"] == "float[30, 40]"
     assert call["file"] == __file__
     for name, id_ in zip(graph.store.compute_set_names, graph.store.compute_set_debug_ids, strict=True):

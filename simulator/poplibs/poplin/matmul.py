@@ -21,7 +21,7 @@ from simulator.poplar.target import Target
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, Type
 from simulator.poplibs.blocked_view import blocked_view
-from simulator.poplibs.debug import operation
+from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin import convolve, rearrange
 from simulator.poplibs.poplin.planner import Machine, MatMulPlan, plan_matmul
 from simulator.poplibs.poplin.reduce_partials import add_reduce
@@ -53,7 +53,7 @@ def matMul(
     _check_operands(A, B, out_type)
     plan = _plan(graph.getTarget(), A.elementType(), A.shape(), B.shape(), options)
     call = operation(graph, context, "poplin", "matMul", A=A, B=B, outputType=out_type, tiles=plan.tiles)
-    name = graph.addDebugInfo((call, "Conv_1"), "poplin", plan=plan.describe())
+    name = graph.addDebugInfo((call, "Conv_1"), LAYER, plan=plan.describe())
     programs: list[Program] = []
     stored = _build(graph, A, B, plan, out_type, name, programs)
     product = _as_product(stored, plan)
