@@ -28,6 +28,8 @@ def command(path: Path, as_json: bool, schema: bool) -> None:
 
 
 def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise FormatError(f"{path} does not exist; give a report folder, a profile.pop or a .pvti.")
     if not path.is_dir():
         return [path]
     files = sorted([*path.rglob("profile.pop"), *path.rglob("*.pvti")])

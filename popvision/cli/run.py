@@ -10,7 +10,11 @@ from pathlib import Path
 
 import click
 
+from popvision.formats.errors import FormatError
 from popvision.package_data import package_folder
+
+#: What POPVISION_TARGET may be.
+_TARGETS = ("ipu1", "ipu2", "ipu21")
 
 
 @click.command(
@@ -18,7 +22,7 @@ from popvision.package_data import package_folder
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option("-d", "--directory", default="./popvision_report", show_default=True, help="Where the reports go.")
-@click.option("--target", help="Compile for this target instead: ipu1, ipu2 or ipu21 (what-if).")
+@click.option("--target", type=click.Choice(_TARGETS), help="Compile for this target instead (what-if).")
 @click.option("--tiles", type=click.IntRange(min=1), help="Use this many tiles per IPU instead (what-if).")
 @click.option("--runs", type=click.IntRange(min=1), help="Runs of each program to record (default 2).")
 @click.option("--no-trace", is_flag=True, help="Do not write the host trace (.pvti).")
@@ -34,6 +38,8 @@ def command(
     arguments: tuple[str, ...],
 ) -> None:
     """Run PROGRAM with profiling on; options already in POPLAR_ENGINE_OPTIONS win. Ends with PROGRAM's exit code."""
+    if Path(directory).exists() and not Path(directory).is_dir():
+        raise FormatError(f"the report folder {directory} is a file; give -d another path.")
     environment = dict(os.environ)
     engine = {"autoReport.all": "true", "autoReport.directory": directory}
     if runs is not None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from popvision.formats.errors import FormatError
+
 
 @click.command(name="view")
-@click.argument("folders", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port; without it the next free one from 8050.")
 @click.option("--allow-host", multiple=True, help="A further name that a browser may call this server by.")
@@ -18,6 +20,10 @@ def command(
 ) -> None:
     """Serve the reports and traces in FOLDERS and below; without folders, the samples that come with popvision."""
     from webapp.serve import ServeError, serve
+
+    for folder in folders:
+        if not folder.exists():
+            raise FormatError(f"{folder} does not exist; give a folder of reports, a profile.pop or a .pvti.")
 
     try:
         serve(list(folders), host=host, port=port, allowed_hosts=allow_host, open_browser=not no_browser)

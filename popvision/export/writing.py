@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from popvision.export.tables import Table
+from popvision.formats.errors import FormatError
 
 _CHUNK = 65536
 
@@ -49,7 +50,16 @@ WRITERS: dict[str, Callable[[Table, str, IO[str]], None]] = {"csv": write_csv, "
 
 
 def write_file(path: Path, write: Callable[[IO[str]], None]) -> None:
-    """Write through a temporary file beside `path`, so that a failed export leaves nothing that looks whole."""
+    """Write through a temporary file beside `path`, so that a failed export leaves nothing that looks whole.
+
+    Raises FormatError when the file cannot be written."""
+    try:
+        _write_whole(path, write)
+    except OSError as error:
+        raise FormatError(f"cannot write {path}: {error.strerror or error}; give another path or free space.") from None
+
+
+def _write_whole(path: Path, write: Callable[[IO[str]], None]) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or Path())
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:

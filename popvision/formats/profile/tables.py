@@ -37,7 +37,10 @@ class Tables:
             if not self.foreign:
                 self._check_version(db)
         if self.foreign and not self._present & {"steps", "programs", "memory_by_tile", "vars_info"}:
-            raise FormatError(f"{file.path} is an SQLite database, but none of its tables are those of a profile.pop.")
+            raise FormatError(
+                f"{file.path} is an SQLite database, but none of its tables are those of a profile.pop; "
+                "give the profile.pop of a report folder."
+            )
 
     @property
     def missing(self) -> list[str]:
