@@ -142,6 +142,8 @@ def _masthead(context: ViewContext, entry: Entry, view: View) -> Component:
                 title="Cycles and bytes come from a model, not from a device",
             )
         )
+    if meta.get("whatIf"):
+        facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))
     facts.append(html.Span(describe_target(context.source.reader.target()), className="fact"))
     if meta.get("modelVersion"):
         facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))

@@ -189,6 +189,7 @@ def _target_facts(target: Target, meta: dict[str, Any]) -> TargetFacts:
 _PROVENANCE_KEYS = (
     ("poplarVersion", "Poplar API level"),
     ("modelVersion", "Model version"),
+    ("whatIf", "What-if"),
     ("engineName", "Engine"),
     ("timestamp", "Compiled"),
     ("reportId", "Report id"),

@@ -36,7 +36,7 @@ def layout(context: ViewContext) -> Component:
                 [_target(summary.target), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
                 className="section-columns",
             ),
-            _runs(summary.runs),
+            _runs(summary.runs, bool(summary.headline.tiles_out_of_memory)),
             _options(summary),
             *[_json_file(each) for each in json_files(context.source)],
             _files(file_rows(context.source), str(context.source.folder), summary.missing),
@@ -127,9 +127,14 @@ def _provenance(summary: Summary) -> Component:
     return section("provenance", "Provenance", facts(summary.provenance))
 
 
-def _runs(runs: list[RunRow]) -> Component:
+def _runs(runs: list[RunRow], out_of_memory: bool) -> Component:
     if not runs:
-        sentence = "No run was recorded: set autoReport.outputExecutionProfile (or autoReport.all) and run the program."
+        if out_of_memory:
+            sentence = "No run was recorded: the program does not fit into the memory of its tiles."
+        else:
+            sentence = (
+                "No run was recorded: set autoReport.outputExecutionProfile or autoReport.all, and run the program."
+            )
         return section("runs", "Runs", empty_hint(sentence))
     rows = [
         {
