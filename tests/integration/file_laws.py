@@ -50,6 +50,45 @@ def check_counts(report: PlainReport, graph: Graph) -> None:
         assert counts["num_edges"] == edges
 
 
+def check_regions(graph: Graph) -> None:
+    """No region of an edge is empty or crosses from one variable into the next."""
+    store = graph.store
+    for block in store.settled_blocks:
+        for name, edges in block.edges.items():
+            assert (edges.lengths > 0).all(), (block.type.name, name)
+            last = store.variable_of(edges.starts + edges.lengths - 1)
+            assert np.array_equal(store.variable_of(edges.starts), last), (block.type.name, name)
+
+
+def check_live_when_used(report: PlainReport, graph: Graph) -> int:
+    """What a vertex reads or writes in place, on its own tile, is live where its compute set runs. Returns how many
+    uses were looked at."""
+    store, looked = graph.store, 0
+    classes = dict(report.rows("SELECT id, eq_class FROM variables"))
+    at: dict[int, list[int]] = {}
+    query = """SELECT p.compute_set, l.liveness_index FROM liveness l JOIN programs p ON p.id = l.program
+               JOIN program_types t ON t.id = p.type WHERE t.name = 'OnTileExecute' AND p.name NOT LIKE '%Arrange-%'"""
+    for compute_set, index in report.rows(query):
+        at.setdefault(compute_set, []).append(index)
+    for block in store.settled_blocks:
+        for edges in block.edges.values():
+            if edges.offsets is not None or block.compute_set not in at:
+                continue  # several regions may be gathered into a buffer first
+            variables = store.variable_of(edges.starts).tolist()
+            for variable, start, size, tile in zip(
+                variables, edges.starts.tolist(), edges.lengths.tolist(), block.tiles.tolist(), strict=True
+            ):
+                ends, tiles = store.mapping_of(variable)
+                inside = start - store.variables.base[variable]
+                first, last = np.searchsorted(ends, [inside, inside + size - 1], side="right")
+                if (tiles[first : last + 1] == tile).all() and classes[variable] >= 0:
+                    assert report.live_matrix[at[block.compute_set], classes[variable]].all(), store.variables.name[
+                        variable
+                    ]
+                    looked += 1
+    return looked
+
+
 def check_graph_file(report: PlainReport, graph: Graph) -> None:
     """serialized_graph.capnp says of variables, mapping and vertices what the graph says."""
     found, v = read_serialized_graph(report.folder / "serialized_graph.capnp"), graph.store.variables

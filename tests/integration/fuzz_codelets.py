@@ -1,4 +1,4 @@
-"""Codelets of the random programs, one set per element type: worker with and without a batch form, supervisor, multi."""
+"""Codelets of the random programs, for each element type: workers, one of them in batches, supervisor, multi."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A report folder read with sqlite3, struct, zlib and zstandard alone, as docs/formats.md says; nothing of popvision."""
+"""A report folder read with sqlite3, struct, zlib and zstandard alone, as docs/formats.md says: no popvision."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 import struct
@@ -78,7 +79,7 @@ class PlainReport:
         """Class -> the half-open ranges of liveness indices in which it is live."""
         ((_, offsets, starts, ends),) = self.rows("SELECT * FROM eq_classes")
         at, begin, end = (self.array(i, 0).tolist() for i in (offsets, starts, ends))
-        return [list(zip(begin[a:b], end[a:b], strict=True)) for a, b in zip(at[:-1], at[1:], strict=True)]
+        return [list(zip(begin[a:b], end[a:b], strict=True)) for a, b in itertools.pairwise(at)]
 
     @cached_property
     def live_matrix(self) -> Any:

@@ -73,7 +73,7 @@ class RandomProgram:
     def __post_init__(self) -> None:
         for number in range(self.pick(3, 6)):
             self.variables.append(self.variable(TYPES[number % 4 if number < 3 else self.pick(0, 3)]))
-        for type_ in {v.type for v in self.variables}:
+        for type_ in dict.fromkeys(v.type for v in self.variables):
             self.constants.append(self.constant(type_))
         self.fill_body(self.body, self.pick(2, 7), 2)
         if self.made:
@@ -269,9 +269,7 @@ class RandomProgram:
         )
 
         def act(m: Memory) -> None:
-            m.write(
-                out.cells, a.type, slow.binary(op, m.read(a.cells, a.type), m.read(b.cells, b.type), a.type)
-            )
+            m.write(out.cells, a.type, slow.binary(op, m.read(a.cells, a.type), m.read(b.cells, b.type), a.type))
 
         body.acts.append(act)
 
@@ -306,9 +304,7 @@ class RandomProgram:
             return
         made = getattr(popops, op)(self.graph, a.tensor, body.program, self.name(op))
         out = self.result(made, a.cells.shape, a.type)
-        body.acts.append(
-            lambda m: m.write(out.cells, a.type, slow.unary(op, m.read(a.cells, a.type), a.type))
-        )
+        body.acts.append(lambda m: m.write(out.cells, a.type, slow.unary(op, m.read(a.cells, a.type), a.type)))
 
     def scaled_add(self, body: Body) -> None:
         pair = self.pair()
@@ -330,9 +326,7 @@ class RandomProgram:
             return
         axes = tuple(axis for axis in range(rank) if self.pick(0, 1)) or (self.pick(0, rank - 1),)
         op = ("ADD", "MAX", "MIN")[self.pick(0, 2)]
-        made = popops.reduce(
-            self.graph, a.tensor, list(axes), popops.Operation(op), body.program, self.name("reduce")
-        )
+        made = popops.reduce(self.graph, a.tensor, list(axes), popops.Operation(op), body.program, self.name("reduce"))
         out = self.result(made, [n for axis, n in enumerate(a.cells.shape) if axis not in axes], a.type)
 
         def act(m: Memory) -> None:
@@ -351,9 +345,7 @@ class RandomProgram:
         made = poplin.matMul(self.graph, a.tensor, b.tensor, body.program, self.name("product"))
         out = self.result(made, [m_, n], type_)
         body.acts.append(
-            lambda m: m.write(
-                out.cells, type_, slow.product(m.read(a.cells, type_), m.read(b.cells, type_), type_)
-            )
+            lambda m: m.write(out.cells, type_, slow.product(m.read(a.cells, type_), m.read(b.cells, type_), type_))
         )
 
     def matrix(self, v: View, rows: int, columns: int) -> View:

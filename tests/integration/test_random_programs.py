@@ -8,13 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.integration.running import agree, by_vertices, device, expected, make, run_engine
+from tests.integration.random_program import Pick
+from tests.integration.running import agree, by_vertices, device, expected, make, run_engine, seeded
 
 
-def differential(data: Any) -> None:
-    def pick(low: int, high: int) -> int:
-        return int(data.draw(st.integers(low, high)))
+def drawn(data: Any) -> Pick:
+    return lambda low, high: int(data.draw(st.integers(low, high)))
 
+
+def differential(pick: Pick) -> None:
     with device(bool(pick(0, 1)), pick(4, 16)) as place:
         made, runs = make(pick, place), pick(1, 2)
         wanted = expected(made, runs)
@@ -23,17 +25,23 @@ def differential(data: Any) -> None:
         agree(run_engine(made, place, by_vertices(made.body.program, made.graph), runs, options), wanted)
 
 
-RELAXED = dict(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+RELAXED: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
 
 
-@settings(max_examples=60, derandomize=True, **RELAXED)
+@settings(max_examples=100, derandomize=True, **RELAXED)
 @given(st.data())
 def test_three_ways_agree(data: Any) -> None:
-    differential(data)
+    differential(drawn(data))
 
 
 @pytest.mark.full
 @settings(max_examples=3000, **RELAXED)
 @given(st.data())
 def test_three_ways_agree_for_long(data: Any) -> None:
-    differential(data)
+    differential(drawn(data))
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_three_ways_agree_on_larger_programs(first: int) -> None:
+    for seed in range(first, first + 50):
+        differential(seeded(seed))

@@ -40,6 +40,8 @@ def check_program(pick: Pick, folder: Path) -> None:
         run_engine(made, place, made.body.program, 2, report_options(folder, **level))
         report = PlainReport(folder)
         check_report(report, list(range(report.tiles)))
+        file_laws.check_regions(made.graph)
+        file_laws.check_live_when_used(report, made.graph)
         file_laws.check_counts(report, made.graph)
         file_laws.check_graph_file(report, made.graph)
         with Engine(made.graph, made.body.program, {"debug.instrument": "true", **level}) as engine:

@@ -13,6 +13,9 @@ PHASE = {
     "StreamCopyEnd": 1, "Sync": 2, "SyncAns": 2, "Sans": 2,
 }  # fmt: skip
 
+#: cycles of a barrier between IPUs after the last tile has come (published-numbers 3)
+GLOBAL_SYNC = 600
+
 
 def check_time(report: PlainReport) -> int:
     """Checks every run; returns the number of steps seen."""
@@ -39,6 +42,7 @@ def _one_run(report: PlainReport, run: int, ipu: int, begin: int, cycles: int, c
         _check_row(row, at - base, reached - base, duration)
         phases[PHASE[type_]] += duration.sum()
         lengths += row["cycles"]
+        _check_barrier(report, type_, at, reached)
         at = reached
     tail = report.tail(run, ipu)
     assert (tail >= 0).all()
@@ -48,6 +52,18 @@ def _one_run(report: PlainReport, run: int, ipu: int, begin: int, cycles: int, c
         assert lengths == cycles
         assert tail.min() == 0
     return len(steps)
+
+
+def _check_barrier(report: PlainReport, type_: str, arrival: Any, leave: Any) -> None:
+    """Nobody leaves a barrier before the last tile has come. A tile's distance from the sync controller counts on the
+    way there and back; the host lets all tiles go together."""
+    if type_ == "StreamCopyBegin":
+        assert leave.min() == leave.max() >= arrival.max()
+    elif type_ == "Sync":
+        distance = report.array(report.target["relative_sync_delay"])
+        last = (arrival + distance).max() + report.target["min_sync_delay"]
+        together = leave == arrival.max() + GLOBAL_SYNC if report.target["num_ipus"] > 1 else False
+        assert np.array_equal(leave, last + distance) or np.all(together)
 
 
 def _check_row(row: Any, begin: Any, end: Any, duration: Any) -> None:
@@ -134,7 +150,9 @@ def check_estimates(report: PlainReport) -> None:
     """A compute step takes its program's estimate on every tile; an exchange moves what its program says."""
     programs = {
         (program, ipu): [report.array(i) for i in ids]
-        for program, ipu, *ids in report.rows("SELECT program, ipu, cycles_array, rx_array, tx_array FROM program_by_ipu")
+        for program, ipu, *ids in report.rows(
+            "SELECT program, ipu, cycles_array, rx_array, tx_array FROM program_by_ipu"
+        )
     }
     for (run,) in report.rows("SELECT id FROM runs"):
         for ipu in range(report.target["num_ipus"]):
