@@ -19,11 +19,16 @@ def execution_summary(source: ReportSource, options: SummaryOptions) -> str:
     for program in sorted({int(p) for p in runs.program_index.tolist()}):
         chosen = [r for r in range(len(runs.name)) if int(runs.program_index[r]) == program]
         names = sorted({runs.name[r] for r in chosen if runs.name[r]})
-        lines += ["", f"    Program {program} ({', '.join(names) or '<anonymous>'}), {len(chosen)} run(s) recorded:"]
+        lines += [
+            "",
+            f"    {', '.join(names) or '<anonymous>'}.",
+            f"      Program {program}, runs recorded: {len(chosen)}",
+        ]
         lines += [f"      {line}" for line in _cycle_lines(source, chosen)]
         if any(bool(runs.truncated[r]) for r in chosen):
             lines.append("      Truncated: the cap on recorded steps was reached")
-    lines += ["", *_vertex_cycle_lines(source)]
+    if source.reader.target().type == "IpuModel":  # hardware counts no vertices
+        lines += ["", *_vertex_cycle_lines(source)]
     if options.show_execution_steps:
         lines += ["", *_step_lines(source)]
     return "\n".join(lines)
@@ -66,16 +71,18 @@ def _vertex_cycles(source: ReportSource, runs: list[int]) -> dict[int, int]:
 
 
 def _vertex_cycle_lines(source: ReportSource) -> list[str]:
+    """Thread cycles for workers, tile cycles for supervisor and multi vertices, over all recorded runs."""
     reader = source.reader
     names = reader.vertex_types().name
     cycles = _vertex_cycles(source, list(range(len(reader.runs().name))))
     instances: dict[int, int] = {}
     for part in reader.compute_set_vertices():
         instances[part.vertex_type] = instances.get(part.vertex_type, 0) + int(part.count.sum(dtype=np.int64))
-    lines = ["  Cycles by vertex type (thread cycles for workers, tile cycles for supervisor and multi vertices):"]
-    for row, spent in sorted(cycles.items(), key=lambda item: (-item[1], names[item[0]])):
-        lines.append(f"    {names[row] + f' ({instances[row]:,} instances):':<80}{spent:>16,}")
-    return lines
+    ordered = sorted(cycles.items(), key=lambda item: (-item[1], names[item[0]]))
+    labels = [f"{names[row]} ({instances[row]:,} instances):" for row, _ in ordered]
+    width = max(map(len, labels), default=0)
+    rows = zip(labels, ordered, strict=True)
+    return ["  Cycles by vertex type:", *(f"    {label:<{width}}{spent:>16,}" for label, (_, spent) in rows)]
 
 
 def _step_lines(source: ReportSource) -> list[str]:

@@ -28,6 +28,8 @@ def graph_summary(source: ReportSource, options: SummaryOptions) -> str:
         ("Clock Speed (approx):", f"{target.clock_hz / 1e6:,.1f} MHz"),
         ("Number of Replicas:", f"{target.num_replicas:,}"),
         ("IPUs per Replica:", f"{target.num_ipus // target.num_replicas:,}"),
+        ("Tiles per Replica:", f"{target.num_tiles // target.num_replicas:,}"),
+        ("Memory per Replica:", f"{target.bytes_per_tile * target.num_tiles / target.num_replicas / 1048576:,.1f} MB"),
     ]
     lines = ["Target:", *(f"  {label:<23} {value}" for label, value in rows), "", "Graph:"]
     for label, key in (
@@ -36,7 +38,7 @@ def graph_summary(source: ReportSource, options: SummaryOptions) -> str:
         ("Number of variables:", "num_variables"),
         ("Number of compute sets:", "num_compute_sets"),
     ):
-        lines.append(f"  {label:<25}{int(counts[key]):>12,}")
+        lines.append(f"  {label:<25}{int(counts[key]):>11,}")
     memory = reader.tile_memory()
     if memory is None:
         return "\n".join([*lines, "", "Memory Usage: not recorded (autoReport.outputGraphProfile was off)"])
@@ -57,7 +59,7 @@ def _memory_lines(source: ReportSource, memory: TileMemory, options: SummaryOpti
     lines += [f"        {'Total:':<31}{_total(memory.excluding_gaps):>14,} B", "      By Data Type:"]
     shown = [c for c in CATEGORY_LABELS if by_category[c] or c not in _RARE]
     lines += [f"        {CATEGORY_LABELS[c] + ':':<31}{by_category[c]:>14,} B" for c in shown]
-    lines += ["", *_vertex_lines(source), "", *_tile_lines(memory, source.reader.target().bytes_per_tile)]
+    lines += [*_vertex_lines(source, by_category), "", *_tile_lines(memory, source.reader.target().bytes_per_tile)]
     if options.show_per_ipu_memory:
         lines += ["", *_per_ipu_lines(source, memory)]
     if options.show_var_storage:
@@ -71,16 +73,35 @@ def _total(values: IntArray) -> int:
     return int(values.sum(dtype=np.int64))
 
 
-def _vertex_lines(source: ReportSource) -> list[str]:
+def _vertex_lines(source: ReportSource, by_category: dict[str, int]) -> list[str]:
+    """What vertices take. The report does not tell internal state from edge pointers; by type it knows both together,
+    and what no type accounts for belongs to the vertices of local copies."""
+    parts = (
+        ("Internal vertex state and edge pointers:", by_category["vertexInstanceState"]),
+        ("Vertex fields:", by_category["vertexFieldData"]),
+        ("Descriptors:", by_category["copyDescriptor"] + by_category["vectorListDescriptor"]),
+    )
+    lines = [f"    Vertex Data ({sum(size for _, size in parts):,}B):", "      By Category:"]
+    lines += [f"        {label:<41}{size:>14,} B" for label, size in parts]
+    sizes = _state_by_type(source)
+    rest = by_category["vertexInstanceState"] - sum(sizes.values())
+    if rest > 0:
+        sizes["(local copies)"] = rest
+    width = max((len(name) for name in sizes), default=0)
+    ordered = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
+    return [*lines, "      By Type (state and edge pointers):"] + [
+        f"        {name:<{width}} {size:>14,} B" for name, size in ordered
+    ]
+
+
+def _state_by_type(source: ReportSource) -> dict[str, int]:
     types = source.reader.vertex_types()
     sizes: dict[str, int] = {}
     for part in source.reader.compute_set_vertices():
         state = int(types.state_bytes[part.vertex_type]) * _total(part.count)
         name = types.name[part.vertex_type]
         sizes[name] = sizes.get(name, 0) + state
-    lines = ["  Vertex Data (instance state):", "    By Type:"]
-    ordered = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
-    return lines + [f"      {name:<60} {size:>14,} B" for name, size in ordered]
+    return sizes
 
 
 def _tile_lines(memory: TileMemory, capacity: int) -> list[str]:

@@ -56,7 +56,7 @@ def test_schema_names_but_never_contents(path: Path) -> None:
 
 def test_summary_text(path: Path) -> None:
     out = popvision("summary", path).stdout
-    assert out.startswith("Simulated: popvision 0.1.0; target IPU Model Ipu2, 4 tiles")
+    assert out.startswith("Simulated: model version popvision 0.1.0; target IPU Model Ipu2, 4 tiles")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "Number of vertices: 3" in lines
     assert "Including Gaps: 436 B" in lines

@@ -191,7 +191,7 @@ def test_summary_and_intervals(device):
     summary, intervals = io.StringIO(), io.StringIO()
     engine.printProfileSummary(summary, {"showExecutionSteps": "true"})
     engine.reportIntervals(intervals)
-    assert "Number of vertices:                 4" in summary.getvalue()
+    assert "Number of vertices:                4" in summary.getvalue()
     rows = [[int(v) for v in line.split(",")] for line in intervals.getvalue().splitlines()]
     assert all(sum(row[2:]) == 4 for row in rows)
     assert (rows[0][0], rows[-1][1]) == (0, engine.getTimeStamp().device_cycles)

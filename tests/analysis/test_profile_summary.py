@@ -1,0 +1,117 @@
+"""The printed summary, line by line, against the published layout and figures summed here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popvision.analysis.profile_summary import SummaryOptions, profile_summary
+from popvision.analysis.source import ReportSource
+from simulator.poplar import DeviceManager, Engine, IPUModel, TargetType
+from simulator.poplar.program import PrintTensor, Sequence
+from tests.compiler.tiny_graphs import tutorial3
+
+
+def report(folder: Path, kind: str) -> ReportSource:
+    model = IPUModel()
+    model.tilesPerIPU = 4
+    device = model.createDevice() if kind == "model" else DeviceManager().getDevices(TargetType.IPU, 1)[0]
+    tutorial = tutorial3(device.getTarget())
+    program = Sequence(tutorial.program, PrintTensor("v2", tutorial.v2))
+    flags = {"autoReport.all": "true", "autoReport.directory": str(folder)}
+    with device, Engine(tutorial.graph, [program, tutorial.program], flags) as engine:
+        engine.load(device)
+        engine.run(0, "first")
+        engine.run(1)
+    return ReportSource(folder)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ReportSource]:
+    return {kind: report(tmp_path_factory.mktemp(kind), kind) for kind in ("model", "hardware")}
+
+
+def section(text: str, head: str) -> list[str]:
+    """The lines from `head` to the next empty one."""
+    lines = text.splitlines()
+    first = lines.index(head)
+    return lines[first : lines.index("", first)]
+
+
+def test_head(sources: dict[str, ReportSource]) -> None:
+    text = profile_summary(sources["model"])
+    assert text.startswith("Simulated: model version ")
+    assert section(text, "Target:") == [
+        "Target:",
+        "  Number of IPUs:         1",
+        "  Tiles per IPU:          4",
+        "  Total Tiles:            4",
+        "  Memory Per-Tile:        624.0 kB",
+        "  Total Memory:           2.4 MB",
+        "  Clock Speed (approx):   1,330.0 MHz",
+        "  Number of Replicas:     1",
+        "  IPUs per Replica:       1",
+        "  Tiles per Replica:      4",
+        "  Memory per Replica:     2.4 MB",
+    ]
+    graph = section(text, "Graph:")
+    assert graph[1] == "  Number of vertices:                4"
+    assert {len(line) for line in graph[1:]} == {38}
+
+
+@pytest.mark.parametrize("kind", ["model", "hardware"])
+def test_memory_adds_up(sources: dict[str, ReportSource], kind: str) -> None:
+    source = sources[kind]
+    lines = section(profile_summary(source), "Memory Usage:")
+    types = next(i for i, line in enumerate(lines) if "By Type" in line)
+    figures = {line.split(":")[0].strip(): line.split(":")[1] for line in lines[:types] if line.endswith(" B")}
+    size = {label: int(text.replace("B", "").replace(",", "")) for label, text in figures.items()}
+    memory = source.reader.tile_memory()
+    assert memory is not None
+    used = int(memory.excluding_gaps.sum(dtype=np.int64))
+    assert size["Total"] == size["Non-interleaved"] + size["Interleaved"] + size["Overflowed"] == used
+    begin, end = (next(i for i, line in enumerate(lines) if head in line) for head in ("By Data Type", "Vertex Data"))
+    labels = [line.split(":")[0].strip() for line in lines[begin + 1 : end]]
+    assert labels[:6] == [
+        "Variables", "Constants", "Host Exchange Packet Headers", "Global Exchange Packet Headers", "Stack",
+        "Vertex Instances",
+    ]  # fmt: skip
+    assert sum(size[label] for label in labels) == used
+    vertices = size["Internal vertex state and edge pointers"] + size["Vertex fields"] + size["Descriptors"]
+    assert lines[end] == f"    Vertex Data ({vertices:,}B):"
+    by_type = [int(line.split()[-2].replace(",", "")) for line in lines[types + 1 :]]
+    assert sum(by_type) == size["Vertex Instances"]
+
+
+def test_execution_names_programs_and_shares(sources: dict[str, ReportSource]) -> None:
+    for kind, source in sources.items():
+        text = profile_summary(source)
+        lines = text[text.index("Execution:") :].splitlines()
+        assert lines[:5] == ["Execution:", "", "  Programs executed:", "", "    first."]
+        assert "    <anonymous>." in lines
+        runs = source.reader.runs().cycles.tolist()
+        totals = [int(line.split()[2].replace(",", "")) for line in lines if "Total cycles" in line]
+        assert totals == runs
+        shares = [float(line.split("(")[-1].split("%")[0]) for line in lines if line.endswith("% of total)")]
+        per_program = len(shares) // 2
+        assert per_program == (6 if kind == "model" else 5)
+        parts = shares[:1] + shares[per_program - 4 : per_program]
+        assert sum(parts) == pytest.approx(100, abs=0.3)
+        assert ("  Cycles by vertex type:" in lines) == (kind == "model")
+
+
+def test_cycles_by_vertex_type(sources: dict[str, ReportSource]) -> None:
+    """Sum of 10 + 2 n thread cycles, n = 4, 3, 2, 1, in each of two runs."""
+    lines = profile_summary(sources["model"]).splitlines()
+    row = lines[lines.index("  Cycles by vertex type:") + 1]
+    assert row.split() == ["Sum", "(4", "instances):", str(2 * (18 + 16 + 14 + 12))]
+
+
+def test_execution_steps(sources: dict[str, ReportSource]) -> None:
+    text = profile_summary(sources["model"], SummaryOptions(show_execution_steps=True))
+    rows = text[text.index("  Execution steps (IPU 0):") :].splitlines()[1:]
+    assert len(rows) == len(sources["model"].reader.steps().program)
+    assert sum(int(row.split()[2].replace(",", "")) for row in rows) == sources["model"].reader.total_cycles()
+    assert sum("OnTileExecute: sums" in row for row in rows) == 4  # with its gathering
