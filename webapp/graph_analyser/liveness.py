@@ -13,26 +13,23 @@ from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.components import (
-    Tab,
     empty_hint,
     options_menu,
     register_rows,
     search_box,
     select,
     spacer,
-    split,
-    tabs,
     themed,
     toggle,
     toolbar,
-    view_shortcuts,
 )
 from webapp.graph_analyser.headline import range_line
 from webapp.graph_analyser.liveness_headline import liveness_headline
 from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
 from webapp.graph_analyser.liveness_state import PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
 from webapp.graph_analyser.liveness_tabs import always_frame, live_frame, tab_content
-from webapp.graph_analyser.plot_box import NOTHING, plot_box, plot_stores, register_plot, save_plot
+from webapp.graph_analyser.plot_box import NOTHING, register_plot, save_plot
+from webapp.graph_analyser.plot_page import plot_page
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
 
@@ -49,24 +46,9 @@ KEYS = (
 def layout(context: ViewContext) -> Component:
     source = context.source
     state = _state(source, context.params)
-    plot = html.Div(
-        [
-            _toolbar(source, state),
-            html.Div(id="live-headline", className="headline-line"),
-            plot_box("live", "Liveness curve", context.theme, "liveness"),
-            html.Div(id="live-range", className="range-box"),
-        ],
-        className="plot-column",
-    )
-    items = [Tab(value, label, html.Div(id=f"live-tab-{value}", className="tab-body")) for value, label in TABS.items()]
-    return html.Div(
-        [
-            split("liveness", plot, tabs("live_tab", items, state.tab, label="Liveness details"), percent=56),
-            *plot_stores("live", PLOT_KEYS, TAB_KEYS),
-            view_shortcuts(KEYS),
-        ],
-        className="liveness-page",
-    )
+    stores = (PLOT_KEYS, TAB_KEYS)
+    bar = _toolbar(source, state)
+    return plot_page("live", "liveness", "Liveness curve", context.theme, bar, TABS, state.tab, stores, KEYS)
 
 
 def _state(source: ReportSource, params: Any) -> LivenessState:

@@ -14,19 +14,15 @@ from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.components import (
-    Tab,
     empty_hint,
     options_menu,
     register_rows,
     search_box,
     select,
     spacer,
-    split,
-    tabs,
     themed,
     toggle,
     toolbar,
-    view_shortcuts,
 )
 from webapp.graph_analyser.address_map_plot import draw_address_map
 from webapp.graph_analyser.drawing import Drawing
@@ -51,7 +47,8 @@ from webapp.graph_analyser.memory_tabs import (
     table_frame,
     variables_frame,
 )
-from webapp.graph_analyser.plot_box import NOTHING, plot_box, plot_stores, register_plot, save_plot
+from webapp.graph_analyser.plot_box import NOTHING, register_plot, save_plot
+from webapp.graph_analyser.plot_page import plot_page
 from webapp.graph_analyser.tile_map_plot import draw_tile_map, map_parts
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
@@ -69,26 +66,10 @@ KEYS = (
 def layout(context: ViewContext) -> Component:
     source = context.source
     state = memory_state(source, context.params)
-    plot = html.Div(
-        [
-            _toolbar(source, state),
-            html.Div(id="mem-headline", className="headline-line"),
-            plot_box("mem", "Memory by tile", context.theme, "memory"),
-            html.Div(id="mem-range", className="range-box"),
-        ],
-        className="plot-column",
-    )
-    items = [Tab(value, label, html.Div(id=f"mem-tab-{value}", className="tab-body")) for value, label in TABS.items()]
-    return html.Div(
-        [
-            split("memory", plot, tabs("mem_tab", items, state.tab, label="Memory details"), percent=56),
-            *plot_stores("mem", PLOT_KEYS, TAB_KEYS),
-            dcc.Store(id="mem-map-keys", data=list(MAP_KEYS)),
-            dcc.Store(id="mem-map-now"),
-            view_shortcuts(KEYS),
-        ],
-        className="memory-page",
-    )
+    stores = (PLOT_KEYS, TAB_KEYS)
+    bar = _toolbar(source, state)
+    further = [dcc.Store(id="mem-map-keys", data=list(MAP_KEYS)), dcc.Store(id="mem-map-now")]
+    return plot_page("mem", "memory", "Memory by tile", context.theme, bar, TABS, state.tab, stores, KEYS, further)
 
 
 def _toolbar(source: ReportSource, state: MemoryState) -> Component:
