@@ -20,6 +20,8 @@ import pytest
 
 from popvision import pva
 from popvision.formats.errors import FormatError
+from popvision.formats.profile.model import FORMAT_VERSION
+from popvision.formats.profile.overview import FORMAT_MAJOR
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import (
     FLOAT,
@@ -397,6 +399,9 @@ def test_files_that_cannot_be_opened(files, name, suffix, opened):
 COMMANDS = [
     (["info", "gone"], 1, "does not exist; give a report folder"),
     (["info", "empty"], 1, "holds no profile.pop and no .pvti"),
+    (["info", "newer.pop"], 1, "format version 9.0.0; this popvision reads up to 1.x: install a newer popvision"),
+    (["info", "newer.pvti"], 1, "trace format 9.0; this program reads up to 1.x: use a newer one"),
+    (["info", "cut.pvti"], 1, "cannot be read as a host trace"),
     (["summary", "gone"], 1, "does not exist"),
     (["summary", "empty"], 1, "holds no profile.pop; run the program with autoReport.all"),
     (["summary", "cut.pop"], 1, "cannot be read as a profile.pop"),
@@ -446,6 +451,10 @@ def test_a_busy_port_given_explicitly(files):
     assert done.returncode == 1
     assert f"port {port} on 127.0.0.1 cannot be used (Address already in use): choose another one" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_versions_named_by_info_are_those_of_the_readers():
+    assert FORMAT_VERSION[0] == FORMAT_MAJOR
 
 
 @pytest.mark.parametrize("variable", ["POPLAR_ENGINE_OPTIONS", "PVTI_OPTIONS"])

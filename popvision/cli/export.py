@@ -14,7 +14,14 @@ import click
 @click.option("--format", "format_", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else stdout.")
 def command(table: str, report: Path, format_: str, output: Path | None) -> None:
-    """Write TABLE of REPORT (a profile.pop or its folder)."""
+    """Write one table of REPORT, a profile.pop or its folder.
+
+    \b
+    intervals  begin, end and number of tiles computing, exchanging and syncing
+    tiles      memory of each tile, bytes
+    steps      every execution step on every IPU, cycles
+    liveness   bytes live at each liveness index
+    """
     from popvision.analysis.provenance import provenance_line
     from popvision.analysis.source import ReportSource
     from popvision.export.tables import TABLES

@@ -16,7 +16,8 @@ import click
 @click.option("--variables", is_flag=True, help="Also what is live at each liveness index.")
 @click.option("--per-ipu", is_flag=True, help="Also memory of each IPU.")
 def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: bool) -> None:
-    """Summarise REPORT (a profile.pop or its folder)."""
+    """Summarise REPORT, a profile.pop or its folder: target, graph, memory and cycles, in the layout of Poplar's
+    printProfileSummary."""
     from popvision.analysis.profile_summary import SummaryOptions, profile_summary
     from popvision.analysis.provenance import provenance_line
     from popvision.analysis.source import ReportSource

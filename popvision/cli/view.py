@@ -18,7 +18,8 @@ from popvision.formats.errors import FormatError
 def command(
     folders: tuple[Path, ...], host: str, port: int | None, allow_host: tuple[str, ...], no_browser: bool
 ) -> None:
-    """Serve the reports and traces in FOLDERS and below; without folders, the samples that come with popvision."""
+    """Serve the reports and traces in FOLDERS and below, until Ctrl-C; without folders, the samples that come with
+    popvision. A profile.pop or .pvti may stand for its folder."""
     from webapp.serve import ServeError, serve
 
     for folder in folders:

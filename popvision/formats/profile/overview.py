@@ -10,6 +10,9 @@ from typing import Any
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.connection import SqliteFile
 
+#: Newest major version that is read, as in model.FORMAT_VERSION (which NumPy comes with).
+FORMAT_MAJOR = 1
+
 #: Tables whose rows are worth counting, and what a row is.
 _COUNTED = {
     "programs": "programs",
@@ -31,6 +34,7 @@ def overview(path: str | Path) -> dict[str, Any]:
     with SqliteFile(path, "profile.pop").connect() as db:
         tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         meta = _meta(db, path) if "meta" in tables else {}
+        _refuse_newer(path, str(meta.get("formatVersion", "")))
         facts: dict[str, Any] = {"kind": "profile.pop", "file_bytes": Path(path).stat().st_size}
         facts |= {key: meta[key] for key in sorted(meta) if key not in ("engineOptions", "targetOptions")}
         if isinstance(facts.get("target"), dict):  # arrays stand there as ids, which say nothing to a reader
@@ -44,6 +48,15 @@ def overview(path: str | Path) -> dict[str, Any]:
             cycles, truncated = db.execute("SELECT total(cycles), total(truncated) FROM runs").fetchone()
             facts |= {"total_cycles": int(cycles), "truncated_runs": int(truncated)}
         return facts
+
+
+def _refuse_newer(path: str | Path, version: str) -> None:
+    major = version.partition(".")[0]
+    if major.isdigit() and int(major) > FORMAT_MAJOR:
+        raise FormatError(
+            f"{path} has format version {version}; this popvision reads up to {FORMAT_MAJOR}.x: "
+            "install a newer popvision."
+        )
 
 
 def _meta(db: sqlite3.Connection, path: str | Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.connection import SqliteFile
+from popvision.formats.pvti import schema
 
 _COUNTED = ("processes", "threads", "channels", "graphs", "series", "heatmaps")
 #: Events stand in several tables: two journal entries make one span until the file is finalised.
@@ -21,6 +22,11 @@ def overview(path: str | Path) -> dict[str, Any]:
             raise FormatError(f"{path} is no host trace of popvision: its tables are {', '.join(sorted(tables))}.")
         facts: dict[str, Any] = {"kind": ".pvti host trace", "file_bytes": Path(path).stat().st_size}
         facts |= dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
+        version = str(facts.get("version", ""))
+        if version.partition(".")[0].isdigit() and int(version.partition(".")[0]) > schema.MAJOR:
+            raise FormatError(
+                f"{path} has trace format {version}; this program reads up to {schema.MAJOR}.x: use a newer one."
+            )
         rows = {t: int(db.execute(f"SELECT count(*) FROM {t}").fetchone()[0]) for t in _COUNTED if t in tables}
         for table, what in _EVENTS.items():
             rows[what] = int(db.execute(f"SELECT total(n) FROM {table}").fetchone()[0])
