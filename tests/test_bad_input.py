@@ -31,10 +31,12 @@ from simulator.poplar import (
     Engine,
     Graph,
     IPUModel,
+    TargetType,
     concat,
     control_program_error,
     file_load_error,
     graph_connection_error,
+    graph_memory_allocation_error,
     graph_object_creation_error,
     index_error,
     invalid_machine_model,
@@ -47,7 +49,7 @@ from simulator.poplar import (
     unknown_field,
     unknown_vertex_type,
 )
-from simulator.poplar.program import Call, Copy, Execute, Repeat, Sequence
+from simulator.poplar.program import Call, Copy, Execute, PrintTensor, Repeat, Sequence
 from simulator.poplibs import poplin, popops
 from tests.reports import write_tiny
 
@@ -308,15 +310,19 @@ graph.setTileMapping(y, 1)
 folder = Path(sys.argv[1]) / "report"
 options = {"autoReport.all": "true", "autoReport.directory": str(folder),
            "autoReport.executionProfileProgramRunCount": "100000"}
+if sys.argv[2] == "at exit":
+    options["autoReport.streamAtEachRun"] = "false"
 engine = Engine(graph, Repeat(2000, Copy(x, y)), options)
 engine.load(device)
 done, error = 0, ""
 try:
-    while done < 500:
+    while done < 50:
         engine.run()
         done += 1
 except poplar_error as caught:
     error = str(caught)
+if sys.argv[2] == "at exit":
+    sys.exit()
 engine.run()  # goes on without recording
 engine.close()
 kept = len(ProfileReader(folder / "profile.pop").runs().name)
@@ -324,17 +330,45 @@ print(done, kept, list(folder.glob("*.tmp")), error, sep="|")
 """
 
 
-def test_a_disk_that_fills_up_keeps_what_was_recorded(tmp_path):
-    """On a file system of 1.5 MB (with a page limit instead: tests/runtime/test_engine_errors.py)."""
-    (tmp_path / "program.py").write_text(FULL)
-    disk = tmp_path / "disk"
+def on_a_small_disk(folder, when):
+    """Run FULL with a file system of its own for the report."""
+    (folder / "program.py").write_text(FULL)
+    disk = folder / "disk"
     disk.mkdir()
-    script = 'mount -t tmpfs -o size=1500k tmpfs "$1" && exec "$2" "$3" "$1"'
-    command = ["unshare", "-rm", "sh", "-c", script, "sh", str(disk), sys.executable, str(tmp_path / "program.py")]
+    script = 'mount -t tmpfs -o size=1500k tmpfs "$1" && exec "$2" "$3" "$1" "$4"'
+    program = [sys.executable, str(folder / "program.py"), when]
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", str(disk), *program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_disk_that_is_full_at_exit_is_one_sentence(tmp_path):
+    done = on_a_small_disk(tmp_path, "at exit")
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("popvision: Cannot append run ")
+    assert "is full; free space, what was recorded before is kept." in done.stderr
+
+
+def test_out_of_memory_is_said_even_where_the_profile_cannot_be_saved(tmp_path):
+    device = DeviceManager().getDevices(TargetType.IPU, 1)[0]
+    graph = Graph(device)
+    x = graph.addVariable(FLOAT, [200_000], "x")
+    graph.setTileMapping(x, 0)
+    (tmp_path / "file").write_text("in the way")
+    options = {"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path / "file")}
+    message = "Out of memory: .* The profile was not saved: .*is a file; give autoReport"
+    with pytest.raises(graph_memory_allocation_error, match=message) as caught:
+        Engine(graph, PrintTensor("x", x), options)
+    assert caught.value.profile_path == ""
+
+
+def test_a_disk_that_fills_up_keeps_what_was_recorded(tmp_path):
+    """On a file system of 1.5 MB (with a page limit instead: tests/runtime/test_engine_errors.py)."""
+    done = on_a_small_disk(tmp_path, "at each run")
     runs, kept, parts, error = done.stdout.strip().split("|")
-    assert 0 < int(runs) == int(kept) < 500
+    assert 0 < int(runs) == int(kept) < 50
     assert parts == "[]"
     assert "is full; free space, what was recorded before is kept." in error
     assert error.endswith("The report keeps the runs before this one; further runs are not recorded.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import weakref
 from collections.abc import Iterable, Mapping
@@ -96,7 +97,7 @@ class Engine:
         if self._options.any_report or self._options.save_archive is not None:
             self._folder = ReportFolder(self._options, self._executable._name)
             self._folder.write_compilation(self._compiled)
-        self._finish = weakref.finalize(self, _close, self._folder, self._core)
+        self._finish = weakref.finalize(self, _close_unasked, self._folder, self._core)
 
     # ---- life cycle --------------------------------------------------------------------------------------------
 
@@ -149,7 +150,8 @@ class Engine:
 
     def close(self) -> None:
         """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent."""
-        self._finish()
+        if self._finish.detach() is not None:
+            _close(self._folder, self._core)
 
     def __enter__(self) -> Engine:
         return self
@@ -292,3 +294,11 @@ def _close(folder: ReportFolder | None, core: EngineCore) -> None:
     core.unload()
     if folder is not None:
         folder.close()
+
+
+def _close_unasked(folder: ReportFolder | None, core: EngineCore) -> None:
+    """At exit, or when nobody holds the engine any more: nobody could catch an error there."""
+    try:
+        _close(folder, core)
+    except poplar_error as error:
+        print(f"popvision: {error}", file=sys.stderr)

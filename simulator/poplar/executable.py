@@ -11,7 +11,7 @@ from simulator.compiler.executable import Executable as Compiled
 from simulator.compiler.settings import CompileSettings
 from simulator.poplar.debug_context import Context, as_context
 from simulator.poplar.engine_options import EngineOptions, resolve
-from simulator.poplar.errors import control_program_error, graph_memory_allocation_error, invalid_option
+from simulator.poplar.errors import control_program_error, graph_memory_allocation_error, invalid_option, poplar_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.option_table import RUNTIME_TABLE
 from simulator.poplar.program import Program
@@ -118,7 +118,10 @@ def _refuse(executable: Executable) -> None:
     if not options.output_graph_profile:
         raise graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
     folder = ReportFolder(options, executable._name)
-    folder.write_compilation(compiled)
+    try:
+        folder.write_compilation(compiled)
+    except poplar_error as error:
+        raise graph_memory_allocation_error(f"{message} The profile was not saved: {error}") from None
     folder.close()
     path = str(folder.profile_path)
     raise graph_memory_allocation_error(f"{message} Profile saved to: {path}", path)
