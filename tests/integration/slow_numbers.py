@@ -19,7 +19,7 @@ DTYPE = {FLOAT: np.dtype("f4"), HALF: np.dtype("f2"), INT: np.dtype("i4"), UNSIG
 UNIT = {FLOAT: 2.0**-23, HALF: 2.0**-10, INT: 0.0, UNSIGNED_INT: 0.0}
 HALF_MAX = 65504.0
 #: beyond this a value and whatever follows from it is not compared: it may overflow in one order and not in another
-LARGE = {FLOAT: 1e30, HALF: 6e4, INT: np.inf, UNSIGNED_INT: np.inf}
+LARGE = {FLOAT: 1e30, HALF: np.inf, INT: np.inf, UNSIGNED_INT: np.inf}
 
 Values = tuple[Any, Any]
 """(values, bounds): two arrays of one shape."""
