@@ -8,7 +8,6 @@ from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.tensor import Tensor
 
-
 #: The layer of all libraries together, as libpva's OperationAnalysis expects it.
 LAYER = "poplibs"
 
