@@ -15,7 +15,12 @@ import numpy as np
 
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, Type
 
-DTYPE = {FLOAT: np.dtype("f4"), HALF: np.dtype("f2"), INT: np.dtype("i4"), UNSIGNED_INT: np.dtype("u4")}
+DTYPE: dict[Type, np.dtype[Any]] = {
+    FLOAT: np.dtype("f4"),
+    HALF: np.dtype("f2"),
+    INT: np.dtype("i4"),
+    UNSIGNED_INT: np.dtype("u4"),
+}
 UNIT = {FLOAT: 2.0**-23, HALF: 2.0**-10, INT: 0.0, UNSIGNED_INT: 0.0}
 HALF_MAX = 65504.0
 #: beyond this a value and whatever follows from it is not compared: it may overflow in one order and not in another

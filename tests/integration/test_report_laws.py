@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from simulator.poplar import Engine
 from tests.integration import file_laws, memory_laws, time_laws
 from tests.integration.plain_report import PlainReport
-from tests.integration.running import Pick, device, make, report_options, run_engine, seeded
+from tests.integration.random_program import Pick
+from tests.integration.running import device, make, report_options, run_engine, seeded
 
 
 def check_report(report: PlainReport, tiles: list[int]) -> None:
