@@ -1,6 +1,7 @@
 """Exchange: bytes, messages, code and cycles per tile of one set of transfers.
 
-A word sent to several tiles is sent once: what a tile sends is the union of the elements it sends, over receivers.
+A word sent to several tiles is sent once: what a tile sends is the union of the elements it sends, over receivers. A
+receiver that wants a word in two places is sent it twice.
 """
 
 from __future__ import annotations
@@ -97,9 +98,41 @@ def _sent_once(transfer: Transfer) -> tuple[I8, I8]:
     in one run: a run lies within one variable."""
     span = int((transfer.start + transfer.length).max())
     wide = int(transfer.item_bytes.max()) + 1
-    group = transfer.src * wide + transfer.item_bytes
-    owner, _, length = union_in_groups(group, transfer.start, transfer.length, span)
-    return owner // wide, length * (owner % wide)
+    src, item_bytes, start, length, time = _sendings(transfer)
+    group = (time * (int(src.max()) + 1) + src) * wide + item_bytes
+    owner, _, length = union_in_groups(group, start, length, span)
+    return owner // wide % (int(src.max()) + 1), length * (owner % wide)
+
+
+def _sendings(transfer: Transfer) -> tuple[I8, I8, I8, I8, I8]:
+    """(src, item bytes, start, length, time) of disjoint stretches per receiver: a tile that wants an element in two
+    places is sent it twice, at times 0 and 1, because what it receives goes to one place.
+
+    The slow way: for each receiver count how often it wants each element, n; the element is sent at times 0 .. n - 1.
+    Counts change only where a run begins or ends, so stretches between these moments stand for their elements."""
+    width = int((transfer.start + transfer.length).max()) + 1
+    pair = transfer.src * (int(transfer.dst.max()) + 1) + transfer.dst
+    place = pair * width + transfer.start
+    order = np.argsort(place, kind="stable")
+    ends = np.maximum.accumulate(place[order] + transfer.length[order])
+    if (place[order][1:] >= ends[:-1]).all():  # no tile wants an element twice
+        once = np.zeros(len(transfer), np.int64)
+        return transfer.src, transfer.item_bytes, transfer.start, transfer.length, once
+    n = len(transfer)
+    # At one moment ends come before begins: the last begin then tells whose elements follow.
+    moments = np.concatenate([(place + transfer.length) * 2, place * 2 + 1])
+    order = np.argsort(moments, kind="stable")
+    wanted = np.cumsum(np.where(order < n, -1, 1))
+    begun = np.maximum.accumulate(np.where(order >= n, np.arange(2 * n), 0))
+    run = order[begun] - n
+    at = moments[order] // 2
+    until = np.append(at[1:], at[-1])
+    kept = (wanted > 0) & (until > at)
+    times = wanted[kept]
+    time = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    columns = (transfer.src[run[kept]], transfer.item_bytes[run[kept]], at[kept] % width, (until - at)[kept])
+    src, item_bytes, start, length = (np.repeat(column, times) for column in columns)
+    return src, item_bytes, start, length, time
 
 
 def _sum(tile: I8, value: I8, tiles: int) -> I8:

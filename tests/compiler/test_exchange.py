@@ -1,5 +1,7 @@
 """Exchange figures: published ones, hand-computed ones, and a twin that moves element by element."""
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +44,14 @@ def test_a_multicast_is_sent_once_and_received_by_each():
     ]
 
 
+def test_an_element_wanted_twice_by_one_tile_is_sent_twice():
+    rows = [(0, 1, 100, 6, 4), (0, 1, 104, 2, 4), (0, 2, 100, 6, 4)]
+    e = plan_exchange(transfer(rows), ONE_IPU, 4.0).internal
+    assert e is not None
+    assert e.rx.tolist() == [0, 32, 24, 0]
+    assert e.tx.tolist() == [32, 0, 0, 0]
+
+
 def test_runs_do_not_share_words():
     """Two runs of one half each take a word each, though they are four bytes together."""
     e = plan_exchange(transfer([(0, 1, 10, 1, 2), (0, 1, 20, 1, 2)]), ONE_IPU, 4.0).internal
@@ -74,20 +84,25 @@ runs = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 30), st.in
 def test_figures_equal_a_twin_that_counts_elements(rows):
     rows = [(s, d, start, n, 4) for s, d, start, n in rows if s != d]
     exchanges = plan_exchange(transfer(rows), ONE_IPU, 4.0) if rows else None
-    rx, sent, pairs = [0] * 4, [set() for _ in range(4)], {}
+    rx, wanted, pairs = [0] * 4, Counter(), {}
     for src, dst, start, n, size in rows:
         rx[dst] += n * size
-        sent[src] |= set(range(start, start + n))
+        wanted.update((src, dst, element) for element in range(start, start + n))
         pairs[src, dst] = pairs.get((src, dst), 0) + n * size
+    # An element goes to all receivers at once, and again to those that want it again.
+    times = {}
+    for (src, _, element), count in wanted.items():
+        times[src, element] = max(times.get((src, element), 0), count)
+    sent = [sum(count for (src, _), count in times.items() if src == t) for t in range(4)]
     if exchanges is None or exchanges.internal is None:
         assert not rows
         return
     e = exchanges.internal
     assert e.rx.tolist() == rx
-    assert e.tx.tolist() == [4 * len(elements) for elements in sent]
+    assert e.tx.tolist() == [4 * elements for elements in sent]
     assert {(int(s), int(d)): int(b) for s, d, b in zip(e.src, e.dst, e.size, strict=True)} == pairs
     assert e.size.sum() == e.rx.sum()
     # A tile and its bus partner (0 and 1, 2 and 3) take what both receive in half the time.
     both = [sum(n for s, d, start, n, _ in rows if d == t and (s, t ^ 1, start, n, 4) in rows) for t in range(4)]
-    busy = [max(rx[t] // 4 - both[t] // 2, len(sent[t])) for t in range(4)]
+    busy = [max(rx[t] // 4 - both[t] // 2, sent[t]) for t in range(4)]
     assert e.cycles.tolist() == [60 + words if words else 0 for words in busy]

@@ -159,6 +159,9 @@ def check_messages(report: PlainReport) -> None:
         assert np.array_equal(np.bincount(dst, size, report.tiles).astype(np.int64), rx)
         carried = np.bincount(src, size, report.tiles).astype(np.int64)
         assert (tx <= carried).all()
+        largest = np.zeros(report.tiles, np.int64)
+        np.maximum.at(largest, src, size)
+        assert (tx >= largest).all()
         assert ((tx > 0) == (carried > 0)).all()
 
 
