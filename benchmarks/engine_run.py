@@ -285,8 +285,8 @@ def table(
         *out,
         "",
         f"Fixed costs, part of the times above: a run that does nothing {fixed[0]:.0f} us, recorded "
-        f"{recorded[0]:,.0f} us (one transaction of profile.pop); one library step on 16 floats {fixed[1]:.1f} us, recorded "
-        f"{recorded[1]:.1f} us. train_mlp has thousands of small steps an epoch, and copies batches and "
+        f"{recorded[0]:,.0f} us (one transaction of profile.pop); one library step on 16 floats {fixed[1]:.1f} us, "
+        f"recorded {recorded[1]:.1f} us. train_mlp has thousands of small steps an epoch, and copies batches and "
         "results through streams, which NumPy has no counterpart of. With recording on, every run is written to "
         "profile.pop; by default only the first two of each program are.",
     ]
