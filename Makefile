@@ -9,6 +9,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 .PHONY: help demo test check full bench validate samples clean system-demo system-test
 
 help:
+	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
 	@echo "make test      every test of a commit (needs chromium)"
 	@echo "make check     format, lint, types, import rules"
