@@ -1,7 +1,7 @@
 """Words that the two tiles of a shared exchange bus receive at the same time.
 
-Consecutive logical tiles 2k and 2k + 1 share a bus that is 8 bytes wide. When both receive the same run of elements
-from the same sender, it arrives at 8 bytes a cycle: half the time for either (published-numbers 7.7).
+Two tiles share a bus that is 8 bytes wide (`simulator.machine.physical_tiles` says which). When both receive the same
+run of elements from the same sender, it arrives at 8 bytes a cycle: half the time for either (published-numbers 7.7).
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 I8 = npt.NDArray[np.int64]
 
 
-def shared_words(transfer: Transfer, tiles: int) -> I8:
+def shared_words(transfer: Transfer, bus_of_tile: I8) -> I8:
     """For each tile the words it receives that its bus partner receives too, run by run."""
-    out = np.zeros(tiles, np.int64)
+    tiles = len(bus_of_tile)
     if len(transfer) < 2:
-        return out
-    order = np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, transfer.dst // 2))
+        return np.zeros(tiles, np.int64)
+    bus = bus_of_tile[transfer.dst]
+    order = np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, bus))
     columns = [c[order] for c in (transfer.src, transfer.start, transfer.length, transfer.item_bytes, transfer.dst)]
     dst = columns[-1]
-    same = (dst[1:] // 2 == dst[:-1] // 2) & (dst[1:] != dst[:-1])
+    bus = bus[order]
+    same = (bus[1:] == bus[:-1]) & (dst[1:] != dst[:-1])
     for column in columns[:-1]:
         same &= column[1:] == column[:-1]
     both = np.zeros(len(dst), np.bool_)

@@ -44,22 +44,23 @@ class Exchanges:
         return self.internal is not None or self.between_ipus is not None
 
 
-def plan_exchange(transfer: Transfer, ipu_of_tile: I8, rate: float) -> Exchanges:
-    """Figures of a set of transfers. `ipu_of_tile` has one entry per tile of the device, `rate` is bytes per cycle."""
+def plan_exchange(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float) -> Exchanges:
+    """Figures of a set of transfers. IPUs and buses: one entry per tile of the device; `rate` is bytes per cycle."""
     if len(transfer) == 0:
         return Exchanges(None, None)
     crosses = ipu_of_tile[transfer.src] != ipu_of_tile[transfer.dst]
-    inside = _figures(_take(transfer, ~crosses), ipu_of_tile, rate, False)
-    outside = _figures(_take(transfer, crosses), ipu_of_tile, rate, True)
+    inside = _figures(_take(transfer, ~crosses), ipu_of_tile, bus_of_tile, rate, False)
+    outside = _figures(_take(transfer, crosses), ipu_of_tile, bus_of_tile, rate, True)
     return Exchanges(inside, outside)
 
 
-def broadcast(source: int, tiles: int, size: int, ipu_of_tile: I8, rate: float) -> Exchanges:
+def broadcast(source: int, size: int, ipu_of_tile: I8, bus_of_tile: I8, rate: float) -> Exchanges:
     """One tile sends the same `size` bytes to all others."""
-    others = np.delete(np.arange(tiles), source)
+    others = np.delete(np.arange(len(ipu_of_tile)), source)
     n = len(others)
     constant = [np.full(n, value, np.int64) for value in (source, 0, size, 1)]
-    return plan_exchange(Transfer(constant[0], others, constant[1], constant[2], constant[3]), ipu_of_tile, rate)
+    transfer = Transfer(constant[0], others, constant[1], constant[2], constant[3])
+    return plan_exchange(transfer, ipu_of_tile, bus_of_tile, rate)
 
 
 def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
@@ -69,7 +70,7 @@ def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
     return Transfer(*(column[keep] for column in columns))
 
 
-def _figures(transfer: Transfer, ipu_of_tile: I8, rate: float, between_ipus: bool) -> Exchange | None:
+def _figures(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, between_ipus: bool) -> Exchange | None:
     if len(transfer) == 0:
         return None
     tiles = len(ipu_of_tile)
@@ -86,7 +87,7 @@ def _figures(transfer: Transfer, ipu_of_tile: I8, rate: float, between_ipus: boo
         cycles = fabric.global_exchange_cycles(np.maximum(rx, tx), ipu_of_tile)
     else:
         # Two tiles of a bus that receive the same take it together, in half the time.
-        cycles = fabric.exchange_cycles(rx_words - shared_words(transfer, tiles) // 2, tx_words, rate)
+        cycles = fabric.exchange_cycles(rx_words - shared_words(transfer, bus_of_tile) // 2, tx_words, rate)
     code = fabric.exchange_code_bytes(rx_runs, tx_runs)
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
     volume = np.bincount(inverse, weights=size).astype(np.int64)

@@ -106,8 +106,8 @@ class Items:
     def _new_compute(self, index: int) -> ComputeItem:
         name, m = self.compute_set_names[index], self._machine
         arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
-        before = plan_exchange(arranged.before, m.ipu_of_tile, m.exchange_rate)
-        after = plan_exchange(arranged.after, m.ipu_of_tile, m.exchange_rate)
+        before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
+        after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
         label = f"cs{self.number()}_{name}" if before or after else name
         return ComputeItem(
             label,
@@ -128,7 +128,7 @@ class Items:
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
         arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped)
-        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.exchange_rate)
+        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
         description = copy_groups.description(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
         return CopyItem(label, exchange, self._local_copy(f"{label}/OnTileCopy-0", arranged.local), arranged.accesses)

@@ -221,6 +221,6 @@ class Lowering:
 
     def _broadcast_switch(self, root: int) -> None:
         m = self._machine
-        exchanges = broadcast(CONTROL_TILE, m.tiles, CONTROL_BYTES, m.ipu_of_tile, m.exchange_rate)
+        exchanges = broadcast(CONTROL_TILE, CONTROL_BYTES, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
         number = self._items.number()
         self._exchange(root, f"copy{number}_switchControlBroadcast{number}/ExchangePre", exchanges, Work())

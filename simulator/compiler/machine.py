@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simulator.machine import host_exchange
 from simulator.machine.host_exchange import HostLink
+from simulator.machine.physical_tiles import bus_of_tiles
 from simulator.poplar.target import Target, TargetType
 
 I8 = npt.NDArray[np.int64]
@@ -44,6 +45,13 @@ class Machine:
     @cached_property
     def ipu_of_tile(self) -> I8:
         return np.repeat(np.arange(self.num_ipus, dtype=np.int64), self.tiles_per_ipu)
+
+    @cached_property
+    def bus_of_tile(self) -> I8:
+        """Exchange bus of every tile of the device; two tiles at the most share one."""
+        logical = np.arange(self.tiles_per_ipu, dtype=np.int64)
+        one = logical // 2 if self.physical_tile is None else bus_of_tiles(self.physical_tile)
+        return np.concatenate([one + ipu * (int(one.max()) + 1) for ipu in range(self.num_ipus)])
 
     def tiles_of(self, ipu: int) -> slice:
         """The tiles of one IPU within arrays over the device."""

@@ -40,9 +40,9 @@ def logical_tile_table(chip: Chip) -> I8:
     return table
 
 
-def bus_partner(physical: int) -> int:
-    """The physical tile that shares its exchange bus with this one."""
-    return physical ^ 2
+def bus_of_tiles(physical: I8) -> I8:
+    """The exchange bus of each of these physical tiles: tiles whose ids differ in bit 1 alone share one."""
+    return physical & ~np.int64(2)
 
 
 def relative_sync_delays(chip: Chip, tiles: int | None = None) -> I8:

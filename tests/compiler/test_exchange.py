@@ -11,6 +11,7 @@ from simulator.compiler.exchange import broadcast, plan_exchange
 from simulator.machine.exchange import exchange_code_bytes, exchange_cycles
 
 ONE_IPU = np.zeros(4, np.int64)
+BUSES = np.array([0, 0, 1, 1])
 
 
 def transfer(rows):
@@ -32,7 +33,7 @@ def test_published_exchange_code():
 
 def test_a_multicast_is_sent_once_and_received_by_each():
     rows = [(0, 1, 100, 6, 4), (0, 2, 100, 6, 4), (0, 3, 103, 5, 4)]
-    e = plan_exchange(transfer(rows), ONE_IPU, 4.0).internal
+    e = plan_exchange(transfer(rows), ONE_IPU, BUSES, 4.0).internal
     assert e is not None
     assert e.rx.tolist() == [0, 24, 24, 20]
     assert e.tx.tolist() == [8 * 4, 0, 0, 0]  # elements 100 to 107
@@ -46,7 +47,7 @@ def test_a_multicast_is_sent_once_and_received_by_each():
 
 def test_an_element_wanted_twice_by_one_tile_is_sent_twice():
     rows = [(0, 1, 100, 6, 4), (0, 1, 104, 2, 4), (0, 2, 100, 6, 4)]
-    e = plan_exchange(transfer(rows), ONE_IPU, 4.0).internal
+    e = plan_exchange(transfer(rows), ONE_IPU, BUSES, 4.0).internal
     assert e is not None
     assert e.rx.tolist() == [0, 32, 24, 0]
     assert e.tx.tolist() == [32, 0, 0, 0]
@@ -54,13 +55,13 @@ def test_an_element_wanted_twice_by_one_tile_is_sent_twice():
 
 def test_runs_do_not_share_words():
     """Two runs of one half each take a word each, though they are four bytes together."""
-    e = plan_exchange(transfer([(0, 1, 10, 1, 2), (0, 1, 20, 1, 2)]), ONE_IPU, 4.0).internal
+    e = plan_exchange(transfer([(0, 1, 10, 1, 2), (0, 1, 20, 1, 2)]), ONE_IPU, BUSES, 4.0).internal
     assert e is not None
     assert (e.rx[1], e.cycles[1]) == (4, 62)
 
 
 def test_switch_broadcast_reaches_every_other_tile():
-    e = broadcast(0, 4, 4, ONE_IPU, 4.0).internal
+    e = broadcast(0, 4, ONE_IPU, BUSES, 4.0).internal
     assert e is not None
     assert (e.rx.tolist(), e.tx.tolist()) == ([0, 4, 4, 4], [4, 0, 0, 0])
     assert e.cycles.tolist() == [61] * 4
@@ -68,7 +69,7 @@ def test_switch_broadcast_reaches_every_other_tile():
 
 def test_what_crosses_ipus_is_a_global_exchange():
     ipus = np.array([0, 0, 1, 1])
-    both = plan_exchange(transfer([(0, 1, 0, 8, 4), (0, 3, 0, 8, 4)]), ipus, 4.0)
+    both = plan_exchange(transfer([(0, 1, 0, 8, 4), (0, 3, 0, 8, 4)]), ipus, BUSES, 4.0)
     assert both.internal is not None
     assert both.between_ipus is not None
     assert both.internal.rx.tolist() == [0, 32, 0, 0]
@@ -83,7 +84,7 @@ runs = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 30), st.in
 @given(st.lists(runs, min_size=1, max_size=15, unique=True))
 def test_figures_equal_a_twin_that_counts_elements(rows):
     rows = [(s, d, start, n, 4) for s, d, start, n in rows if s != d]
-    exchanges = plan_exchange(transfer(rows), ONE_IPU, 4.0) if rows else None
+    exchanges = plan_exchange(transfer(rows), ONE_IPU, BUSES, 4.0) if rows else None
     rx, wanted, pairs = [0] * 4, Counter(), {}
     for src, dst, start, n, size in rows:
         rx[dst] += n * size

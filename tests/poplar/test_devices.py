@@ -134,7 +134,10 @@ def test_physical_ids_are_a_bijection_and_pairs_share_a_bus() -> None:
         logical = physical_tiles.logical_tile_table(chip)
         assert np.array_equal(logical[table], np.arange(chip.tiles))
         assert (logical >= 0).sum() == chip.tiles
-    assert physical_tiles.bus_partner(physical_tiles.bus_partner(77)) == 77
+        bus = physical_tiles.bus_of_tiles(table)
+        assert np.array_equal(bus[0::2], bus[1::2])  # 2k and 2k + 1 are partners ...
+        assert len(np.unique(bus)) == chip.tiles // 2  # ... and nobody else is
+        assert np.array_equal(table[0::2] ^ 2, table[1::2])
 
 
 def test_what_if_overrides_are_recorded(monkeypatch) -> None:
