@@ -12,7 +12,7 @@ kept as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -81,10 +81,6 @@ class Selection:
     def format(self) -> str:
         """The query string without "?"; equal selections give equal strings."""
         return urlencode(self.as_params(), safe=",-")
-
-    def with_(self, **changes: Any) -> Selection:
-        """A copy with some parts replaced."""
-        return replace(self, **changes)
 
 
 def parse_tiles(text: str) -> tuple[int, ...]:

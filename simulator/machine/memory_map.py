@@ -8,8 +8,3 @@ from simulator.machine.targets import Chip
 def element_offsets(chip: Chip, bytes_per_tile: int | None = None) -> list[int]:
     """Byte offset of every memory element of a tile. An element serves one access per cycle."""
     return list(range(0, bytes_per_tile or chip.bytes_per_tile, chip.memory_element_bytes))
-
-
-def interleaved_element_index(chip: Chip) -> int:
-    """Index of the first element of interleaved memory: from there on elements work in pairs, 16 bytes per cycle."""
-    return chip.region_split // chip.memory_element_bytes

@@ -94,7 +94,6 @@ def test_movement() -> None:
     assert movement.fill("float", [8, 9]).tolist() == [27, 28]
     assert movement.fill("half", [1, 2, 8]).tolist() == [15, 21, 28]
     assert int(movement.transpose_2d(4, 8, 8, 7)) == 7 + 6 * (2 * 16 * 3)
-    assert movement.on_tile_copy([4, 8, 80]).tolist() == [72, 72, 298]
 
 
 def test_reduction_stages_follow_the_published_thresholds() -> None:

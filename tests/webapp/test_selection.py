@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +41,7 @@ def test_round_trip_through_the_query_string(selection: Selection) -> None:
 def test_no_query_string_raises(text: str) -> None:
     found = Selection.parse(text)
     again = Selection.parse(found.format())
-    assert again.with_(problems=()) == found.with_(problems=())
+    assert replace(again, problems=()) == replace(found, problems=())
 
 
 def test_every_part_has_its_name() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, vector_width, whole
+from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, whole
 
 #: input channels of one AMP group
 IN_GROUP = {"float": 8, "half": 16}
@@ -65,22 +65,6 @@ def amp_1x1(
     inner = (inp - 1) * (15 + out * (19 + passes * (6 + load + later)))
     last = 11 + out * (18 + passes * (7 + load + first))
     return whole(50 + 6 * (r1 + r2 * (inp * groups - 1)) + groups * (13 + inner + last))
-
-
-def hmac_1x1(dtype: str, rows: npt.ArrayLike, in_channels: npt.ArrayLike, out_channels: npt.ArrayLike) -> I8:
-    """Tile cycles of ConvPartialHorizontalMac in its 1x1 form, one convolution and one input group, float partials:
-
-    (58 float | 65 half - 10) + 6 * 9 + 6 * 15 + 23 + 15 + 10 + 6 * worker, worker = 16 + 16 - 15 + rows-of-worker
-    (13 + n (7 + outCh * dot)), dot = 3 + 4 + (len / w) * (1 | 2 below 64 bit) (- 1 half), w the widest power of two
-    that divides the channels, up to a vector."""
-    channels = whole(in_channels)
-    width = np.gcd(channels, vector_width(dtype))
-    slow = np.where(width < vector_width(dtype), 2, 1)
-    dot = 3 + 4 + (channels // width) * slow - (1 if dtype == "half" else 0)
-    share = per_worker(rows)
-    body = np.where(share == 0, 7, 13 + share * (7 + whole(out_channels) * dot))
-    fixed = (58 if dtype == "float" else 65) - 10 + 6 * 9 + 6 * 15
-    return fixed + 23 + 15 + 10 + WORKERS * (16 + 16 - 15 + body)
 
 
 def amp_macs(dtype: str, rows: npt.ArrayLike, in_groups: npt.ArrayLike, out_channels: npt.ArrayLike) -> I8:

@@ -56,9 +56,3 @@ def transpose_2d(element_bytes: int, rows: npt.ArrayLike, columns: npt.ArrayLike
     per_grain = 3 if element_bytes == 4 else 4
     grains = ceil_div(rows, grain) * ceil_div(columns, grain)
     return 7 + WORKERS * (per_worker(matrices) * grains * per_grain)
-
-
-def on_tile_copy(n_bytes: npt.ArrayLike) -> I8:
-    """Tile cycles of the runtime's six-worker local copy: 288, then 8 bytes a cycle; 72 for up to 8 bytes."""
-    n = whole(n_bytes)
-    return np.where(n <= 8, 72, 288 + ceil_div(n, 8))

@@ -6,7 +6,6 @@ The accumulator holds a = 4 floats or 8 halves for ADD and SQUARE_ADD, one vecto
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
 from simulator.machine.cycles.rounding import I8, ceil_div, vector_width, whole
@@ -52,24 +51,3 @@ def continuous(op: str, dtype: str, outputs: npt.ArrayLike, partials: npt.ArrayL
     e = accumulator_width(op, dtype)
     outputs, partials = whole(outputs), whole(partials)
     return 17 + outputs * (max(e // vector_width(dtype), 1) * (partials // e) + 12) + 2 * (outputs % 2)
-
-
-def several_regions(
-    op: str,
-    dtype: str,
-    reductions: npt.ArrayLike,
-    outputs: npt.ArrayLike,
-    edges: npt.ArrayLike,
-    elements: npt.ArrayLike,
-) -> I8:
-    """The generic vertex, totals over its reductions:
-    33 + sum over reductions [24 + 2 log2 a + V * (6 + 2 * a + 1) + 10 * V * P + V * A * (7 + a / v)], V = outputs / a
-    (at least one pass), P = partial edges, A = partial elements / outputs, all per reduction."""
-    a, v = accumulator_width(op, dtype), vector_width(dtype)
-    reductions = whole(reductions)
-    per_reduction = np.maximum(reductions, 1)
-    passes = np.maximum(ceil_div(ceil_div(outputs, per_reduction), a), 1)
-    p = ceil_div(edges, per_reduction)
-    accumulations = ceil_div(elements, np.maximum(whole(outputs), 1))
-    body = passes * (6 + 2 * a + 1) + 10 * passes * p + passes * accumulations * (7 + a // v)
-    return 33 + reductions * (24 + 2 * (a.bit_length() - 1) + body)
