@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_json import read_foreign_json
+
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
 
 #: JSON files that programs and frameworks put beside a report.
 JSON_FILES = {"framework.json": "Framework", "app.json": "Application"}
-
-_LARGEST_JSON = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,9 @@ def json_files(source: ReportSource) -> list[JsonFile]:
 
 def _read(path: Path, label: str) -> JsonFile:
     try:
-        if path.stat().st_size > _LARGEST_JSON:
-            return JsonFile(label, path.name, [], f"{path.name} is larger than 1 MiB and is not shown.")
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as problem:
-        return JsonFile(label, path.name, [], f"{path.name} cannot be read: {problem}")
+        content = read_foreign_json(path)
+    except FormatError as problem:
+        return JsonFile(label, path.name, [], str(problem))
     rows: list[tuple[str, str]] = []
     _flatten(content, (), rows)
     return JsonFile(label, path.name, rows)

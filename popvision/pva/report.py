@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 
@@ -39,9 +38,7 @@ class Report:
 
     @cached_property
     def version(self) -> ProfileReportVersion:
-        parts = re.findall(r"\d+", str(self._columns.reader.meta.get("formatVersion", "")))
-        major, minor, point = (int(part) for part in [*parts, "0", "0", "0"][:3])
-        return ProfileReportVersion(major, minor, point)
+        return ProfileReportVersion(*self._columns.reader.format_version)
 
     def listPrintLength(self, newLength: int) -> None:
         """Set how many elements of a list are shown when it is printed."""

@@ -1,0 +1,22 @@
+"""JSON that programs and frameworks put beside a report: framework.json, app.json. Anyone may have written it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from popvision.formats.errors import FormatError
+
+#: Larger files are refused: these hold settings, and all of them is shown.
+LARGEST_BYTES = 1 << 20
+
+
+def read_foreign_json(path: Path) -> Any:
+    """The value in the file. Raises FormatError when it is too large or no JSON."""
+    try:
+        if path.stat().st_size > LARGEST_BYTES:
+            raise FormatError(f"{path.name} is larger than 1 MiB and is not shown.")
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise FormatError(f"{path.name} cannot be read: {problem}") from None
