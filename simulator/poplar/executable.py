@@ -53,6 +53,8 @@ def compileGraph(
 
     Raises `invalid_option`; `link_error` (`graph_memory_allocation_error`) when simulated hardware has too little
     memory, after the profile is saved where options ask for it; and the errors of incomplete graphs."""
+    if len(rest) > isinstance(opt, bool):
+        raise TypeError(f"compileGraph does not take {rest[-1]!r}: there is one argument too many after the options.")
     check = isinstance(opt, bool) and opt
     if isinstance(opt, bool):
         opt, progressCallBack, debugContext = progressCallBack, debugContext or None, rest[0] if rest else ""  # type: ignore[assignment]

@@ -14,7 +14,7 @@ def test_extremes_ends_and_limit(values: list[int], limit: int) -> None:
     assert (max(kept), min(kept)) == (max(values), min(values))
     assert drawn.positions[0] == 0
     assert drawn.positions[-1] == len(values) - 1
-    assert drawn.decimated == (len(kept) < len(values)) or not drawn.decimated
+    assert drawn.decimated == (len(kept) < len(values)) == (len(values) > limit)
     assert (np.diff(drawn.positions) > 0).all()
 
 

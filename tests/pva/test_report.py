@@ -145,7 +145,18 @@ def test_plain_values(report: pva.Report) -> None:
     assert np.array(step.cyclesByTile, dtype=np.uint64).sum() == 35
     with pytest.raises(IndexError, match="index 9 is outside a list of 1"):
         _ = report.execution.runs[9]
-    assert "more" in repr(report.compilation.tiles[0:4]) or len(report.compilation.tiles) == 4
+
+
+def test_printed_lists_are_cut(report: pva.Report) -> None:
+    try:
+        report.listPrintLength(2)
+        assert repr(report.compilation.programs).count("Program(") == 2
+        assert repr(report.compilation.programs).endswith("... 2 more]")
+    finally:
+        report.listPrintLength(10)
+    assert "more" not in repr(report.compilation.programs)
+    with pytest.raises(ValueError, match="listPrintLength takes a count"):
+        report.listPrintLength(-1)
 
 
 def test_missing_file_is_a_runtime_error(tmp_path: Path) -> None:
