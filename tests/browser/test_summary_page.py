@@ -78,6 +78,7 @@ def test_options_are_filtered(viewer: Viewer) -> None:
 def test_a_folded_section_stays_folded_in_the_next_report(viewer: Viewer) -> None:
     page = viewer.open("tiny", "summary")
     page.locator('details[data-fold="graph"] > summary').click()
+    expect(page.locator('details[data-fold="graph"]')).not_to_have_attribute("open", "")
     viewer.open("hostile", "summary")
     expect(page.locator('details[data-fold="graph"]')).not_to_have_attribute("open", "")
     page.locator('details[data-fold="graph"] > summary').click()
