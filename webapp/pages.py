@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.catalogue import FormatError
 from popvision.analysis.target import describe_target
 from webapp import picker
+from webapp.comparison import target_of_page
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 from webapp.components.message import message_page
@@ -56,7 +57,8 @@ def _find_entry(library: Library, key: str, kind: str) -> Entry:
 def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme: str) -> Parts:
     try:
         opened = library.report(entry.key) if entry.kind == "report" else library.trace(entry.key)
-        context = ViewContext(entry.key, opened, Selection.parse(search).as_params(), theme)
+        params = Selection.parse(search).as_params()
+        context = ViewContext(entry.key, opened, params, theme, target_of_page(library, params))
         view = find_view(entry.kind, view_id)
         if view is None:
             return _not_found("There is no such page for this report.")

@@ -5,7 +5,8 @@ The browser keeps the selection as a flat mapping of strings (the query string i
 
     tiles=0-3,7   ipu=1   program=12   step=40   liveness=5   variable=9   from=1000   to=2500
 
-Ids count from 0; `from` and `to` bound a half-open window of device cycles. Anything else is an extra of one view and
+Ids count from 0; `from` and `to` bound a half-open window of device cycles; `vs`
+names reports compared with (webapp/comparison.py). Anything else is an extra of one view and
 kept as it is.
 """
 
@@ -27,7 +28,7 @@ _NUMBERS = {
 }
 
 #: Keys that follow the user from view to view; other keys belong to the view that wrote them.
-SHARED_KEYS = ("tiles", *_NUMBERS)
+SHARED_KEYS = ("tiles", *_NUMBERS, "vs")
 
 _MOST_TILES = 200_000  # larger than any machine; keeps a hostile "0-99999999999" from filling memory
 _LARGEST = 2**63 - 1

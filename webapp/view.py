@@ -39,6 +39,7 @@ class ViewContext:
     opened: Any
     params: Mapping[str, str] = field(default_factory=dict)
     theme: str = "light"
+    target: ReportSource | None = None  #: the report compared with (webapp/comparison.py), None = none
 
     @property
     def source(self) -> ReportSource:

@@ -12,7 +12,7 @@
 */
 (function () {
   "use strict";
-  const SHARED = ["tiles", "ipu", "program", "step", "liveness", "variable", "from", "to"];
+  const SHARED = ["tiles", "ipu", "program", "step", "liveness", "variable", "from", "to", "vs"];
   const root = document.documentElement;
   const listeners = new Set();
   let current = read(window.location.search);

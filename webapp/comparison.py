@@ -1,0 +1,52 @@
+"""Which reports a page compares: the address's own report is the source, `vs=<key>[,<key>]` names the targets.
+
+Every view but the Summary compares with the first target alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from popvision.analysis.catalogue import FormatError
+from webapp.library import UnknownKeyError
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from webapp.library import Library
+
+#: The selection key, shared by all views.
+KEY = "vs"
+
+#: Reports that one page sets beside its own.
+MOST_TARGETS = 4
+
+
+def target_keys(params: Mapping[str, Any] | None) -> list[str]:
+    """Keys named by `vs`, each once, at most MOST_TARGETS."""
+    named = str((params or {}).get(KEY, "")).split(",")
+    return list(dict.fromkeys(key for key in named if key))[:MOST_TARGETS]
+
+
+def targets_of(library: Library, params: Mapping[str, Any] | None) -> list[ReportSource]:
+    """The opened targets, in the order named; one that is gone or cannot be read is left out (`target_problems`)."""
+    return [opened for opened in (_opened(library, key) for key in target_keys(params)) if not isinstance(opened, str)]
+
+
+def target_of_page(library: Library, params: Mapping[str, Any] | None) -> ReportSource | None:
+    """The report that a view compares with: the first target, None when the page shows one report alone."""
+    return next(iter(targets_of(library, params)), None)
+
+
+def target_problems(library: Library, params: Mapping[str, Any] | None) -> list[str]:
+    """One sentence for each target that cannot be shown."""
+    return [opened for opened in (_opened(library, key) for key in target_keys(params)) if isinstance(opened, str)]
+
+
+def _opened(library: Library, key: str) -> Any:
+    try:
+        return library.report(key)
+    except UnknownKeyError:
+        return f"There is no report {key[:60]!r} to compare with in the folders given."
+    except FormatError as problem:
+        return str(problem)
