@@ -17,6 +17,7 @@ import numpy.typing as npt
 from popvision.analysis.kept import kept
 from popvision.analysis.liveness import Where, class_rows, live_classes
 from popvision.analysis.lowered import eq_classes, lifetime_text, lowered_names, lowered_tile, variables
+from popvision.analysis.lowered_sums import add_equal, allocation_sums
 from popvision.analysis.tiles import target_of
 from popvision.formats.profile.model import Variables
 
@@ -131,22 +132,14 @@ def _on_tile(source: ReportSource, tile: int) -> Group:
 
 def _on_ipu(source: ReportSource, ipu: int) -> Group:
     per_ipu = target_of(source).tiles_per_ipu
-    parts = [_on_tile(source, tile) for tile in range(ipu * per_ipu, (ipu + 1) * per_ipu)]
-    columns = [np.concatenate([getattr(part, column) for part in parts]) for column in Group.__dataclass_fields__]
-    return _merged(Group(*columns))
+    sums = allocation_sums(source, range(ipu * per_ipu, (ipu + 1) * per_ipu))
+    return Group(sums.variable, sums.name, sums.eq_class, sums.bytes)
 
 
 def _merged(rows: Group) -> Group:
     """Rows of equal class, variable and name added up, ordered by class."""
-    order = np.lexsort((rows.name, rows.variable, rows.eq_class))
-    rows = rows.take(order)
-    keys = np.stack([rows.eq_class, rows.variable, rows.name])
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    first = np.flatnonzero(new)
-    if not len(first):
-        return rows
-    return Group(rows.variable[first], rows.name[first], rows.eq_class[first], np.add.reduceat(rows.bytes, first))
+    sums = add_equal(rows.eq_class, rows.variable, rows.name, rows.bytes)
+    return Group(sums.variable, sums.name, sums.eq_class, sums.bytes)
 
 
 def _rows_of_classes(rows: Group, wanted: Int64Array) -> Group:

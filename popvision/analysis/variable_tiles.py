@@ -1,4 +1,4 @@
-"""How many bytes of chosen variables lie on each tile, gathered from the allocations of one tile after the other."""
+"""How many bytes of chosen variables lie on each tile, gathered from the allocations of all tiles in one reading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
-from popvision.analysis.lowered import lowered_tile, variables
+from popvision.analysis.lowered import variables
+from popvision.analysis.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.tiles import target_of, tiles_of_replica
 
 if TYPE_CHECKING:
@@ -40,9 +41,13 @@ def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica:
 
 def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Array:
     sums = np.zeros((len(chosen), len(tiles)), dtype=np.int64)
-    for position, tile in enumerate(tiles):
-        low = lowered_tile(source, tile)
-        owner, size = np.asarray(low.variable), np.asarray(low.bytes)
-        for row, variable in enumerate(chosen):
-            sums[row, position] = size[owner == variable].sum(dtype=np.int64)
+    seen = 0
+    for batch in source.reader.lowered_tiles(tiles, ("variable", "bytes")):
+        seen += len(batch)
+        for tile, columns in batch:
+            for row, variable in enumerate(chosen):
+                mine = columns["bytes"][columns["variable"] == variable]
+                sums[row, tile - tiles.start] = mine.sum(dtype=np.int64)
+    if seen < len(tiles):
+        raise NotRecordedError(LOWERED_VARIABLES)
     return sums

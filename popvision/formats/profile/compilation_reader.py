@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -72,7 +72,21 @@ def programs(tables: Tables) -> Programs:
         sync_type=list(table["sync_type"]),
         child_offsets=offsets.astype(np.int64),
         children=np.asarray(child["child"]),
+        callee=_callees(tables, count),
     )
+
+
+def _callees(tables: Tables, count: int) -> AnyArray | None:
+    """The program that each Call runs; None in files of format 1.0, which do not say."""
+    if not tables.holds("program_calls"):
+        return None
+    program, callee = (np.asarray(tables["program_calls"][name]) for name in ("program", "callee"))
+    for ids in (program, callee):
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < count:
+            raise FormatError(f"{tables.file.path}: table program_calls names a program that is not there.")
+    callees = np.full(count, -1, np.int64)
+    callees[program] = callee
+    return callees
 
 
 def compute_sets(tables: Tables) -> ComputeSets:
@@ -160,10 +174,27 @@ def lowered_tile(tables: Tables, arrays: Callable[[Sequence[int]], list[AnyArray
         return None
     names = ("bytes", "address", "category", "region", "variable", "eq_class", "name")
     columns = arrays([int(np.asarray(table[f"{name}_array"])[row]) for name in names])
-    count = int(np.asarray(table["n"])[row])
+    check_rows(tables, tile, int(np.asarray(table["n"])[row]), columns)
+    return LoweredTile(tile, int(np.asarray(table["first_id"])[row]), *columns)
+
+
+def lowered_rows(tables: Tables, tiles: Sequence[int], columns: Sequence[str]) -> list[tuple[int, int, list[int]]]:
+    """(tile, its number of allocations, ids of the named columns) of those of `tiles` that were written, in order."""
+    table = tables["lowered_by_tile"]
+    wanted, stored = np.asarray(tiles, dtype=np.int64), np.asarray(table["tile"], dtype=np.int64)
+    if not len(stored):
+        return []
+    row = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
+    row = row[stored[row] == wanted]
+    ids = np.stack([np.asarray(table[f"{name}_array"], dtype=np.int64)[row] for name in columns], axis=1)
+    counts = np.asarray(table["n"], dtype=np.int64)[row]
+    return list(zip(stored[row].tolist(), counts.tolist(), ids.tolist(), strict=True))
+
+
+def check_rows(tables: Tables, tile: int, count: int, columns: Iterable[AnyArray]) -> None:
+    """Raises FormatError when a column of a tile's allocations does not have `count` rows."""
     if any(len(column) != count for column in columns):
         raise FormatError(f"{tables.file.path}: the columns of tile {tile} do not have {count} rows each.")
-    return LoweredTile(tile, int(np.asarray(table["first_id"])[row]), *columns)
 
 
 def _list(column: Column) -> list[int]:

@@ -43,6 +43,9 @@ from popvision.formats.profile.model import (
 from popvision.formats.profile.schema_report import SchemaReport, schema_report
 from popvision.formats.profile.tables import Tables
 
+#: Tiles whose columns are read together, so that memory does not grow with the machine.
+_TILES_AT_ONCE = 512
+
 
 class ProfileReader:
     """A profile.pop opened for reading. All methods raise FormatError, nothing else. Safe to share between threads.
@@ -192,6 +195,22 @@ class ProfileReader:
     def lowered_tile(self, tile: int) -> LoweredTile | None:
         """Allocations of one tile by address; None where not written."""
         return compilation_reader.lowered_tile(self._tables, self.arrays, tile)
+
+    def lowered_tiles(
+        self, tiles: Sequence[int], columns: Sequence[str]
+    ) -> Iterator[list[tuple[int, dict[str, AnyArray]]]]:
+        """Named columns of the allocations of many tiles, batch by batch: (tile, {column: values}) of those written.
+
+        Values have their stored narrow types (see `arrays`). A column that several tiles of a batch share is stored
+        once and comes as one object, so whoever adds up may do it once."""
+        rows = compilation_reader.lowered_rows(self._tables, tiles, columns)
+        for begin in range(0, len(rows), _TILES_AT_ONCE):
+            batch = rows[begin : begin + _TILES_AT_ONCE]
+            found = iter(self.arrays([identity for _, _, ids in batch for identity in ids], narrow=True))
+            read = [(tile, count, {name: next(found) for name in columns}) for tile, count, _ in batch]
+            for tile, count, values in read:
+                compilation_reader.check_rows(self._tables, tile, count, values.values())
+            yield [(tile, values) for tile, _, values in read]
 
     def lowered_names(self) -> list[str]:
         """The string table that `lowered_tile` and `vars_info` refer to."""
