@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from flask import Response
 
 from popvision.analysis.catalogue import FormatError
-from webapp import pages, picker
+from webapp import pages, picker, preferences
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.library import Library, UnknownKeyError
 from webapp.security import HostPolicy, protect
@@ -62,6 +62,7 @@ def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
         view.register(app, library)
     _register_errors(app)
     protect(app.server, policy or HostPolicy(), app.csp_hashes())
+    preferences.follow_requests(app.server)
     return app
 
 

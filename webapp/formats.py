@@ -1,30 +1,50 @@
-"""Numbers as text: exact when small, three or four digits when large, never a binary unit called decimal."""
+"""Numbers as text, in the units that the user prefers (webapp/preferences.py): exact when small, three or four digits
+when large, never a binary unit called decimal. assets/_formats.js has the same rules for the browser."""
 
 from __future__ import annotations
 
+from webapp import preferences
+
 _DASH = "–"
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+#: Preference -> (units, the factor from one to the next).
+BYTE_UNITS = {
+    "binary": (("B", "KiB", "MiB", "GiB", "TiB"), 1024),
+    "si": (("B", "kB", "MB", "GB", "TB"), 1000),
+    "bytes": (("B",), 1024),
+}
 
 
 def integer_text(value: int | None) -> str:
-    """1234567 -> "1,234,567"; None -> a dash."""
+    """1234567 -> "1,234,567"; None -> a dash. For counts; cycles and bytes have functions of their own."""
     return _DASH if value is None else f"{value:,}"
 
 
-def cycles_text(value: int | None) -> str:
-    """Device cycles with separators; None -> a dash."""
+def cycles_text(value: int | None, clock_hz: float | None = None) -> str:
+    """Device cycles with separators, or as time when the user prefers time and `clock_hz`, the device's own clock, is
+    given; None -> a dash."""
+    if value is not None and clock_hz and preferences.current().time == "time":
+        return seconds_text(value / clock_hz)
     return integer_text(value)
 
 
+def cycles_phrase(value: int | None, clock_hz: float | None = None) -> str:
+    """`cycles_text` with the unit said: "1,234 cycles", or "928 ns"."""
+    text = cycles_text(value, clock_hz)
+    return text if value is None or (clock_hz and preferences.current().time == "time") else f"{text} cycles"
+
+
 def bytes_text(value: int | float | None) -> str:
-    """Binary units by their own names: 638976 -> "624.0 KiB", 512 -> "512 B"; None -> a dash."""
+    """638976 -> "624.0 KiB", "639.0 kB" or "638,976 B" as the user prefers; 512 -> "512 B"; None -> a dash."""
     if value is None:
         return _DASH
+    units, factor = BYTE_UNITS[preferences.current().units]
     size = float(value)
-    for unit in _UNITS:
-        if abs(size) < 1024 or unit == _UNITS[-1]:
+    for unit in units:
+        # 1023.96 KiB would be rounded to 1,024.0 KiB, which is 1.0 MiB
+        if abs(size) < (factor if unit == "B" else factor - 0.05) or unit == units[-1]:
             break
-        size /= 1024
+        size /= factor
     return f"{value:,.0f} B" if unit == "B" else f"{size:,.1f} {unit}"
 
 

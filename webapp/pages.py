@@ -65,14 +65,15 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
         lacking = {each.id: each.missing(context) for each in views_of(entry.kind)}
         sentence = lacking[view.id]
         page = message_page(view.title, sentence) if sentence else view.layout(context)
-        return _menu(context, entry, view, lacking), _masthead(context, entry, view), _page(page, view)
+        return _menu(context, entry, view, lacking), _masthead(context, entry, view), _page(page, view, context)
     except FormatError as problem:
         back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
         return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", str(problem), back)
 
 
-def _page(content: Component, view: View) -> Component:
-    return html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}")
+def _page(content: Component, view: View, context: ViewContext) -> Component:
+    facts = {} if view.kind == "trace" else attributes(data_clock=context.source.reader.target().clock_hz)
+    return html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
 
 
 def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[str, str]) -> list[Component]:

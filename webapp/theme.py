@@ -11,6 +11,9 @@ from typing import Any
 THEMES = ("light", "dark")
 TOKENS_FILE = Path(__file__).with_name("assets") / "tokens.css"
 
+#: Colours from which a scale is drawn, evenly spaced.
+SCALE_STOPS = 7
+
 _BLOCK = re.compile(r"(?P<selector>[^{}]+)\{(?P<body>[^{}]*)\}")
 _DECLARATION = re.compile(r"--(?P<name>[\w-]+):\s*(?P<value>[^;]+);")
 
@@ -72,6 +75,23 @@ def step_style(program_type: str, theme: str) -> StepStyle:
     family = STEP_FAMILY.get(program_type, "other")
     values = tokens(theme)
     return StepStyle(family, *(values[f"step-{family}-{part}"] for part in ("fill", "edge", "ink", "pattern")))
+
+
+def sequential_scale(theme: str) -> list[list[Any]]:
+    """A Plotly colorscale from nothing, close to the page, to much: [[0, "#rrggbb"], ... [1, "#rrggbb"]]."""
+    return _scale("seq", theme)
+
+
+def diverging_scale(theme: str) -> list[list[Any]]:
+    """A Plotly colorscale for signed differences: less (blue), equal in the middle, more (orange)."""
+    return _scale("div", theme)
+
+
+@cache
+def _scale(kind: str, theme: str) -> list[list[Any]]:
+    values = tokens(theme)
+    last = SCALE_STOPS - 1
+    return [[index / last, values[f"scale-{kind}-{index}"]] for index in range(SCALE_STOPS)]
 
 
 @cache

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from popvision.analysis.program_tree import PROGRAM_TYPES
-from webapp.theme import STEP_FAMILY, THEMES, TOKENS_FILE, figure_template, step_style, tokens
+from webapp.theme import (
+    STEP_FAMILY,
+    THEMES,
+    TOKENS_FILE,
+    diverging_scale,
+    figure_template,
+    sequential_scale,
+    step_style,
+    tokens,
+)
 
 FAMILIES = ("compute", "exchange", "global", "host", "wait", "sync", "control", "group", "other", "run")
 
@@ -96,3 +105,44 @@ def test_figures_take_their_colours_from_the_style_sheet() -> None:
 def test_an_unknown_theme_is_named() -> None:
     with pytest.raises(ValueError, match="'sepia'"):
         tokens("sepia")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_differences_can_be_read_and_told_apart(theme: str) -> None:
+    values = tokens(theme)
+    for name in ("diff-more", "diff-less"):
+        for surface in ("surface", "raised", "hover", "chosen", f"{name}-surface"):
+            assert contrast(values[name], values[surface]) >= 4.5, (name, surface)
+    for matrix in BLINDNESS.values():
+        more, less = (np.array(matrix) @ linear(values[name]) for name in ("diff-more", "diff-less"))
+        assert np.linalg.norm(more - less) > 0.15
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("kind", [None, *BLINDNESS])
+def test_a_sequential_scale_is_ordered_by_lightness_alone(theme: str, kind: str | None) -> None:
+    stops = [colour for _, colour in sequential_scale(theme)]
+    seen = [lightness(colour, kind) for colour in stops]
+    steps = np.diff(seen) * (-1 if theme == "light" else 1)
+    assert min(steps) > 6  # of 100: each stop is visibly stronger than the one before
+    assert contrast(stops[-1], tokens(theme)["surface"]) >= 7
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("kind", [None, *BLINDNESS])
+def test_both_arms_of_a_diverging_scale_leave_the_middle_alike(theme: str, kind: str | None) -> None:
+    seen = [lightness(colour, kind) for _, colour in diverging_scale(theme)]
+    away = np.abs(np.array(seen) - seen[3])
+    assert (np.diff(away[:4]) < -6).all()
+    assert (np.diff(away[3:]) > 6).all()
+    assert abs(away[0] - away[6]) < 12
+    matrix = np.eye(3) if kind is None else np.array(BLINDNESS[kind])
+    ends = [matrix @ linear(diverging_scale(theme)[at][1]) for at in (1, 5)]
+    assert np.linalg.norm(ends[0] - ends[1]) > 0.15
+
+
+def lightness(colour: str, kind: str | None) -> float:
+    """L* of CIELAB, of the colour as it is seen with a kind of colour blindness."""
+    light = linear(colour) if kind is None else np.array(BLINDNESS[kind]) @ linear(colour)
+    y = float(np.clip(light, 0, 1) @ [0.2126, 0.7152, 0.0722])
+    return 116 * float(np.cbrt(y)) - 16 if y > 0.008856 else 903.3 * y

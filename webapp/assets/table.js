@@ -6,18 +6,32 @@
 
   const FORMATS = {
     integer: (value) => grouped.format(value),
-    cycles: (value) => grouped.format(value),
-    bytes: (value) => grouped.format(value),
+    cycles: (value) => window.popvision.cyclesText(value),
+    bytes: (value) => window.popvision.bytesText(value),
     us: (value) => grouped.format(value),
     decimal: (value) => decimal.format(value),
     number: (value) => (Number.isInteger(value) ? grouped.format(value) : decimal.format(value)),
     percent: (value) => decimal.format(100 * value) + " %",
-    signed: (value) => (value > 0 ? "+" : "") + grouped.format(value).replace("-", "\u2212"),
+    signed: (value) => signed(value, (size) => grouped.format(size)),
+    signed_bytes: (value) => signed(value, (size) => window.popvision.bytesText(size)),
+    signed_cycles: (value) => signed(value, (size) => window.popvision.cyclesText(size)),
   };
+  const UNITS = { bytes: "bytes", cycles: "cycles", signed_bytes: "bytes", signed_cycles: "cycles" };
+
+  function signed(value, text) {
+    return (value > 0 ? "+" : value < 0 ? "\u2212" : "") + text(Math.abs(value));
+  }
 
   function format(value, kind) {
     if (value === null || value === undefined || value === "" || Number.isNaN(value)) return "\u2013";
     return (FORMATS[kind] || String)(value);
+  }
+
+  /* What hovers over a number that is shown rounded or as time. */
+  function exact(value, kind) {
+    if (typeof value !== "number") return null;
+    const text = grouped.format(value) + (UNITS[kind] === "bytes" ? " B" : " cycles");
+    return text === format(value, kind) ? null : text;
   }
 
   function gridTheme(base) {
@@ -46,6 +60,7 @@
 
   window.dashAgGridFunctions = Object.assign(window.dashAgGridFunctions || {}, {
     popvisionFormat: format,
+    popvisionExact: exact,
     popvisionGridTheme: gridTheme,
   });
   window.popvision = Object.assign(window.popvision || {}, { format });
@@ -89,11 +104,17 @@
     if (api) api.setGridOption("quickFilterText", event.target.value);
   });
 
+  /* The name of an exported column says its unit: plain bytes and cycles, whatever unit is on the screen. */
+  function exportName(definition) {
+    const unit = definition.context && UNITS[definition.context.kind];
+    return unit && !definition.field.toLowerCase().includes(unit) ? definition.field + "_" + unit : definition.field;
+  }
+
   function rowsOf(api) {
-    const fields = api.getAllDisplayedColumns().map((column) => column.getColDef().field);
+    const columns = api.getAllDisplayedColumns().map((column) => column.getColDef());
     const rows = [];
     api.forEachNodeAfterFilterAndSort((node) => {
-      if (node.data) rows.push(Object.fromEntries(fields.map((field) => [field, node.data[field] === undefined ? null : node.data[field]])));
+      if (node.data) rows.push(Object.fromEntries(columns.map((each) => [exportName(each), node.data[each.field] === undefined ? null : node.data[each.field]])));
     });
     return rows;
   }

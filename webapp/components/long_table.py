@@ -19,7 +19,7 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from webapp.components.icon import icon
-from webapp.components.table import _DEFAULTS, Column, _framed, _grid_options, definitions
+from webapp.components.table import _DEFAULTS, UNITS, Column, _framed, _grid_options, definitions
 from webapp.view import page_key
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame"]
 
 _FRAMES_KEPT = 6
+
+#: Query key of an export: the units of its columns.
+_UNITS_KEY = "units_of"
 
 
 def long_table(
@@ -53,7 +56,9 @@ def long_table(
         className="grid",
         style={"height": "100%", "width": "100%"},
     )
-    return _framed(grid, name, height, False, [_export_link(name, key, text, kind) for kind in ("csv", "json")])
+    units = ",".join(f"{each.field}:{UNITS[each.kind]}" for each in columns if each.kind in UNITS)
+    href = urlencode(sorted({**query, _UNITS_KEY: units}.items())) if units else text
+    return _framed(grid, name, height, False, [_export_link(name, key, href, kind) for kind in ("csv", "json")])
 
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:
@@ -76,7 +81,9 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
         }
 
     def export(key: str, kind: str) -> Response:
-        rows = frames.get(key, urlencode(sorted(request.args.items())))
+        query = dict(request.args.items())
+        names = _export_names(query.pop(_UNITS_KEY, ""))
+        rows = frames.get(key, urlencode(sorted(query.items()))).rename(columns=names)
         text = rows.to_csv(index=False) if kind == "csv" else rows.to_json(orient="records")
         answer = Response(text, mimetype="text/csv" if kind == "csv" else "application/json")
         answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
@@ -106,6 +113,14 @@ class _Frames:
             while len(self._kept) > _FRAMES_KEPT:
                 self._kept.popitem(last=False)
         return made
+
+
+def _export_names(stated: str) -> dict[str, str]:
+    """ "data_in:bytes,begin:cycles" -> new names of those columns: an export says the unit of its plain numbers."""
+    pairs = (each.rpartition(":") for each in stated.split(","))
+    return {
+        field: f"{field}_{unit}" for field, _, unit in pairs if unit in UNITS.values() and unit not in field.lower()
+    }
 
 
 def ordered(frame: DataFrame, wanted: Mapping[str, Any]) -> DataFrame:

@@ -22,13 +22,17 @@ from webapp.components.icon import icon
 #: Rows that may be sent to the browser at once.
 MOST_ROWS = 5_000
 
-_NUMERIC = {"integer", "bytes", "cycles", "percent", "decimal", "us", "signed", "number"}
+#: Kinds that are shown in the user's unit; exports hold plain numbers and name the unit (assets/table.js).
+UNITS = {"bytes": "bytes", "cycles": "cycles", "signed_bytes": "bytes", "signed_cycles": "cycles"}
+
+_NUMERIC = {*UNITS, "integer", "bytes", "cycles", "percent", "decimal", "us", "signed", "number"}
 
 
 @dataclass(frozen=True)
 class Column:
     """`kind`: "text", "integer", "cycles", "bytes", "percent" (of a share 0..1), "decimal", "number" (whole or not),
-    "us" (host microseconds) or "signed" (a difference). `help` is the header's tooltip: say the unit and the formula
+    "us" (host microseconds), or a difference: "signed", "signed_bytes", "signed_cycles". Bytes and cycles are shown in
+    the user's unit, exact on hover. `help` is the header's tooltip: say the unit and the formula
     there."""
 
     field: str
@@ -120,7 +124,10 @@ def _definition(column: Column) -> dict[str, Any]:
             "cellClass": "ag-right-aligned-cell number",
             "valueFormatter": {"function": f'popvisionFormat(params.value, "{column.kind}")'},
             "width": column.width or 120,
+            "context": {"kind": column.kind},
         }
+        if column.kind in UNITS:
+            definition["tooltipValueGetter"] = {"function": f'popvisionExact(params.value, "{column.kind}")'}
     else:
         definition |= {"filter": "agTextColumnFilter", "tooltipField": column.field}
         definition |= {"width": column.width} if column.width else {"flex": column.flex or 1, "minWidth": 140}

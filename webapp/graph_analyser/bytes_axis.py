@@ -1,33 +1,53 @@
-"""A byte axis with round binary ticks, and bytes as exact text."""
+"""A byte axis whose ticks are round in the user's unit, and bytes as exact text."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webapp.formats import bytes_text
+from webapp import preferences
+from webapp.formats import BYTE_UNITS, bytes_text
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
+def byte_ticks(top: float, most: int = 6, low: float = 0) -> tuple[list[int], list[str]]:
+    """Tick values from at most `low` to at least `top`, about `most` steps, with their labels.
 
-def binary_ticks(top: float, most: int = 6, low: float = 0) -> tuple[list[int], list[str]]:
-    """Tick values from at most `low` to at least `top` in steps of a power of two, with their labels.
-
-    About `most` steps. Labels are exact: the unit is the largest not above the highest tick in which a step is a whole
-    number or a half or a quarter, so 0, 128 KiB, 256 KiB or 0, 0.5 MiB, 1 MiB.
+    A step is a power of two bytes where the user reads binary units, else 1, 2 or 5 times a power of ten. Labels are
+    exact: the unit is the largest not above the highest tick in which a step is a whole number or a half or a quarter,
+    so 0, 128 KiB, 256 KiB or 0, 0.5 MiB, 1 MiB; 0, 0.2 MB, 0.4 MB; 0, 200,000 B.
     """
-    step = 1
-    while step * most < top - low:
-        step *= 2
+    preferred = preferences.current().units
+    units, factor = BYTE_UNITS[preferred]
+    step = _binary_step((top - low) / most) if preferred == "binary" else _decimal_step((top - low) / most)
     values = [step * index for index in range(int(low // step), int(-(-max(top, low + 1) // step)) + 1)]
     unit = 0
-    while unit + 1 < len(_UNITS) and 1024 ** (unit + 1) <= min(max(values[-1], 1), 4 * step):
+    while unit + 1 < len(units) and factor ** (unit + 1) <= min(max(values[-1], 1), 5 * step):
         unit += 1
-    return values, ["0" if not value else f"{value / 1024**unit:,g} {_UNITS[unit]}" for value in values]
+    return values, ["0" if not value else f"{value / factor**unit:,.10g} {units[unit]}" for value in values]
+
+
+#: The name from before other units could be chosen.
+binary_ticks = byte_ticks
+
+
+def _binary_step(least: float) -> int:
+    step = 1
+    while step < least:
+        step *= 2
+    return step
+
+
+def _decimal_step(least: float) -> int:
+    power = 1
+    while True:
+        for factor in (1, 2, 5):
+            if factor * power >= least:
+                return factor * power
+        power *= 10
 
 
 def bytes_axis(top: float, title: str = "") -> dict[str, Any]:
     """A Plotly y axis from 0 to a little above `top` bytes."""
-    values, texts = binary_ticks(top)
+    values, texts = byte_ticks(top)
     return {
         "range": [0, max(top, 1) * 1.06],
         "tickvals": values,
@@ -39,7 +59,7 @@ def bytes_axis(top: float, title: str = "") -> dict[str, Any]:
 
 
 def both_units(value: int) -> str:
-    """Exact bytes and the rounded binary unit: "59,894,241 B (57.1 MiB)"."""
+    """Exact bytes and the rounded text: "59,894,241 B (57.1 MiB)"."""
     rounded = bytes_text(value)
     exact = f"{value:,} B"
     return exact if rounded == exact else f"{exact} ({rounded})"

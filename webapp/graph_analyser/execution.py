@@ -16,6 +16,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.timeline import TYPE_NAMES, run_bars, step_count
+from webapp import preferences
 from webapp.components import (
     Tab,
     group,
@@ -91,7 +92,12 @@ def _toolbar(context: ViewContext) -> Component:
         segments("mode", "Execution view", {"": "Flame", "flat": "Flat"}, extras.get("mode", "")),
         toggle("bsp", "BSP", extras.get("bsp") != "0", on="", off="0", title="One row per tile below the bars"),
         select("ipu", "IPU", choices, "" if chosen is None else str(chosen)) if ipus > 1 else None,
-        segments("units", "Units of the axis", {"": "Cycles", "time": "Time"}, extras.get("units", "")),
+        segments(
+            "units",
+            "Units of the axis",
+            {"cycles": "Cycles", "time": "Time"},
+            extras.get("units", preferences.current().time),
+        ),
         spacer(),
         group(
             search_box("find", "Find steps by name", extras.get("find", ""), width=190),

@@ -221,7 +221,7 @@ def _on_tile(source: ReportSource, key: str, state: MemoryState, tile: int, them
 def _lowered_table(source: ReportSource, key: str, tile: int) -> Component:
     lowered_table(source, tile)
     columns = [
-        Column("Address", "Address", "bytes", help="Byte offset within the tile's memory", width=110),
+        Column("Address", "Address", "integer", help="Byte offset within the tile's memory", width=110),
         Column("Bytes", "Bytes", "bytes", width=100),
         Column("Name", "Name", flex=3),
         Column("Variable", "Variable", flex=2),

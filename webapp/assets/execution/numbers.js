@@ -7,12 +7,7 @@
   ex.integer = (value) => Math.round(value).toLocaleString("en-US");
   ex.percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(share < 0.1 ? 2 : 1) + " %");
 
-  ex.bytes = function (value) {
-    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let unit = 0;
-    while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit += 1; }
-    return (unit ? value.toFixed(1) : String(value)) + " " + units[unit];
-  };
+  ex.bytes = (value) => window.popvision.bytesText(value);
 
   function unitOf(seconds) {
     return UNITS.find((unit) => seconds >= unit[1]) || UNITS[UNITS.length - 1];

@@ -83,7 +83,7 @@
       this.on = this.ipu === null ? Math.min(Number(selection.on) || 0, this.facts.ipus - 1) : this.ipu;
       this.mode = selection.mode === "flat" ? "flat" : "flame";
       this.withTiles = selection.bsp !== "0";
-      this.units = selection.units === "time" ? "time" : "cycles";
+      this.units = (selection.units || window.popvision.preference("time")) === "time" ? "time" : "cycles";
       const ends = (selection.sel || "").split("-").map(Number);
       this.chosen = ends.length === 2 && ends[0] < ends[1] ? ends : null;
       this.search.look(selection.find || "", this.searchIpu);

@@ -1,0 +1,65 @@
+/* Numbers as text in the user's units: the rules of webapp/formats.py for everything that is drawn in the browser.
+
+   popvision.bytesText(n)            "624.0 KiB", "639.0 kB" or "638,976 B"
+   popvision.cyclesText(n, clock)    "1,234,567", or "928 µs" when time is preferred (clock in Hz; default: the report's)
+   popvision.secondsText(s)          "340 µs"
+   popvision.byteTicks(top, most)    [{value, text}], round in the user's unit
+   popvision.clock()                 device clock of the report shown, Hz, or 0
+*/
+(function () {
+  "use strict";
+  const UNITS = {
+    binary: [["B", "KiB", "MiB", "GiB", "TiB"], 1024],
+    si: [["B", "kB", "MB", "GB", "TB"], 1000],
+    bytes: [["B"], 1024],
+  };
+  const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+  const tenth = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  const some = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
+  const three = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+  const TIMES = [[1e-6, "ns", 1e9], [1e-3, "\u00b5s", 1e6], [1, "ms", 1e3]];
+
+  const prefers = (name) => window.popvision.preference(name);
+
+  function clock() {
+    const view = document.querySelector("#page [data-clock]");
+    return view ? Number(view.dataset.clock) : 0;
+  }
+
+  function bytesText(value) {
+    const [units, factor] = UNITS[prefers("units")];
+    let size = value;
+    let at = 0;
+    while (at < units.length - 1 && Math.abs(size) >= (at ? factor - 0.05 : factor)) { size /= factor; at += 1; }
+    return (at ? tenth.format(size) : whole.format(value)) + " " + units[at];
+  }
+
+  function secondsText(seconds) {
+    const found = TIMES.find((each) => Math.abs(seconds) < each[0]);
+    if (found) return three.format(seconds * found[2]) + " " + found[1];
+    return (Math.abs(seconds) < 1000 ? three : whole).format(seconds) + " s";
+  }
+
+  function cyclesText(value, hertz) {
+    const rate = hertz || clock();
+    return prefers("time") === "time" && rate ? secondsText(value / rate) : whole.format(value);
+  }
+
+  function byteTicks(top, most) {
+    const preferred = prefers("units");
+    const [units, factor] = UNITS[preferred];
+    const least = top / (most || 6);
+    let step = 1;
+    if (preferred === "binary") while (step < least) step *= 2;
+    else for (let at = 0; step < least; at += 1) step = [1, 2, 5][at % 3] * Math.pow(10, Math.floor(at / 3));
+    const last = Math.ceil(Math.max(top, 1) / step);
+    let unit = 0;
+    while (unit + 1 < units.length && Math.pow(factor, unit + 1) <= Math.min(last * step, 5 * step)) unit += 1;
+    return Array.from({ length: last + 1 }, (_, index) => ({
+      value: index * step,
+      text: index ? some.format((index * step) / Math.pow(factor, unit)) + " " + units[unit] : "0",
+    }));
+  }
+
+  window.popvision = Object.assign(window.popvision || {}, { bytesText, cyclesText, secondsText, byteTicks, clock });
+})();

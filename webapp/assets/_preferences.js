@@ -1,0 +1,30 @@
+/* What the user prefers to read, kept in cookies so that the server builds pages with it (webapp/preferences.py).
+
+   popvision.preference(name)         "units": binary, si, bytes;  "time": cycles, time;  "reload": ask, always
+   popvision.setPreference(name, v)   keeps it; document receives "popvision:preference" with {name, value}
+   popvision.preferences              name -> its values, the default first
+*/
+(function () {
+  "use strict";
+  const CHOICES = { units: ["binary", "si", "bytes"], time: ["cycles", "time"], reload: ["ask", "always"] };
+  const kept = Object.fromEntries(Object.keys(CHOICES).map((name) => [name, read(name)]));
+
+  function read(name) {
+    const found = document.cookie.split("; ").find((each) => each.startsWith("popvision_" + name + "="));
+    const value = found ? found.split("=")[1] : "";
+    return CHOICES[name].includes(value) ? value : CHOICES[name][0];
+  }
+
+  function setPreference(name, value) {
+    if (!CHOICES[name] || !CHOICES[name].includes(value) || kept[name] === value) return;
+    kept[name] = value;
+    document.cookie = "popvision_" + name + "=" + value + "; path=/; max-age=31536000; samesite=strict";
+    document.dispatchEvent(new CustomEvent("popvision:preference", { detail: { name, value } }));
+  }
+
+  window.popvision = Object.assign(window.popvision || {}, {
+    preference: (name) => kept[name],
+    setPreference,
+    preferences: CHOICES,
+  });
+})();

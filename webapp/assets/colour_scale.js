@@ -1,0 +1,41 @@
+/* The colour scales of maps on canvases, from the tokens of the theme; webapp/theme.py gives the same ones to Plotly.
+
+   popvision.colourScale(kind)          Uint32Array of 256 pixels for ImageData (kind "sequential" or "diverging")
+   popvision.scaleColour(kind, share)   "rgb(r, g, b)" at a share 0..1; diverging: 0 = less, 0.5 = equal, 1 = more
+   Ask again after "popvision:theme": arrays are kept per theme.
+*/
+(function () {
+  "use strict";
+  const STOPS = 7;
+  const NAMES = { sequential: "seq", diverging: "div" };
+  const kept = new Map();
+
+  function stopsOf(kind) {
+    return Array.from({ length: STOPS }, (_, index) => {
+      const hex = window.popvision.token("scale-" + NAMES[kind] + "-" + index);
+      return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+    });
+  }
+
+  function mixed(stops, share) {
+    const at = Math.max(0, Math.min(1, share)) * (STOPS - 1);
+    const first = Math.min(STOPS - 2, Math.floor(at));
+    return stops[first].map((channel, index) => Math.round(channel + (stops[first + 1][index] - channel) * (at - first)));
+  }
+
+  function colourScale(kind) {
+    const name = kind + " " + window.popvision.theme();
+    if (!kept.has(name)) {
+      const stops = stopsOf(kind);
+      const bytes = new Uint8ClampedArray(4 * 256);
+      for (let at = 0; at < 256; at += 1) bytes.set([...mixed(stops, at / 255), 255], 4 * at);
+      kept.set(name, new Uint32Array(bytes.buffer));
+    }
+    return kept.get(name);
+  }
+
+  window.popvision = Object.assign(window.popvision || {}, {
+    colourScale,
+    scaleColour: (kind, share) => "rgb(" + mixed(stopsOf(kind), share).join(", ") + ")",
+  });
+})();

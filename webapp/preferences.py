@@ -1,0 +1,66 @@
+"""What the user prefers to read: the unit of memory, and cycles or time.
+
+The browser keeps each preference in a cookie (assets/_preferences.js), so that a page is built with it at once; the
+server only reads them, for the length of one request. Values that are not in the list count as the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+from flask import Flask, request
+
+#: Cookie -> the values it may have, the default first. assets/_preferences.js has the same list.
+CHOICES = {
+    "popvision_units": ("binary", "si", "bytes"),
+    "popvision_time": ("cycles", "time"),
+}
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """`units`: "binary" (1.0 KiB), "si" (1.0 kB) or "bytes" (1,024 B). `time`: device "cycles", or "time", which is
+    cycles / clock."""
+
+    units: str = "binary"
+    time: str = "cycles"
+
+
+_current: ContextVar[Preferences] = ContextVar("popvision_preferences", default=Preferences())  # noqa: B039  (frozen)
+
+
+def current() -> Preferences:
+    """Those of the request that is being answered; the defaults outside of one."""
+    return _current.get()
+
+
+def read(cookies: Mapping[str, str]) -> Preferences:
+    """The preferences that cookies state."""
+    units, time = (value if (value := cookies.get(name)) in values else values[0] for name, values in CHOICES.items())
+    return Preferences(str(units), str(time))
+
+
+@contextmanager
+def preferring(*, units: str | None = None, time: str | None = None) -> Iterator[Preferences]:
+    """Write numbers as stated inside the block, whatever a cookie says. Raises ValueError for an unknown choice."""
+    for name, value in (("popvision_units", units), ("popvision_time", time)):
+        if value is not None and value not in CHOICES[name]:
+            raise ValueError(f"unknown preference {value!r}: use one of {', '.join(CHOICES[name])}")
+    wanted = current()
+    wanted = replace(wanted, units=units or wanted.units, time=time or wanted.time)
+    token = _current.set(wanted)
+    try:
+        yield wanted
+    finally:
+        _current.reset(token)
+
+
+def follow_requests(server: Flask) -> None:
+    """Every request of `server` is answered in the units of the browser that sent it."""
+
+    @server.before_request
+    def read_cookies() -> None:
+        _current.set(read(request.cookies))
