@@ -14,24 +14,19 @@ import argparse
 import base64
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from benchmarks.document import write_section
 from benchmarks.trace_picture import reference_picture
+from benchmarks.viewer import memory_of, page_of, serving
 from popvision.formats.generate.report import Size, generate
-from webapp.library import Library
 
-CHROMIUM = "/usr/bin/chromium"
 SIZES = ((20e6, 1.5, 300), (100e6, 2.5, 400))  #: intervals, limit in seconds, limit in MiB
 KINDS = ("distinct", "repeat")
 HOLD = 2.0  #: seconds that a key is held
@@ -113,45 +108,14 @@ def measure(folder: Path, intervals: float, kind: str, limits: list[float], time
     held: dict[str, Held] = {}
     equal = False
     for turn in range(times):
-        with serving(path.parent) as (address, process, seconds), page_of() as page:
-            opened = open_trace(page, address)
+        with serving(path.parent) as server, page_of() as page:
+            opened = open_trace(page, server.page("execution"))
             if turn == times - 1:
                 equal = same_pixels(page, path)
                 held = hold_keys(page)
-            openings.append(Opening(seconds, opened, peak_memory(process)))
+            openings.append(Opening(server.seconds, opened, memory_of(server.pid).peak))
         print(f"{name}: {opened:.2f} s, {openings[-1].memory:.0f} MiB", file=sys.stderr)
     return Measured(name, limits[0], int(limits[1]), path.stat().st_size, openings, held, equal)
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[tuple[str, int, float]]:
-    """`popvision view` in a process of its own: address of the report's page, process id, seconds until it serves."""
-    key = next(entry.key for entry in Library([folder]).entries() if not entry.is_sample)
-    began = time.perf_counter()
-    command = [sys.executable, "-m", "popvision", "view", str(folder), "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-    ) as run:
-        try:
-            assert run.stdout is not None
-            words = (word for line in run.stdout for word in line.split())
-            address = next((word for word in words if word.startswith("http")), None)
-            if address is None:
-                raise RuntimeError(f"{' '.join(command)} ended without an address")
-            yield f"{address.rstrip('/')}/r/{key}/execution", run.pid, time.perf_counter() - began
-        finally:
-            run.terminate()
-
-
-@contextmanager
-def page_of() -> Iterator[Page]:
-    """A page of a browser that has started."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
-        page.goto("about:blank")
-        yield page
-        browser.close()
 
 
 def open_trace(page: Page, address: str) -> float:
@@ -160,19 +124,6 @@ def open_trace(page: Page, address: str) -> float:
     drawn = page.wait_for_selector('[data-trace][data-first-complete]:not([data-first-complete=""])', timeout=60_000)
     assert drawn is not None
     return float(drawn.get_attribute("data-first-complete") or "nan") / 1000
-
-
-def peak_memory(process: int) -> float:
-    """Peak resident memory of a process and its children, added up, in MiB."""
-    total = 0.0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            facts = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-        except OSError:
-            continue
-        if process in (int(status.parent.name), int(facts["PPid"])):
-            total += int(facts.get("VmHWM", "0 kB").split()[0]) / 1024
-    return total
 
 
 def same_pixels(page: Page, path: Path) -> bool:

@@ -12,8 +12,6 @@ from popvision.formats.generate import execution, memory, program
 from popvision.formats.profile.model import Compilation, Target
 from popvision.formats.profile.writer import ProfileWriter
 
-REPEATS = 27
-_CELLS_PER_RUN = 12_500_000
 _CAPACITY, _SPLIT = 638_976, 319_488
 
 
@@ -22,28 +20,33 @@ class Size:
     """What to make. Intervals are non-zero (step, tile) cells; they come as whole steps, rounded up."""
 
     intervals: float = 20e6
-    kind: str = "distinct"  #: "distinct" = no two arrays equal, "repeat" = a body repeated 27 times
+    kind: str = "distinct"  #: "distinct" = no two arrays equal, "repeat" = a body repeated `repeats` times a run
     tiles: int = 1_472
     ipus: int = 1
     layers: int = 8
     liveness_indices: int = 0  #: 0 = one per leaf program
     lowered_variables: int = 0  #: over all tiles; 0 = 100 per tile
     seed: int = 1
+    repeats: int = 27
+    intervals_per_run: int = 12_500_000  #: about; at least one run
 
 
 def generate(path: str | Path, size: Size) -> int:
     """Writes profile.pop to `path` and gives the number of intervals in it. Raises FormatError."""
-    if size.kind not in ("distinct", "repeat") or min(size.intervals, size.tiles, size.ipus, size.layers) < 1:
+    if (
+        size.kind not in ("distinct", "repeat")
+        or min(size.intervals, size.tiles, size.ipus, size.layers, size.repeats, size.intervals_per_run) < 1
+    ):
         raise FormatError(f"cannot generate {size}: kind is distinct or repeat, numbers are at least 1.")
     rng = np.random.default_rng(size.seed)
     runs = _runs(size)
-    trips = REPEATS if size.kind == "repeat" else -(-max(runs) // (size.layers * len(program.OPERATIONS) * 3))
+    trips = size.repeats if size.kind == "repeat" else -(-max(runs) // (size.layers * len(program.OPERATIONS) * 3))
     tree = program.build(size.layers, trips)
     with ProfileWriter(path) as writer:
         writer.write_compilation(_compilation(size, tree, rng))
         began = 0
         for number, steps in enumerate(runs):
-            plan = _plan(tree, steps, REPEATS if size.kind == "repeat" else 1)
+            plan = _plan(tree, steps, size.repeats if size.kind == "repeat" else 1)
             record = execution.make_run(plan, number, began, (size.ipus, size.tiles), rng)
             writer.append_run(record)
             began += record.cycles
@@ -51,14 +54,14 @@ def generate(path: str | Path, size: Size) -> int:
 
 
 def _runs(size: Size) -> list[int]:
-    """Steps of each run. A repeated run has 3 + 27 n steps, so its length is rounded up."""
+    """Steps of each run. A repeated run has 3 + repeats x n steps, so its length is rounded up."""
     width = size.tiles * size.ipus
     steps = -(-int(size.intervals) // width)
-    count = max(1, round(steps * width / _CELLS_PER_RUN))
+    count = max(1, round(steps * width / size.intervals_per_run))
     each = [steps // count + (run < steps % count) for run in range(count)]
     if size.kind == "distinct":
         return [max(n, 6) for n in each]
-    return [3 + REPEATS * max(1, -(-(n - 3) // REPEATS)) for n in each]
+    return [3 + size.repeats * max(1, -(-(n - 3) // size.repeats)) for n in each]
 
 
 def _plan(tree: program.Program, steps: int, copies: int) -> execution.Plan:
