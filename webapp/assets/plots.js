@@ -1,11 +1,13 @@
 /* Plots over tiles or liveness indices (webapp/graph_analyser/stepped_plot.py): click and shift-click select, dragging,
-   wheel and overview strip zoom, arrow keys move. What is chosen goes into the selection, so into the URL.
+   wheel and overview strip zoom. What is chosen goes into the selection, so into the URL. Keys, the Navigation group and
+   saving are in assets/plots/.
 
-   A page gives each plot a configuration (dcc.Store): {view, pick, also, count, order, peak}
+   A page gives each plot a configuration (dcc.Store): {name, view, pick, also, count, first, order, peak, peaks, mark, hits}
      view   selection key of the visible window "first-last"     pick   key of what a click selects
      also   key of further choices, "" = `pick` itself is a list   order  ids by position, null = position + first
-     peak   id that the key p selects
-*/
+     peak   id that the key p selects; peaks: ids of the others    mark   selection key of the marked id, "" = none
+     hits   positions that match the page's search, as a bit set in base64 (most significant bit first), "" = no search
+     fit    [first, last] positions that the key f shows when nothing is selected, null = none */
 (function () {
   "use strict";
   const plots = {};
@@ -46,76 +48,82 @@
     return plot.also ? { [plot.pick]: text(ids.slice(0, 1)), [plot.also]: text(ids.slice(1)) } : { [plot.pick]: text(ids) };
   }
 
+  function choose(plot, ids) {
+    window.popvision.select(patchOf(plot, ids));
+  }
+
   function pick(plot, id, add) {
     const now = chosen(plot);
-    if (!add) return window.popvision.select(patchOf(plot, now.length === 1 && now[0] === id ? [] : [id]));
-    return window.popvision.select(patchOf(plot, now.includes(id) ? now.filter((each) => each !== id) : now.concat([id])));
+    if (!add) return choose(plot, now.length === 1 && now[0] === id ? [] : [id]);
+    return choose(plot, now.includes(id) ? now.filter((each) => each !== id) : now.concat([id]));
   }
 
   function windowOf(plot) {
     const found = /^(\d+)-(\d+)$/.exec(window.popvision.selection()[plot.view] || "");
-    return found ? [parseInt(found[1], 10), parseInt(found[2], 10)] : [0, plot.count - 1];
+    if (!found) return [0, plot.count - 1];
+    const first = Math.min(parseInt(found[1], 10), plot.count - 1);
+    return [first, Math.max(first, Math.min(parseInt(found[2], 10), plot.count - 1))];
   }
 
   function setWindow(plot, from, to) {
+    if (!plot.view) return;
     const first = Math.max(0, Math.min(Math.round(from), plot.count - 1));
     const last = Math.max(first, Math.min(Math.round(to), plot.count - 1));
     const whole = first === 0 && last === plot.count - 1;
     window.popvision.select({ [plot.view]: whole ? null : first + "-" + last });
   }
 
+  /* Move the window by `by` positions; at an end of the series it stops and keeps its width. */
+  function pan(plot, by) {
+    const [first, last] = windowOf(plot);
+    const step = Math.max(-first, Math.min(Math.round(by), plot.count - 1 - last));
+    setWindow(plot, first + step, last + step);
+  }
+
+  /* The position that zooming keeps in sight: the cursor where it is visible, else the middle. */
+  function anchor(plot, first, last) {
+    const now = chosen(plot).map((id) => positionOf(plot, id)).filter((at) => at >= first && at <= last);
+    return now.length ? now[now.length - 1] : (first + last) / 2;
+  }
+
+  /* Show `width` positions, the anchor at the same place of the window. */
+  function setWidth(plot, width) {
+    const [first, last] = windowOf(plot);
+    const wide = Math.max(1, Math.min(plot.count, Math.round(width)));
+    const at = anchor(plot, first, last);
+    const share = last > first ? (at - first) / (last - first) : 0.5;
+    const begin = Math.max(0, Math.min(Math.round(at - share * (wide - 1)), plot.count - wide));
+    setWindow(plot, begin, begin + wide - 1);
+  }
+
   function zoom(plot, factor) {
     const [first, last] = windowOf(plot);
-    const middle = (first + last) / 2;
-    const half = Math.max(1, ((last - first) / 2) * factor);
-    setWindow(plot, middle - half, middle + half);
+    const width = last - first + 1;
+    const wanted = Math.round(width * factor);
+    setWidth(plot, wanted === width ? width + (factor > 1 ? 1 : -1) : wanted);
+  }
+
+  /* Keep the width, but make a position visible. */
+  function reveal(plot, position) {
+    const [first, last] = windowOf(plot);
+    if (position < first) pan(plot, position - first);
+    if (position > last) pan(plot, position - last);
   }
 
   function move(plot, by, add) {
     const now = chosen(plot);
     const from = now.length ? positionOf(plot, now[now.length - 1]) : windowOf(plot)[0] - (by > 0 ? 1 : 0);
-    const to = Math.max(0, Math.min(plot.count - 1, from + by));
-    if (add) { if (!now.includes(idAt(plot, to))) pick(plot, idAt(plot, to), true); }
-    else window.popvision.select(patchOf(plot, [idAt(plot, to)]));
-    const [first, last] = windowOf(plot);
-    if (to < first || to > last) setWindow(plot, to - (last - first) / 2, to + (last - first) / 2);
+    goTo(plot, Math.max(0, Math.min(plot.count - 1, from + by)), add);
   }
 
-  document.addEventListener("keydown", (event) => {
-    const box = event.target.closest && event.target.closest("[data-plot]");
-    const plot = box && plots[box.dataset.plot];
-    if (!plot || event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
-    const actions = {
-      ArrowRight: () => move(plot, 1, event.shiftKey),
-      ArrowLeft: () => move(plot, -1, event.shiftKey),
-      "+": () => zoom(plot, 0.5),
-      "=": () => zoom(plot, 0.5),
-      "-": () => zoom(plot, 2),
-      0: () => setWindow(plot, 0, plot.count - 1),
-      Home: () => setWindow(plot, 0, plot.count - 1),
-      p: () => plot.peak !== null && window.popvision.select(patchOf(plot, [plot.peak])),
-      Escape: () => window.popvision.select(patchOf(plot, [])),
-    };
-    if (!actions[event.key]) return;
-    event.preventDefault();
-    event.stopPropagation();
-    actions[event.key]();
-  });
+  function goTo(plot, position, add) {
+    const id = idAt(plot, position);
+    if (add) { if (!chosen(plot).includes(id)) pick(plot, id, true); }
+    else choose(plot, [id]);
+    reveal(plot, position);
+  }
 
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-save-plot]");
-    const graph = button && document.querySelector("#" + button.dataset.savePlot + " .js-plotly-plot");
-    if (!graph || !window.Plotly) return;
-    const ground = window.popvision.token("surface");
-    const layout = Object.assign({}, graph.layout, { paper_bgcolor: ground, plot_bgcolor: ground });
-    const kind = button.dataset.format;
-    window.Plotly.downloadImage(
-      { data: graph.data, layout },
-      { format: kind, filename: button.dataset.name, width: graph.clientWidth, height: graph.clientHeight, scale: kind === "png" ? 2 : 1 },
-    );
-    const menu = button.closest("details");
-    if (menu) menu.open = false;
-  });
+  window.popvision.plots = { all: plots, chosen, choose, idAt, positionOf, windowOf, setWindow, setWidth, pan, zoom, move, goTo };
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.plots = {
@@ -125,7 +133,13 @@
       for (const key of keys) if (selection && selection[key] !== undefined) now[key] = selection[key];
       return JSON.stringify(now) === JSON.stringify(before) ? no() : now;
     },
-    configure: (config) => { if (config) plots[config.name] = config; return no(); },
+    configure: (config) => {
+      if (config) {
+        plots[config.name] = config;
+        document.dispatchEvent(new CustomEvent("popvision:plot", { detail: config.name }));
+      }
+      return no();
+    },
     clicked: (data, name) => {
       const plot = plots[name.split("-")[0]];
       if (!data || !data.points.length || !plot) return no();

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.range_statistics import Statistics
+from webapp.graph_analyser.stepped_plot import SteppedPlot
 
 
 @dataclass(frozen=True)
@@ -22,4 +23,5 @@ class Drawing:
     quantity: str
     shown: tuple[int, int]
     decimated: bool = False
+    plot: SteppedPlot | None = None  #: None for bars and the tile map, which have no window
     whole: int = 0  #: positions in all

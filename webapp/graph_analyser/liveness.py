@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
+from popvision.analysis.live_steps import program_label
 from popvision.analysis.liveness import Where, fullest_tile, liveness, peak
 from popvision.analysis.lowered import variables
 from popvision.analysis.not_recorded import NotRecordedError
@@ -28,19 +30,28 @@ from webapp.graph_analyser.liveness_headline import liveness_headline
 from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
 from webapp.graph_analyser.liveness_state import PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
 from webapp.graph_analyser.liveness_tabs import always_frame, live_frame, tab_content
-from webapp.graph_analyser.plot_box import NOTHING, register_plot, save_plot
+from webapp.graph_analyser.plot_box import NOTHING, hits_text, register_plot, save_plot
 from webapp.graph_analyser.plot_page import plot_page
+from webapp.graph_analyser.plot_reading import reading
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
 
 KEYS = (
     ("← →", "Move the selected index (focus the plot first)"),
     ("Shift ← →", "Add the next index to the selection"),
-    ("+ −", "Zoom in and out"),
+    ("W S", "Zoom in and out"),
+    ("A D", "Move left and right"),
+    ("Page Up / Down", "Move by a page (focus the plot first)"),
+    ("f", "Fit the selected indices or the lifetime"),
     ("0", "Show all indices"),
+    (". ,", "Next and previous step that the filter matches, or index"),
     ("p", "Select the peak"),
+    ("n N", "Next and previous peak"),
+    ("m", "Mark the selected index; Esc takes it away"),
     ("Esc", "Select nothing"),
 )
+
+_HINT = "Select an index to read its values here: click, or use the arrow keys; p selects the peak."
 
 
 def layout(context: ViewContext) -> Component:
@@ -65,6 +76,7 @@ def _toolbar(source: ReportSource, state: LivenessState) -> Component:
     options: list[Any] = [
         toggle("live_noalways", "Include always live", state.always, on="", off="1"),
         toggle("live_max", "Show memory (capacity)", state.show_max),
+        toggle("live_nopeaks", "Show peaks", state.peaks, on="", off="1"),
     ]
     replicas: list[Component] = []
     if target.num_replicas > 1:
@@ -109,6 +121,7 @@ def _register_drawing(app: Dash, library: Library) -> None:
         Output("live-plot", "figure"),
         Output("live-config", "data"),
         Output("live-headline", "children"),
+        Output("live-reading", "children"),
         Output("live-range", "children"),
         Output("live-tile-field", "hidden"),
         Input("live-plot-now", "data"),
@@ -117,7 +130,7 @@ def _register_drawing(app: Dash, library: Library) -> None:
     )
     def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
         if params is None:
-            return (no_update,) * 5
+            return (no_update,) * 6
         key = page_key(pathname)
         source = library.report(key)
         state = _state(source, params)
@@ -135,12 +148,12 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
 
 
 def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str) -> tuple[Any, ...]:
-    """(figure, configuration for plots.js, headline, the lines below the plot)."""
+    """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot)."""
     try:
         drawing = draw_liveness(source, state, theme)
     except (NotRecordedError, ValueError) as problem:
         empty = themed(NOTHING, theme)
-        return empty, {"name": "live", "count": 0}, "", empty_hint(str(problem))
+        return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
     top = peak(drawing.curve)
     config = {
         "name": "live",
@@ -151,13 +164,23 @@ def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str)
         "first": 0,
         "order": None,
         "peak": top.index,
+        "peaks": drawing.peaks,
+        "mark": "live_mark",
+        "hits": hits_text(drawing.matching, len(drawing.curve.program)),
+        "fit": [min(s for s, _ in spans), max(e for _, e in spans) - 1] if (spans := drawing.lifetime) else None,
     }
     return (
         themed(drawing.figure, theme),
         config,
         liveness_headline(source, key, drawing.curve, state),
+        reading(drawing.plot, _naming(source, drawing), state.indices[-1] if state.indices else None, _HINT, "Total"),
         _below(source, drawing, state),
     )
+
+
+def _naming(source: ReportSource, drawing: LivenessDrawing) -> Callable[[int], str]:
+    program = drawing.curve.program
+    return lambda index: f"Index {index:,}: {program_label(source, int(program[index]))}"
 
 
 def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
@@ -174,7 +197,7 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     notes = []
     if drawing.matching is not None:
         notes.append(
-            f"{drawing.matching:,} of {whole:,} steps match the filter (marked below the curve); "
+            f"{len(drawing.matching):,} of {whole:,} steps match the filter (marked below the curve); "
             "the statistics are of all steps shown."
         )
     if state.variable is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.live_peaks import peaks
 from popvision.analysis.live_steps import matching_indices, program_label
 from popvision.analysis.live_variables import lifetime
 from popvision.analysis.liveness import Curve, curve
@@ -25,15 +26,17 @@ _NAME = 90
 
 @dataclass(frozen=True)
 class LivenessDrawing:
-    """`matching` is the number of steps that the filter matches, None without a filter."""
+    """`matching` are the indices that the filter matches, None without a filter."""
 
     figure: dict[str, Any]
+    plot: SteppedPlot
     curve: Curve
     statistics: Statistics
     shown: tuple[int, int]
     decimated: bool
-    matching: int | None
+    matching: Int64Array | None
     lifetime: list[tuple[int, int]] | None
+    peaks: list[int]
 
 
 def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> LivenessDrawing:
@@ -42,6 +45,7 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
     line = curve(source, state.where)
     matching = matching_indices(source, state.filter) if state.filter.strip() else None
     ranges = lifetime(source, state.variable) if state.variable is not None else None
+    high = peaks(line.not_always_live).tolist()
     plot = SteppedPlot(
         _series(line, state, theme),
         lambda positions: [_label(source, int(program)) for program in line.program[positions]],
@@ -51,19 +55,23 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
         marked=state.indices[:40],
         bands=ranges or (),
         limit=(line.capacity, "Memory of " + _place(line)) if state.show_max else None,
-        points=matching.tolist() if matching is not None else (),
+        points=matching if matching is not None else (),
+        mark=state.mark,
+        peaks=high if state.peaks else (),
     )
     figure, decimated = plot.draw(theme)
     first, last = plot.shown
     total = line.not_always_live + (line.always_live if state.always else 0)
     return LivenessDrawing(
         figure,
+        plot,
         line,
         statistics(total[first : last + 1]),
         plot.shown,
         decimated,
-        None if matching is None else len(matching),
+        matching,
         ranges,
+        high,
     )
 
 

@@ -15,7 +15,7 @@ from webapp.selection import Selection
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
     "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
-    "variable", "tiles",
+    "variable", "tiles", "live_mark", "live_nopeaks",
 )  # fmt: skip
 TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica", "tiles")
 
@@ -44,6 +44,8 @@ class LivenessState:
     window: tuple[int, int] | None = None
     tab: str = "always"
     variable: int | None = None
+    mark: int | None = None  #: the index that figures are measured from
+    peaks: bool = True
     problems: tuple[str, ...] = ()
 
 
@@ -71,6 +73,8 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         window=parse_window(extras.get("live_view", "")),
         tab=extras.get("live_tab", "always") if extras.get("live_tab") in TABS else "always",
         variable=selection.variable,
+        mark=next((each for each in parse_numbers(extras.get("live_mark", ""), 1) if each < count), None),
+        peaks=extras.get("live_nopeaks") != "1",
         problems=(*problems, problem) if problem else tuple(problems),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
@@ -49,6 +50,7 @@ from webapp.graph_analyser.memory_tabs import (
 )
 from webapp.graph_analyser.plot_box import NOTHING, register_plot, save_plot
 from webapp.graph_analyser.plot_page import plot_page
+from webapp.graph_analyser.plot_reading import reading
 from webapp.graph_analyser.tile_map_plot import draw_tile_map, map_parts
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
@@ -56,9 +58,14 @@ from webapp.view import View, ViewContext, page_key
 KEYS = (
     ("← →", "Move the selected tile (focus the plot first)"),
     ("Shift ← →", "Add the next tile to the selection"),
-    ("+ −", "Zoom in and out"),
+    ("W S", "Zoom in and out"),
+    ("A D", "Move left and right"),
+    ("Page Up / Down", "Move by a page (focus the plot first)"),
+    ("f", "Fit the selected tiles"),
     ("0", "Show all tiles"),
+    (". ,", "Next and previous tile"),
     ("p", "Select the fullest tile"),
+    ("m", "Mark the selected tile; Esc takes the mark away"),
     ("Esc", "Select nothing"),
 )
 
@@ -132,6 +139,7 @@ def _register_drawing(app: Dash, library: Library) -> None:
     @app.callback(
         Output("mem-plot", "figure"),
         Output("mem-config", "data"),
+        Output("mem-reading", "children"),
         Output("mem-range", "children"),
         Output("mem-headline", "children"),
         Output("mem-by-field", "hidden"),
@@ -144,15 +152,16 @@ def _register_drawing(app: Dash, library: Library) -> None:
     )
     def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
         if params is None:
-            return (no_update,) * 8
+            return (no_update,) * 9
         key = page_key(pathname)
         source = library.report(key)
         state = memory_state(source, params)
-        drawn, config, line = plot_parts(source, state, theme or "light")
+        drawn, config, values, line = plot_parts(source, state, theme or "light")
         total = state.graph == "total"
         return (
             drawn,
             config,
+            values,
             line,
             memory_headline(source, key, state),
             not total,
@@ -216,12 +225,12 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
         return tab_content(source, key, memory_state(source, {**(selection or {}), **params}), theme or "light")
 
 
-def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """(figure, configuration for plots.js, the line of statistics below it)."""
+def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[Any, ...]:
+    """(figure, configuration for plots.js, values at the cursor, the line of statistics below it)."""
     try:
         drawing = draw_tile_map(source, state, theme) if state.graph == "map" else draw_memory(source, state, theme)
     except (NotRecordedError, ValueError) as problem:
-        return themed(NOTHING, theme), {"name": "mem", "count": 0}, empty_hint(str(problem))
+        return themed(NOTHING, theme), {"name": "mem", "count": 0}, "", empty_hint(str(problem))
     first = int(drawing.ids[0])
     in_order = state.graph == "map" or bool((drawing.ids[1:] > drawing.ids[:-1]).all())
     config = {
@@ -232,9 +241,20 @@ def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[di
         "count": len(drawing.ids),
         "first": first if in_order else 0,
         "order": None if in_order else drawing.ids.tolist(),
+        "mark": "mem_mark" if drawing.plot is not None else "",
         "peak": None if state.by_ipu else fullest_tile(source, state.replica),
     }
-    return themed(drawing.figure, theme), config, _below(drawing, state)
+    return themed(drawing.figure, theme), config, _reading(drawing, state), _below(drawing, state)
+
+
+def _reading(drawing: Drawing, state: MemoryState) -> Any:
+    """Values of the last selected tile, and what lies between it and the mark."""
+    if drawing.plot is None:
+        return ""
+    found = np.flatnonzero(drawing.ids == state.tiles[-1]) if state.tiles else []
+    cursor = int(found[0]) if len(found) else None
+    hint = "Select a tile to read its values here: click, or use the arrow keys; p selects the fullest."
+    return reading(drawing.plot, lambda at: f"Tile {int(drawing.ids[at]):,}", cursor, hint)
 
 
 def _below(drawing: Drawing, state: MemoryState) -> list[Component]:

@@ -82,11 +82,12 @@ def _stepped(
         window=state.window,
         marked=[place[tile] for tile in state.tiles if tile in place][:40],
         limit=(capacity, "Memory of a tile") if state.show_max else None,
+        mark=place.get(-1 if state.mark is None else state.mark),
     )
     drawn, decimated = plot.draw(theme)
     _number_ticks(drawn, ids, plot.shown)
     first, last = plot.shown
-    return Drawing(drawn, ids, statistics(main[first : last + 1]), quantity, plot.shown, decimated, len(ids))
+    return Drawing(drawn, ids, statistics(main[first : last + 1]), quantity, plot.shown, decimated, plot, len(ids))
 
 
 def _number_ticks(drawn: dict[str, Any], ids: Int64Array, shown: tuple[int, int]) -> None:

@@ -16,7 +16,7 @@ from webapp.selection import Selection
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
     "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_max", "mem_order", "mem_ipus", "mem_view", "mem_vars",
-    "mem_replica", "mem_part",
+    "mem_replica", "mem_part", "mem_mark",
 )  # fmt: skip
 TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map")
 
@@ -57,6 +57,7 @@ class MemoryState:
     ipus: tuple[int, ...] = ()
     variables: tuple[int, ...] = ()
     focus: int | None = None  #: the tile whose allocations are shown
+    mark: int | None = None  #: the tile that figures are measured from
     problems: tuple[str, ...] = ()
 
     def columns(self, source: ReportSource) -> TileColumns:
@@ -96,6 +97,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         ipus=ipus,
         variables=parse_numbers(extras.get("mem_vars", "")),
         focus=focus if focus in tiles else (tiles[0] if tiles and not by_ipu else None),
+        mark=_number(extras.get("mem_mark", "")),
         problems=tuple(problems),
     )
 

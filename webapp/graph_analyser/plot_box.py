@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from webapp.components import figure, icon, popover
 from webapp.components.attributes import attributes
+from webapp.graph_analyser.plot_navigation import navigation
 
 #: A figure without axes, where a sentence stands instead of a drawing.
 NOTHING: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 
 
 def plot_box(name: str, label: str, theme: str, image_name: str) -> Component:
-    """The plot `<name>-plot`: the wheel zooms, a double click shows everything, keys work while it has the focus."""
+    """The plot `<name>-plot` under its Navigation group: the wheel zooms, a double click shows everything. Keys work
+    while the box has the focus, or nothing else has."""
     graph: Any = figure(f"{name}-plot", None, theme, image_name=image_name)
     graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize", "displayModeBar": False}
-    return html.Div(
+    box = html.Div(
         graph, className="plot-box", tabIndex="0", role="group", **attributes(data_plot=name, aria_label=label)
     )
+    return html.Div([navigation(name), box], className="plot-frame")
+
+
+def reading_line(name: str) -> Component:
+    """Where `plot_reading.reading` stands: `<name>-reading`, read aloud when it changes."""
+    return html.Div(id=f"{name}-reading", className="plot-reading", role="status", **attributes(aria_live="polite"))
+
+
+def hits_text(matching: npt.NDArray[np.int64] | None, count: int) -> str:
+    """The positions that a search matches, for `hits` of a plot's configuration; "" without a search."""
+    if matching is None:
+        return ""
+    found = np.zeros(count, dtype=np.bool_)
+    found[matching] = True
+    return base64.b64encode(np.packbits(found).tobytes()).decode()
 
 
 def save_plot(plot: str, image_name: str) -> Component:

@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from webapp.components import Tab, split, tabs, view_shortcuts
-from webapp.graph_analyser.plot_box import plot_box, plot_stores
+from webapp.graph_analyser.plot_box import plot_box, plot_stores, reading_line
 
 
 def plot_page(
@@ -30,6 +30,7 @@ def plot_page(
             toolbar,
             html.Div(id=f"{prefix}-headline", className="headline-line"),
             plot_box(prefix, plot_title, theme, name),
+            reading_line(prefix),
             html.Div(id=f"{prefix}-range", className="range-box"),
         ],
         className="plot-column",

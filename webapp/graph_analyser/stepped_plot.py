@@ -15,37 +15,40 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.decimate import min_max_positions
-from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import bytes_axis
-from webapp.graph_analyser.category_colours import translucent
+from webapp.graph_analyser.stepped_traces import (
+    MOST_IN_LINE,
+    Series,
+    band,
+    flag,
+    label_trace,
+    legend,
+    limit_trace,
+    outlines,
+    peaks_trace,
+    points_trace,
+    series_trace,
+)
 from webapp.theme import tokens
+
+__all__ = ["MOST_IN_LINE", "Series", "SteppedPlot", "difference_series", "legend"]
 
 #: Positions drawn in the window and in the overview strip, and points of all curves together.
 WINDOW_POSITIONS = 2000
 OVERVIEW_POSITIONS = 600
 MOST_POINTS = 24_000
 
-#: Names of curves that stand side by side above a plot.
-MOST_IN_LINE = 6
+#: How far above its peak a triangle stands, as a share of the height shown.
+_ABOVE = 0.03
 
 Values = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Series:
-    """One curve. Stacked curves lie on the stacked ones before them."""
-
-    name: str
-    values: Values
-    colour: str
-    stacked: bool = False
-    filled: bool = True
-
-
-@dataclass(frozen=True)
 class SteppedPlot:
     """`labels(positions)` names positions for the hover box; `marked` positions are highlighted; `bands` are ranges
-    [first, last) drawn over the curves; `limit` is a horizontal line (value, name)."""
+    [first, last) drawn over the curves; `limit` is a horizontal line (value, name); `mark` is one position to measure
+    from; `peaks` get a triangle above them."""
 
     series: Sequence[Series]
     labels: Callable[[Values], list[str]]
@@ -55,7 +58,9 @@ class SteppedPlot:
     marked: Sequence[int] = ()
     bands: Sequence[tuple[int, int]] = ()
     limit: tuple[int, str] | None = None
-    points: Sequence[int] = field(default_factory=tuple)  #: positions that get a tick mark under the axis
+    points: Sequence[int] | Values = field(default_factory=tuple)  #: positions that get a tick mark under the axis
+    mark: int | None = None
+    peaks: Sequence[int] = ()
 
     @property
     def count(self) -> int:
@@ -74,117 +79,65 @@ class SteppedPlot:
         positions, decimated = self._positions()
         colours = tokens(theme)
         first, last = self.shown
-        traces = [self._label_trace(positions)]
-        traces += [self._trace(series, positions, theme) for series in self.series]
-        if self.limit is not None:
-            traces.append(self._limit_trace(colours["ink"]))
-        if len(self.points):
-            traces.append(self._points_trace(colours["warn"], first, last))
+        traces = [label_trace(self.labels(positions), positions)]
+        traces += [series_trace(series, positions, theme) for series in self.series]
+        traces += self._extra_traces(colours, first, last)
         layout = {
             "hovermode": "x unified",
             "dragmode": "zoom",
             "showlegend": True,
             "uirevision": "kept",
-            "margin": {"l": 70, "r": 18, "t": 34 if len(self.series) <= MOST_IN_LINE else 12, "b": 34},
+            "margin": {"l": 70, "r": 18, "t": 38, "b": 34},
             "legend": legend(len(self.series)),
             "xaxis": self._x_axis(first, last, colours),
-            "yaxis": bytes_axis(self._top(first, last)),
+            "yaxis": _y_axis(*self._extent(first, last)),
             "shapes": self._shapes(colours),
         }
         return {"data": traces, "layout": layout}, decimated
+
+    def _extra_traces(self, colours: dict[str, str], first: int, last: int) -> list[dict[str, Any]]:
+        traces = []
+        if self.limit is not None:
+            traces.append(limit_trace(*self.limit, self.count, colours["ink"]))
+        if len(self.points):
+            points = np.asarray(self.points, dtype=np.int64)
+            inside = points[(points >= first) & (points <= last)]
+            traces.append(points_trace(inside, colours["warn"], "matching steps"))
+        if len(self.peaks):
+            at = np.asarray([each for each in self.peaks if first <= each <= last], dtype=np.int64)
+            highest = np.max(outlines(self.series, self.count), axis=0)
+            top, low = self._extent(first, last)
+            traces.append(peaks_trace(at, highest[at] + (top - low) * _ABOVE, colours["muted"]))
+        return traces
 
     def _positions(self) -> tuple[Values, bool]:
         """Positions to draw: extremes of every curve in the window, coarser ones everywhere, and the marked ones."""
         first, last = self.shown
         most = min(WINDOW_POSITIONS, MOST_POINTS // len(self.series))
         decimated = last - first + 1 > most
-        chosen = [np.asarray(sorted(self.marked), dtype=np.int64)]
+        always = [*self.marked, *self.peaks, *([] if self.mark is None else [self.mark])]
+        chosen = [np.asarray(sorted(always), dtype=np.int64)]
         if not decimated:
             chosen.append(np.arange(first, last + 1, dtype=np.int64))
-        outlines = self._outlines()
-        for curve in outlines:
+        lines = outlines(self.series, self.count)
+        for curve in lines:
             if decimated:
-                inside = min_max_positions(curve[first : last + 1], max(4, most // len(outlines)))
+                inside = min_max_positions(curve[first : last + 1], max(4, most // len(lines)))
                 chosen.append(inside.positions + first)
             if last - first + 1 < self.count:
-                chosen.append(min_max_positions(curve, max(4, OVERVIEW_POSITIONS // len(outlines))).positions)
+                chosen.append(min_max_positions(curve, max(4, OVERVIEW_POSITIONS // len(lines))).positions)
         positions = np.unique(np.concatenate(chosen))
         return positions[(positions >= 0) & (positions < self.count)], decimated
 
-    def _outlines(self) -> list[Values]:
-        """What the eye sees: running totals of stacked curves, the others as they are."""
-        total, outlines = np.zeros(self.count, dtype=np.int64), []
-        for series in self.series:
-            if series.stacked:
-                total = total + series.values
-            outlines.append(total if series.stacked else series.values)
-        return outlines
-
-    def _top(self, first: int, last: int) -> int:
-        highest = max(int(curve[first : last + 1].max()) for curve in self._outlines())
-        return max(highest, self.limit[0]) if self.limit is not None else highest
-
-    def _label_trace(self, positions: Values) -> dict[str, Any]:
-        """An invisible curve whose line in the hover box names the position."""
-        texts = [plain(text) for text in self.labels(positions)]
-        return {
-            "type": "scatter",
-            "x": _to_edges(positions),
-            "y": [0] * (len(positions) + 2),
-            "mode": "lines",
-            "line": {"width": 0, "color": "rgba(0,0,0,0)"},
-            "customdata": [texts[0], *texts, texts[-1]],
-            "hovertemplate": "%{customdata}<extra></extra>",
-            "showlegend": False,
-        }
-
-    def _trace(self, series: Series, positions: Values, theme: str) -> dict[str, Any]:
-        name = plain(series.name)
-        values = series.values[positions].tolist()
-        trace: dict[str, Any] = {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": _to_edges(positions),
-            "y": [values[0], *values, values[-1]],
-            "line": {"shape": "hvh", "width": 1.4, "color": series.colour},
-            "hovertemplate": "%{y:,} B<extra>" + name + "</extra>",
-        }
-        if series.stacked:
-            trace |= {"stackgroup": "all", "fillcolor": translucent(series.colour, 0.55 if theme == "light" else 0.5)}
-        elif series.filled:
-            trace |= {"fill": "tozeroy", "fillcolor": translucent(series.colour, 0.16)}
-        return trace
-
-    def _limit_trace(self, colour: str) -> dict[str, Any]:
-        assert self.limit is not None
-        value, name = self.limit
-        return {
-            "type": "scatter",
-            "mode": "lines",
-            "name": plain(name),
-            "x": [-0.5, self.count - 0.5],
-            "y": [value, value],
-            "line": {"width": 1.5, "color": colour},
-            "hoverinfo": "skip",
-        }
-
-    def _points_trace(self, colour: str, first: int, last: int) -> dict[str, Any]:
-        points = np.asarray(self.points, dtype=np.int64)
-        inside = points[(points >= first) & (points <= last)]
-        inside = inside[:: max(1, len(inside) // 500)]
-        return {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "matching steps",
-            "x": inside.tolist(),
-            "y": [0] * len(inside),
-            "marker": {"symbol": "triangle-up", "size": 8, "color": colour},
-            "cliponaxis": False,
-            "hoverinfo": "skip",
-        }
+    def _extent(self, first: int, last: int) -> tuple[int, int]:
+        """Highest and lowest value of the window; 0 and the limit are always in sight."""
+        lines = [curve[first : last + 1] for curve in outlines(self.series, self.count)]
+        limits = [0] if self.limit is None else [0, self.limit[0]]
+        return max(*limits, *(int(curve.max()) for curve in lines)), min(0, *(int(curve.min()) for curve in lines))
 
     def _x_axis(self, first: int, last: int, colours: dict[str, str]) -> dict[str, Any]:
+        whole = outlines(self.series, self.count)
+        lowest, highest = (min(0, *(int(c.min()) for c in whole)), max(1, *(int(c.max()) for c in whole)))
         return {
             "range": [first - 0.5, last + 0.5],
             "title": {"text": self.x_title},
@@ -204,38 +157,45 @@ class SteppedPlot:
                 "bgcolor": colours["sunken"],
                 "bordercolor": colours["line"],
                 "borderwidth": 1,
-                "yaxis": {"rangemode": "fixed", "range": [0, max(1, *(int(c.max()) for c in self._outlines()))]},
+                "yaxis": {"rangemode": "fixed", "range": [lowest, highest]},
             },
         }
 
     def _shapes(self, colours: dict[str, str]) -> list[dict[str, Any]]:
-        ranges = [(start, end, colours["series-4"], 0.22) for start, end in self.bands]
-        ranges += [(position, position + 1, colours["accent"], 0.28) for position in self.marked]
-        return [
-            {
-                "type": "rect",
-                "xref": "x",
-                "yref": "paper",
-                "x0": start - 0.5,
-                "x1": end - 0.5,
-                "y0": 0,
-                "y1": 1,
-                "fillcolor": translucent(colour, alpha),
-                "line": {"width": 1, "color": translucent(colour, 0.8)},
-                "layer": "above",
-            }
-            for start, end, colour, alpha in ranges
-        ]
+        shapes = [band(start, end, colours["series-4"], 0.22) for start, end in self.bands]
+        shapes += [band(position, position + 1, colours["accent"], 0.28) for position in self.marked]
+        if self.mark is not None:
+            shapes.append(flag(self.mark, colours["ink"], "mark"))
+        return shapes
 
 
-def legend(entries: int) -> dict[str, Any]:
-    """A line above the plot, or a column beside it for many entries."""
-    if entries <= MOST_IN_LINE:
-        return {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"}
-    return {"orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top", "tracegroupgap": 0}
+def _y_axis(top: int, low: int) -> dict[str, Any]:
+    """Bytes from `low` (0 or less) to `top`; ticks below 0 mirror those above, with their sign."""
+    axis = bytes_axis(max(top, -low))
+    if low < 0:
+        ticks = list(zip(axis["tickvals"], axis["ticktext"], strict=True))
+        room = 0.06 * (top - low)
+        mirrored = [(-value, f"−{text}") for value, text in reversed(ticks) if value] + ticks
+        kept = [tick for tick in mirrored if low - room <= tick[0] <= top + room]
+        axis |= {"range": [low - room, top + room], "zeroline": True}
+        axis |= {"tickvals": [value for value, _ in kept], "ticktext": [text for _, text in kept]}
+    return axis
 
 
-def _to_edges(positions: Values) -> list[float]:
-    """The positions with the outer edges of the first and last step, which round to those positions."""
-    numbers = positions.tolist()
-    return [numbers[0] - 0.499, *numbers, numbers[-1] + 0.499]
+def difference_series(source: Series, target: Series, theme: str) -> list[Series]:
+    """Target - Source as three curves: the growth and the shrinkage as areas in their own colours, and the signed value
+    itself as a line. Where one of the two has no value the difference has none."""
+    colours = tokens(theme)
+    known = None
+    if source.known is not None or target.known is not None:
+        everywhere = np.ones(len(source.values), dtype=np.bool_)
+        known = everywhere & (True if source.known is None else source.known)
+        known = known & (True if target.known is None else target.known)
+    change = target.values - source.values
+    if known is not None:
+        change = np.where(known, change, 0)
+    return [
+        Series("Target is higher", np.maximum(change, 0), colours["bad"], known=known),
+        Series("Target is lower", np.minimum(change, 0), colours["series-1"], known=known),
+        Series("Difference (Target − Source)", change, colours["ink"], filled=False, known=known),
+    ]

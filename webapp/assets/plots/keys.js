@@ -1,0 +1,111 @@
+/* Keys of a plot over positions, while it has the focus or nothing else has: W A S D by their place on the keyboard,
+   arrows move the cursor, . and , go through the matches of the filter, m marks. */
+(function () {
+  "use strict";
+  const plots = window.popvision.plots;
+
+  /* The plot that a key is meant for: the focused one, else the only plot of the page. */
+  function plotOf(target) {
+    const box = target.closest && target.closest("[data-plot]");
+    if (box && target === box) return { plot: plots.all[box.dataset.plot], focused: true };
+    const free = target === document.body || target.id === "page";
+    const boxes = free ? document.querySelectorAll("#page [data-plot]") : [];
+    return { plot: boxes.length === 1 ? plots.all[boxes[0].dataset.plot] : null, focused: false };
+  }
+
+  function cursor(plot) {
+    const now = plots.chosen(plot);
+    return now.length ? plots.positionOf(plot, now[now.length - 1]) : null;
+  }
+
+  function bits(plot) {
+    if (plot.bits === undefined) plot.bits = Uint8Array.from(window.atob(plot.hits), (each) => each.charCodeAt(0));
+    return plot.bits;
+  }
+
+  /* The next match after the cursor, or before it; without a search the next position. */
+  function step(plot, by) {
+    if (!plot.hits) return plots.move(plot, by, false);
+    const set = bits(plot);
+    const from = cursor(plot);
+    for (let at = from === null ? (by > 0 ? 0 : plot.count - 1) : from + by; at >= 0 && at < plot.count; at += by) {
+      if (set[at >> 3] & (128 >> (at & 7))) return plots.goTo(plot, at, false);
+    }
+    return undefined;
+  }
+
+  /* The next of the marked peaks to the right or left of the cursor. */
+  function nextPeak(plot, by) {
+    const at = cursor(plot);
+    const places = (plot.peaks || []).map((id) => plots.positionOf(plot, id)).sort((a, b) => by * (a - b));
+    const next = places.find((each) => at === null || by * (each - at) > 0);
+    if (next !== undefined) plots.goTo(plot, next, false);
+  }
+
+  function fit(plot) {
+    const places = plots.chosen(plot).map((id) => plots.positionOf(plot, id)).filter((at) => at >= 0);
+    if (!places.length && plot.fit) places.push(...plot.fit);
+    if (!places.length) return plots.setWindow(plot, 0, plot.count - 1);
+    const [first, last] = [Math.min(...places), Math.max(...places)];
+    const room = Math.max(5, (last - first) * 0.15);
+    return plots.setWindow(plot, first - room, last + room);
+  }
+
+  function mark(plot) {
+    const at = cursor(plot);
+    if (!plot.mark) return;
+    const id = at === null ? null : String(plots.idAt(plot, at));
+    window.popvision.select({ [plot.mark]: window.popvision.selection()[plot.mark] === id ? null : id });
+  }
+
+  function clear(plot) {
+    if (plots.chosen(plot).length) plots.choose(plot, []);
+    else if (plot.mark) window.popvision.select({ [plot.mark]: null });
+  }
+
+  const width = (plot) => { const [first, last] = plots.windowOf(plot); return last - first + 1; };
+
+  const PLACES = {
+    KeyW: (plot) => plots.zoom(plot, 0.5),
+    KeyS: (plot) => plots.zoom(plot, 2),
+    KeyA: (plot) => plots.pan(plot, -Math.max(1, width(plot) / 5)),
+    KeyD: (plot) => plots.pan(plot, Math.max(1, width(plot) / 5)),
+  };
+
+  const KEYS = {
+    "+": PLACES.KeyW,
+    "=": PLACES.KeyW,
+    "-": PLACES.KeyS,
+    0: (plot) => plots.setWindow(plot, 0, plot.count - 1),
+    ".": (plot) => step(plot, 1),
+    ",": (plot) => step(plot, -1),
+    f: fit,
+    m: mark,
+    p: (plot) => plot.peak !== null && plot.peak !== undefined && plots.goTo(plot, plots.positionOf(plot, plot.peak), false),
+    n: (plot) => nextPeak(plot, 1),
+    N: (plot) => nextPeak(plot, -1),
+    Escape: clear,
+  };
+
+  /* These scroll the page when the plot has no focus. */
+  const FOCUSED = {
+    ArrowRight: (plot, event) => plots.move(plot, 1, event.shiftKey),
+    ArrowLeft: (plot, event) => plots.move(plot, -1, event.shiftKey),
+    PageDown: (plot) => plots.pan(plot, width(plot)),
+    PageUp: (plot) => plots.pan(plot, -width(plot)),
+    Home: (plot) => plots.setWindow(plot, 0, plot.count - 1),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { plot, focused } = plotOf(event.target);
+    if (!plot || !plot.count) return;
+    const action = (event.shiftKey ? null : PLACES[event.code]) || KEYS[event.key] || (focused ? FOCUSED[event.key] : null);
+    if (!action) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action(plot, event);
+  }, true);
+
+  Object.assign(plots, { step, nextPeak, fit, toggleMark: mark });
+})();
