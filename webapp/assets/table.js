@@ -15,6 +15,9 @@
     signed: (value) => signed(value, (size) => grouped.format(size)),
     signed_bytes: (value) => signed(value, (size) => window.popvision.bytesText(size)),
     signed_cycles: (value) => signed(value, (size) => window.popvision.cyclesText(size)),
+    signed_decimal: (value) => signed(value, (size) => decimal.format(size)),
+    signed_points: (value) => signed(value, (size) => decimal.format(100 * size) + " pp"),
+    signed_percent: (value) => signed(value, (size) => decimal.format(100 * size) + " %"),
   };
   const UNITS = { bytes: "bytes", cycles: "cycles", signed_bytes: "bytes", signed_cycles: "cycles" };
 
@@ -25,6 +28,18 @@
   function format(value, kind) {
     if (value === null || value === undefined || value === "" || Number.isNaN(value)) return "\u2013";
     return (FORMATS[kind] || String)(value);
+  }
+
+  /* How strongly a difference is coloured: by the ratio of the two figures, fully at twice or half. The relative change
+     stands in the column <field>_rel beside <field>_diff; without one a difference is coloured fully. */
+  function differenceStyle(params) {
+    const value = params.value;
+    if (typeof value !== "number" || value === 0) return { "--diff-strength": "0%" };
+    const field = params.colDef.field;
+    const share = field.endsWith("_rel") ? value : (params.data || {})[field.replace(/_diff$/, "_rel")];
+    const ratio = typeof share === "number" ? 1 + share : 0;
+    const strength = ratio > 0 ? Math.min(1, Math.abs(Math.log2(ratio))) : 1;
+    return { "--diff-strength": Math.round(15 + 85 * strength) + "%" };
   }
 
   /* What hovers over a number that is shown rounded or as time. */
@@ -61,6 +76,7 @@
   window.dashAgGridFunctions = Object.assign(window.dashAgGridFunctions || {}, {
     popvisionFormat: format,
     popvisionExact: exact,
+    popvisionDifferenceStyle: differenceStyle,
     popvisionGridTheme: gridTheme,
   });
   window.popvision = Object.assign(window.popvision || {}, { format });

@@ -1,5 +1,12 @@
 """Parts that views share. Import them from here."""
 
+from webapp.components.difference import (
+    add_difference,
+    difference_columns,
+    difference_mark,
+    difference_rows,
+    signed_text,
+)
 from webapp.components.figure import figure, plain, themed
 from webapp.components.icon import icon
 from webapp.components.long_table import long_table, register_rows
@@ -23,7 +30,8 @@ from webapp.components.toolbar import (
 )
 
 __all__ = [
-    "Column", "Tab", "data_table", "empty_hint", "figure", "group", "help_text", "icon", "icon_button", "long_table",
-    "message_page", "options_menu", "plain", "popover", "register_rows", "search_box", "segments", "select", "spacer",
-    "split", "tabs", "themed", "toggle", "toolbar", "view_shortcuts",
+    "Column", "Tab", "add_difference", "data_table", "difference_columns", "difference_mark", "difference_rows",
+    "empty_hint", "figure", "group", "help_text", "icon", "icon_button", "long_table", "message_page", "options_menu",
+    "plain", "popover", "register_rows", "search_box", "segments", "select", "signed_text", "spacer", "split", "tabs",
+    "themed", "toggle", "toolbar", "view_shortcuts",
 ]  # fmt: skip

@@ -25,13 +25,17 @@ MOST_ROWS = 5_000
 #: Kinds that are shown in the user's unit; exports hold plain numbers and name the unit (assets/table.js).
 UNITS = {"bytes": "bytes", "cycles": "cycles", "signed_bytes": "bytes", "signed_cycles": "cycles"}
 
-_NUMERIC = {*UNITS, "integer", "bytes", "cycles", "percent", "decimal", "us", "signed", "number"}
+#: Kinds with a sign, coloured by it: a share differs in percentage points, a relative change in percent.
+_SIGNED = {"signed", "signed_bytes", "signed_cycles", "signed_decimal", "signed_points", "signed_percent"}
+
+_NUMERIC = {*UNITS, *_SIGNED, "integer", "bytes", "cycles", "percent", "decimal", "us", "number"}
 
 
 @dataclass(frozen=True)
 class Column:
     """`kind`: "text", "integer", "cycles", "bytes", "percent" (of a share 0..1), "decimal", "number" (whole or not),
-    "us" (host microseconds), or a difference: "signed", "signed_bytes", "signed_cycles". Bytes and cycles are shown in
+    "us" (host microseconds), or a difference (components/difference.py): "signed", "signed_bytes", "signed_cycles",
+    "signed_decimal", "signed_points" (of shares), "signed_percent" (a relative change). Bytes and cycles are shown in
     the user's unit, exact on hover. `help` is the header's tooltip: say the unit and the formula
     there."""
 
@@ -128,6 +132,9 @@ def _definition(column: Column) -> dict[str, Any]:
         }
         if column.kind in UNITS:
             definition["tooltipValueGetter"] = {"function": f'popvisionExact(params.value, "{column.kind}")'}
+        if column.kind in _SIGNED:
+            definition["cellClassRules"] = {"diff-more": "params.value > 0", "diff-less": "params.value < 0"}
+            definition["cellStyle"] = {"function": "popvisionDifferenceStyle(params)"}
     else:
         definition |= {"filter": "agTextColumnFilter", "tooltipField": column.field}
         definition |= {"width": column.width} if column.width else {"flex": column.flex or 1, "minWidth": 140}

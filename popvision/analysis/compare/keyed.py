@@ -1,0 +1,104 @@
+"""Rows of two reports matched by keys: numbers that say what a row is, equal in both reports for equal things.
+
+A key that stands once in either report matches. A key that stands several times (an unrolled loop) matches by its lines
+where they name every row of the report that has fewer, else in order, seen between what is already matched; rows of
+one key that changed their order match the k-th with the k-th.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.align import align
+from popvision.formats.profile.model import IntArray
+
+Int64 = npt.NDArray[np.int64]
+
+
+class Pairing:
+    """A matching that grows: for each source row the target row or -1, and how it was found."""
+
+    def __init__(self, source_rows: int, target_rows: int) -> None:
+        self.target_of = np.full(source_rows, -1, np.int64)
+        self.source_of = np.full(target_rows, -1, np.int64)
+        self.how = np.zeros(source_rows, np.uint8)
+
+    def add(self, source: IntArray, target: IntArray, how: int) -> None:
+        """Takes pairs whose rows are free on both sides."""
+        self.target_of[source] = target
+        self.source_of[target] = source
+        self.how[source] = how
+
+    def match_keys(
+        self, keys: tuple[IntArray, IntArray], how: int, lines: tuple[IntArray, IntArray] | None = None
+    ) -> None:
+        """Matches free rows with the same key; a negative key is none."""
+        found = tuple(
+            np.where(partner < 0, key, -1) for key, partner in zip(keys, (self.target_of, self.source_of), strict=True)
+        )
+        once = [_standing_once(key) for key in found]
+        _, rows, columns = np.intersect1d(found[0][once[0]], found[1][once[1]], return_indices=True)
+        self.add(once[0][rows], once[1][columns], how)
+        found = self._free(found)
+        if lines is not None:
+            self._by_lines(found, lines, how)
+            found = self._free(found)
+        if np.intersect1d(found[0][found[0] >= 0], found[1][found[1] >= 0]).size:
+            self._in_order(found, how)
+            self.add(*_kth_with_kth(self._free(found)), how)
+
+    def _free(self, keys: tuple[Int64, ...]) -> tuple[Int64, Int64]:
+        return np.where(self.target_of < 0, keys[0], -1), np.where(self.source_of < 0, keys[1], -1)
+
+    def _by_lines(self, keys: tuple[Int64, Int64], lines: tuple[IntArray, IntArray], how: int) -> None:
+        """Matches groups of a key in which every row of the smaller side has a partner on its own line."""
+        rows = [np.flatnonzero(key >= 0) for key in keys]
+        both = [np.stack([keys[side][rows[side]], lines[side][rows[side]]], axis=1) for side in (0, 1)]
+        codes = np.unique(np.concatenate(both), axis=0, return_inverse=True)[1].reshape(-1)
+        one, other = (np.full(len(key), -1, np.int64) for key in keys)
+        one[rows[0]], other[rows[1]] = codes[: len(rows[0])], codes[len(rows[0]) :]
+        source, target = _kth_with_kth((one, other))
+        size = max(int(keys[0].max(initial=0)), int(keys[1].max(initial=0))) + 1
+        smaller = np.minimum(*(np.bincount(key[key >= 0], minlength=size) for key in keys))
+        complete = np.bincount(keys[0][source], minlength=size) == smaller
+        taken = complete[keys[0][source]]
+        self.add(source[taken], target[taken], how)
+
+    def _in_order(self, keys: tuple[Int64, Int64], how: int) -> None:
+        """Lays both reports side by side; pairs made before hold the rest in place."""
+        size = max(int(keys[0].max(initial=0)), int(keys[1].max(initial=0))) + 1
+        pairs = len(self.source_of)
+        nothing = size + pairs
+        source = np.where(self.target_of >= 0, size + self.target_of, keys[0])
+        target = np.where(self.source_of >= 0, size + np.arange(pairs), keys[1])
+        source = np.where(source < 0, nothing + np.arange(len(source)), source)
+        target = np.where(target < 0, nothing + len(source) + np.arange(pairs), target)
+        rows, columns = align(source, target)
+        new = (self.target_of[rows] < 0) & (self.source_of[columns] < 0)
+        self.add(rows[new], columns[new], how)
+
+
+def _standing_once(keys: Int64) -> Int64:
+    values, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    return np.asarray(np.sort(first[(counts == 1) & (values >= 0)]), np.int64)
+
+
+def _kth_with_kth(keys: tuple[Int64, Int64]) -> tuple[Int64, Int64]:
+    """The k-th row of each key with the k-th row of the same key on the other side."""
+    numbered = [_numbered(key) for key in keys]
+    shift = 1 + max(int(count.max(initial=0)) for _, count in numbered)
+    codes = [keys[side][rows] * shift + count for side, (rows, count) in enumerate(numbered)]
+    _, one, other = np.intersect1d(codes[0], codes[1], assume_unique=True, return_indices=True)
+    return numbered[0][0][one], numbered[1][0][other]
+
+
+def _numbered(keys: Int64) -> tuple[Int64, Int64]:
+    """Rows with a key, and how many rows of the same key stand before each."""
+    rows = np.flatnonzero(keys >= 0)
+    order = np.argsort(keys[rows], kind="stable")
+    ordered = keys[rows][order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    count = np.empty(len(rows), np.int64)
+    count[order] = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+    return rows, count

@@ -1,0 +1,234 @@
+"""Which program, variable, step ... of one report is which of the other.
+
+Matched by debug identity first (identity.py: the chain of debug contexts and the name), then by name, then by order
+(place in the tree, neighbours; tree_order.py). What nobody could tell apart stays unmatched and is listed. Results are
+kept per pair of reports; docs/compare.md has the rules with their reasons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.align import align
+from popvision.analysis.compare.identity import Identities, Vocabulary, stable_name
+from popvision.analysis.compare.keyed import Pairing
+from popvision.analysis.compare.neighbours import match_between_neighbours
+from popvision.analysis.compare.pair import kept_pair
+from popvision.analysis.compare.tree_order import Tree, match_by_place
+from popvision.analysis.kept import kept
+from popvision.analysis.program_tree import programs_of
+from popvision.analysis.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from popvision.formats.profile.model import IntArray, Programs
+
+Int64 = npt.NDArray[np.int64]
+
+#: What `Matching.how` counts.
+HOW = ("debug identity", "name", "order")
+_IDENTITY, _NAME, _ORDER = range(3)
+
+#: Types whose programs carry no name of their own: "Internal" says what a sync is, not which.
+_NAMELESS_TYPES = ("Sync", "SyncAns", "Sans")
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Row source[i] of one report is row target[i] of the other, found by HOW[how[i]]; ascending in `source`.
+    The rest of either report stands in `only_source` and `only_target`, ascending."""
+
+    source: Int64
+    target: Int64
+    how: npt.NDArray[np.uint8]
+    only_source: Int64
+    only_target: Int64
+
+    def target_rows(self) -> Int64:
+        """The target's row of each row of the source, -1 = none."""
+        return _partners(self.source, self.target, len(self.source) + len(self.only_source))
+
+    def source_rows(self) -> Int64:
+        """The source's row of each row of the target, -1 = none."""
+        return _partners(self.target, self.source, len(self.target) + len(self.only_target))
+
+
+def match_programs(source: ReportSource, target: ReportSource) -> Matching:
+    """Rows of programs. Raises FormatError when either report is damaged."""
+    return kept_pair(source, target, "programs", lambda: _programs(source, target))
+
+
+def match_variables(source: ReportSource, target: ReportSource) -> Matching:
+    """Rows of unlowered variables; a report without them has none."""
+    return kept_pair(source, target, "variables", lambda: _variables(source, target))
+
+
+def match_compute_sets(source: ReportSource, target: ReportSource) -> Matching:
+    """Rows of compute sets; a renamed one is found through the program that executes it."""
+    return kept_pair(source, target, "compute sets", lambda: _compute_sets(source, target))
+
+
+def match_vertex_types(source: ReportSource, target: ReportSource) -> Matching:
+    """Rows of vertex types, by name alone."""
+
+    def read() -> Matching:
+        words = Vocabulary()
+        names = tuple(words.numbers(report.reader.vertex_types().name) for report in (source, target))
+        pairing = Pairing(len(names[0]), len(names[1]))
+        pairing.match_keys((names[0], names[1]), _NAME)
+        return _finished(pairing)
+
+    return kept_pair(source, target, "vertex types", read)
+
+
+def match_steps(source: ReportSource, target: ReportSource) -> Matching:
+    """Execution steps: runs of the same program side by side, in them the steps of matched programs in order. `how`
+    is how the programs were matched."""
+    stamp = source.generation, target.generation
+    return kept_pair(source, target, "steps", lambda: _steps(source, target), stamp)
+
+
+def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
+    """Global tile ids, counted as a name: tile 7 is tile 7. What only the larger machine has is unmatched."""
+
+    def read() -> Matching:
+        tiles = [np.arange(target_of(report).num_tiles) for report in (source, target)]
+        pairing = Pairing(len(tiles[0]), len(tiles[1]))
+        both = tiles[0][: min(len(tiles[0]), len(tiles[1]))]
+        pairing.add(both, both, _NAME)
+        return _finished(pairing)
+
+    return kept_pair(source, target, "tiles", read)
+
+
+def _partners(rows: Int64, partners: Int64, size: int) -> Int64:
+    found = np.full(size, -1, np.int64)
+    found[rows] = partners
+    return found
+
+
+def _finished(pairing: Pairing) -> Matching:
+    rows = np.flatnonzero(pairing.target_of >= 0)
+    return Matching(
+        source=rows,
+        target=pairing.target_of[rows],
+        how=pairing.how[rows],
+        only_source=np.flatnonzero(pairing.target_of < 0),
+        only_target=np.flatnonzero(pairing.source_of < 0),
+    )
+
+
+def _programs(source: ReportSource, target: ReportSource) -> Matching:
+    words, types = Vocabulary(), Vocabulary()
+    trees = [_tree(programs_of(report), types) for report in (source, target)]
+    keys = [
+        _Keys.of(report, (tree.programs.type, tree.programs.name), tree.programs.debug_id, words, tree.nameless)
+        for report, tree in zip((source, target), trees, strict=True)
+    ]
+    pairing = _by_keys(keys)
+    match_by_place(trees[0], trees[1], pairing, _ORDER)
+    return _finished(pairing)
+
+
+def _tree(programs: Programs, types: Vocabulary) -> Tree:
+    type = types.numbers(programs.type)
+    kinds = np.array([programs.type[row] in _NAMELESS_TYPES for row in np.unique(type, return_index=True)[1]], bool)
+    blank = np.fromiter(map(len, programs.name), np.int64, len(type)) == 0
+    return Tree(programs, type, blank | np.isin(type, np.unique(type)[kinds]))
+
+
+def _variables(source: ReportSource, target: ReportSource) -> Matching:
+    words = Vocabulary()
+    columns = [kept(report, "variables", report.reader.variables) for report in (source, target)]
+    if columns[0] is None or columns[1] is None:
+        return _finished(Pairing(*(0 if each is None else len(each.name) for each in columns)))
+    keys = [
+        _Keys.of(report, (each.name,), each.debug_id, words)
+        for report, each in zip((source, target), columns, strict=True)
+    ]
+    pairing = _by_keys(keys)
+    kinds = [words.numbers(list(zip(each.bytes.tolist(), each.always_live.tolist(), strict=True))) for each in columns]
+    match_between_neighbours(pairing, (kinds[0], kinds[1]), _ORDER)
+    return _finished(pairing)
+
+
+def _compute_sets(source: ReportSource, target: ReportSource) -> Matching:
+    words = Vocabulary()
+    columns = [report.reader.compute_sets() for report in (source, target)]
+    keys = [
+        _Keys.of(report, (each.name,), each.debug_id, words)
+        for report, each in zip((source, target), columns, strict=True)
+    ]
+    pairing = _by_keys(keys)
+    programs = match_programs(source, target)
+    executed = [np.asarray(programs_of(report).compute_set, np.int64) for report in (source, target)]
+    rows, sets = executed[0][programs.source], executed[1][programs.target]
+    both = np.flatnonzero((rows >= 0) & (sets >= 0))
+    both = both[(pairing.target_of[rows[both]] < 0) & (pairing.source_of[sets[both]] < 0)]
+    both = both[np.unique(rows[both], return_index=True)[1]]
+    both = both[np.unique(sets[both], return_index=True)[1]]
+    pairing.add(rows[both], sets[both], _ORDER)
+    return _finished(pairing)
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """What the rows of one report are called, as numbers; -1 = nothing."""
+
+    identity: Int64
+    lines: Int64
+    name: Int64
+
+    @classmethod
+    def of(
+        cls,
+        report: ReportSource,
+        named: tuple[list[str], ...],
+        debug_ids: IntArray,
+        words: Vocabulary,
+        nameless: npt.NDArray[np.bool_] | None = None,
+    ) -> _Keys:
+        names = words.numbers(list(zip(*named[:-1], map(stable_name, named[-1]), strict=True)))
+        chain, lines = Identities(report, words).columns(debug_ids)
+        known = np.flatnonzero(chain >= 0)
+        identity = np.full(len(chain), -1, np.int64)
+        identity[known] = words.numbers(list(zip(chain[known].tolist(), names[known].tolist(), strict=True)))
+        return cls(identity, lines, names if nameless is None else np.where(nameless, -1, names))
+
+
+def _by_keys(keys: list[_Keys]) -> Pairing:
+    one, other = keys
+    pairing = Pairing(len(one.name), len(other.name))
+    pairing.match_keys((one.identity, other.identity), _IDENTITY, (one.lines, other.lines))
+    pairing.match_keys((one.name, other.name), _NAME)
+    return pairing
+
+
+def _steps(source: ReportSource, target: ReportSource) -> Matching:
+    programs = match_programs(source, target)
+    partner = programs.target_rows()
+    how = np.zeros(len(partner), np.uint8)
+    how[programs.source] = programs.how
+    rows, others = (np.asarray(report.reader.steps().program, np.int64) for report in (source, target))
+    codes = np.where(partner[rows] >= 0, partner[rows], -1 - rows)
+    pairing = Pairing(len(rows), len(others))
+    for one, other in _runs(source, target):
+        i, j = align(codes[one], others[other])
+        pairing.add(one.start + i, other.start + j, 0)
+    taken = np.flatnonzero(pairing.target_of >= 0)
+    pairing.how[taken] = how[rows[taken]]
+    return _finished(pairing)
+
+
+def _runs(source: ReportSource, target: ReportSource) -> list[tuple[slice, slice]]:
+    """Steps of the runs that belong together: of the same program and name, in order."""
+    words = Vocabulary()
+    runs = [report.reader.runs() for report in (source, target)]
+    keys = [words.numbers(list(zip(each.program_index.tolist(), each.name, strict=True))) for each in runs]
+    spans = [list(map(slice, each.first_step.tolist(), (each.first_step + each.n_steps).tolist())) for each in runs]
+    i, j = align(keys[0], keys[1])
+    return [(spans[0][a], spans[1][b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)]

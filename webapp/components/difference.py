@@ -1,0 +1,129 @@
+"""Differences on a page: source, target, target - source, and its share of the source.
+
+    frame["bytes_source"], frame["bytes_target"] = ...
+    data_table("variables", add_difference(frame, "bytes"), difference_columns("bytes", "Size", "bytes"))
+
+A missing side (NaN or None: the row exists in one report only) has no difference: a dash. Sign first, colour second:
+colour grows with the ratio of the two and is full where one is twice the other (assets/table.js, difference.css).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.difference import relative, signed
+from webapp.components.table import Column
+from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Kind of a figure -> kind of its difference.
+SIGNED_KINDS = {
+    "integer": "signed",
+    "number": "signed",
+    "us": "signed",
+    "bytes": "signed_bytes",
+    "cycles": "signed_cycles",
+    "decimal": "signed_decimal",
+    "percent": "signed_points",
+}
+
+MINUS = "\u2212"
+
+
+def difference_columns(field: str, title: str, kind: str, group: str = "", help: str = "") -> list[Column]:
+    """Four columns under one heading: `<field>_source`, `_target`, `_diff` and `_rel`. Raises KeyError for a kind that
+    has no differences (text)."""
+    heading = group or title
+    note = f"{help} " if help else ""
+    return [
+        Column(f"{field}_source", "Source", kind, help=f"{note}{title} in the source; – = not there", group=heading),
+        Column(f"{field}_target", "Target", kind, help=f"{note}{title} in the target; – = not there", group=heading),
+        Column(f"{field}_diff", "Difference", SIGNED_KINDS[kind], help="target - source", group=heading),
+        Column(
+            f"{field}_rel", "Change", "signed_percent", group=heading, width=100,
+            help="(target - source) / source; – where the source is 0 or one side is missing",
+        ),
+    ]  # fmt: skip
+
+
+def add_difference(frame: DataFrame, *fields: str) -> DataFrame:
+    """The frame with `<field>_diff` and `<field>_rel` added from `<field>_source` and `<field>_target`."""
+    import numpy as np
+
+    added: dict[str, Any] = {}
+    for field in fields:
+        before, after = frame[f"{field}_source"], frame[f"{field}_target"]
+        missing = before.isna() | after.isna()
+        if missing.any():
+            before, after = before.astype(float), after.astype(float)
+        share = relative(before.to_numpy(), after.to_numpy())
+        difference = signed(before.to_numpy(), after.to_numpy())
+        added[f"{field}_diff"] = difference
+        added[f"{field}_rel"] = np.where(np.isfinite(share), share, np.nan)
+    return frame.assign(**added)
+
+
+def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> list[dict[str, Any]]:
+    """The same for rows as dicts; None where a side is missing."""
+    found = []
+    for row in rows:
+        row = dict(row)
+        for field in fields:
+            before, after = row.get(f"{field}_source"), row.get(f"{field}_target")
+            known = before is not None and after is not None
+            row[f"{field}_diff"] = signed(before, after).item() if known else None
+            share = relative(before, after).item() if known else math.nan
+            row[f"{field}_rel"] = share if math.isfinite(share) else None
+        found.append(row)
+    return found
+
+
+def figure_text(value: float | None, kind: str, clock_hz: float | None = None) -> str:
+    """A figure of a column's kind as text; a dash for None. Kind "seconds" is device or host time in seconds."""
+    if value is None:
+        return "–"
+    if kind == "cycles":
+        return cycles_text(int(value), clock_hz)
+    if kind in ("bytes", "percent", "seconds"):
+        return {"bytes": bytes_text, "percent": percent_text, "seconds": seconds_text}[kind](value)
+    return f"{value:,.2f}" if kind == "decimal" else f"{value:,}"
+
+
+def signed_text(difference: float | None, kind: str, clock_hz: float | None = None) -> str:
+    """A difference with its sign: "+1.0 KiB", "−12", "0 B"; shares differ in percentage points: "+1.20 pp"."""
+    if difference is None:
+        return "–"
+    size = abs(difference)
+    text = f"{100 * size:.2f} pp" if kind == "percent" else figure_text(size, kind, clock_hz)
+    return ("+" if difference > 0 else MINUS if difference < 0 else "") + text
+
+
+def relative_text(share: float | None) -> str:
+    """A relative change with its sign: 0.02 -> "+2.00 %"; "" where there is none (source 0, a side missing)."""
+    if share is None or not math.isfinite(share):
+        return ""
+    return ("+" if share > 0 else MINUS if share < 0 else "") + percent_text(abs(share))
+
+
+def difference_mark(source: float | None, target: float | None, kind: str, clock_hz: float | None = None) -> Component:
+    """The difference of two figures as a coloured word: "+1.0 KiB (+2.00 %)"; a dash when one of them is not known."""
+    if source is None or target is None:
+        return html.Span("–", className="diff", title="not known in both reports")
+    difference = signed(source, target).item()
+    share = relative(source, target).item()
+    text = signed_text(difference, kind, clock_hz)
+    if kind != "percent" and difference and math.isfinite(share):
+        text += f" ({relative_text(share)})"
+    return html.Span(text, className=f"diff {direction_class(difference)}".strip())
+
+
+def direction_class(difference: float) -> str:
+    """The CSS class of a difference: "diff-more", "diff-less", or "" for none."""
+    return "diff-more" if difference > 0 else "diff-less" if difference < 0 else ""
