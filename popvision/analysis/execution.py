@@ -1,18 +1,21 @@
-"""What one window of device time holds: cycles by phase, utilisation, balance, bytes moved.
+"""What one window of device time holds: cycles by type, utilisation, balance, bytes moved and how fast.
 
-Every figure is exact over the half-open window [begin, end): a step that lies inside counts with its stored sums; one
-that the window cuts counts with each tile's interval cut at the edges. Nothing is sampled or left out.
+Every figure is exact over the half-open window [begin, end) (`window_steps`). Nothing is sampled or left out, unless
+`hidden` types are asked to be: such figures say so in `hidden`.
 
-    share of a phase  = tile cycles of the phase / (tiles x window); a run's tail, where a tile has nothing left to do,
-                        counts as sync, so the shares add up to 1
-    tile utilisation  = tile cycles of compute, internal and global exchange and StreamCopyMid / (tiles x window)
-    tile balance      = sum over the window's compute steps of the mean over all tiles of their cycles
-                        / sum over the same steps of the maximum; for one step, mean / max
-    bytes             = whole bytes of every step that is busy in the window, cut or not
+    share of a phase     = tile cycles of the phase / (tiles x window); a run's tail, where a tile has nothing left to
+                           do, counts as sync, so the shares add up to 1. With hidden types: / tile cycles of the others
+    tile utilisation     = tile cycles of compute, internal and global exchange and StreamCopyMid / the same
+    tile balance         = sum over the window's compute steps of the mean over all tiles of their cycles
+                           / sum over the same steps of the maximum; for one step, mean / max
+    active tile balance  = the same with the mean over the tiles that take part in the step
+    bytes                = whole bytes of every step that is busy in the window, cut or not
+    achieved bandwidth   = bytes received by the steps wholly within the window / sum of their longest tile's cycles
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.raster import ArrayReader
+from popvision.analysis.stream_destination import DESTINATIONS, destinations
 from popvision.analysis.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
+from popvision.analysis.window_steps import WindowSteps, window_steps
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
@@ -30,8 +35,31 @@ Int64 = npt.NDArray[np.int64]
 
 _USEFUL = np.isin(PROGRAM_TYPES, ["OnTileExecute", "DoExchange", "GlobalExchange", "StreamCopyMid"])
 _COMPUTE = PROGRAM_TYPES.index("OnTileExecute")
-_STREAM = np.array([name.startswith("StreamCopy") for name in PROGRAM_TYPES])
-_GLOBAL = PROGRAM_TYPES.index("GlobalExchange")
+
+#: What moves bytes: name of the figure -> program types whose steps carry the bytes.
+MOVERS = {
+    "exchange": ("DoExchange",),
+    "global exchange": ("GlobalExchange",),
+    "stream copy": ("StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd"),
+}
+
+#: The type whose cycles are the transfer proper; its steps measure the bandwidth.
+_PROPER = {"exchange": "DoExchange", "global exchange": "GlobalExchange", "stream copy": "StreamCopyMid"}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Bytes moved by one kind of step. `measured` and `cycles` belong to steps wholly within the window."""
+
+    received: int
+    sent: int
+    measured: int  #: bytes received, or sent where that is more, by the steps of known length
+    cycles: int  #: sum over those steps of the longest tile's cycles
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Bytes per cycle that were achieved, None when no step of the kind lies in the window."""
+        return self.measured / self.cycles if self.cycles else None
 
 
 @dataclass(frozen=True)
@@ -43,20 +71,39 @@ class WindowFigures:
     length: int  #: cycles of the window
     steps: int  #: steps in which some tile is busy within the window
     intervals: int  #: non-zero (step, tile) cells of those steps
-    tile_cycles: dict[str, int]  #: by phase, the tail among sync
-    tail: int  #: tile cycles without a step, already among sync
-    host_parts: dict[str, int]  #: tile cycles of StreamCopyBegin, Mid and End
-    useful: int
+    by_type: dict[str, int]  #: tile cycles by program type, types that ran; the tail is apart
+    tail: int  #: tile cycles without a step
+    hidden: frozenset[str]  #: types left out; with "Sync" the tail too
     compute_mean: float  #: sum over compute steps of the mean over tiles
+    active_mean: float  #: sum over compute steps of the mean over tiles that take part
     compute_max: int  #: sum over compute steps of the maximum over tiles
-    stream_rx: int
-    stream_tx: int
-    global_rx: int
-    global_tx: int
+    transfers: dict[str, Transfer]  #: by the names of MOVERS
+    streams: dict[str, Transfer]  #: "stream copy" split by DESTINATIONS; those that occur
 
     @property
     def whole(self) -> int:
-        return self.tiles * self.length
+        """Tile cycles that shares refer to: tiles x length, less what is hidden."""
+        return sum(self.tile_cycles.values())
+
+    @property
+    def tile_cycles(self) -> dict[str, int]:
+        """Tile cycles by phase, the tail among sync."""
+        phases = dict.fromkeys(PHASES, 0)
+        for name, cycles in self.by_type.items():
+            row = int(PHASE[PROGRAM_TYPES.index(name)])
+            if row != NOT_DRAWN:
+                phases[PHASES[row]] += cycles
+        phases["sync"] += 0 if "Sync" in self.hidden else self.tail
+        return phases
+
+    @property
+    def host_parts(self) -> dict[str, int]:
+        """Tile cycles of StreamCopyBegin, Mid and End."""
+        return {name: self.by_type.get(name, 0) for name in MOVERS["stream copy"]}
+
+    @property
+    def useful(self) -> int:
+        return sum(cycles for name, cycles in self.by_type.items() if _USEFUL[PROGRAM_TYPES.index(name)])
 
     def share(self, phase: str) -> float | None:
         return self.tile_cycles[phase] / self.whole if self.whole else None
@@ -69,75 +116,75 @@ class WindowFigures:
     def balance(self) -> float | None:
         return self.compute_mean / self.compute_max if self.compute_max else None
 
+    @property
+    def active_balance(self) -> float | None:
+        return self.active_mean / self.compute_max if self.compute_max else None
 
-def window_figures(source: ReportSource, ipu: int, begin: int, end: int) -> WindowFigures:
-    """Figures of cycles [begin, end), cut to what was recorded.
+
+def window_figures(source: ReportSource, ipu: int, begin: int, end: int, hidden: Collection[str] = ()) -> WindowFigures:
+    """Figures of cycles [begin, end), cut to what was recorded, without the program types in `hidden`.
 
     Raises ValueError for an IPU that is not there or a window that ends before it begins; FormatError when a column
     or array cannot be read."""
     if end < begin:
         raise ValueError(f"the window from {begin} to {end} ends before it begins")
     total = run_bars(source).total
-    return figures_of(timeline(source, ipu), source.reader, min(max(begin, 0), total), min(max(end, 0), total))
+    window = min(max(begin, 0), total), min(max(end, 0), total)
+    return figures_of(timeline(source, ipu), source.reader, *window, hidden, destinations(source))
 
 
-def figures_of(steps: Timeline, reader: ArrayReader, begin: int, end: int) -> WindowFigures:
-    """`window_figures` of a timeline that is at hand; the window must lie within it."""
-    spans, figures = steps.spans, steps.figures
-    busy = (spans.busy_begin < end) & (spans.busy_end > begin) & (figures.active_tiles > 0)
-    inside = busy & (spans.busy_begin >= begin) & (spans.busy_end <= end)
-    sums = np.where(inside, figures.tile_cycles, 0).astype(np.int64)
-    longest = np.where(inside, figures.max_cycles, 0).astype(np.int64)
-    cells = np.where(inside, figures.active_tiles, 0).astype(np.int64)
-    for step in np.flatnonzero(busy & ~inside).tolist():
-        cut = cut_cycles(steps, reader, step, begin, end)
-        sums[step], longest[step], cells[step] = cut.sum(), cut.max(initial=0), np.count_nonzero(cut)
-    by_type = np.zeros(len(PROGRAM_TYPES), np.int64)
-    np.add.at(by_type, steps.type, sums)
-    return _assemble(steps, (begin, end), busy & (cells > 0), cells, by_type, longest, sums)
-
-
-def cut_cycles(steps: Timeline, reader: ArrayReader, step: int, begin: int, end: int) -> Int64:
-    """Cycles of each tile in one step that fall into [begin, end)."""
-    ids = [int(steps.spans.start_array[step]), int(steps.spans.cycles_array[step])]
-    if min(ids) < 0:
-        return np.zeros(steps.tiles, np.int64)
-    start, cycles = (array.astype(np.int64) for array in reader.arrays(ids))
-    start += steps.spans.base[step]
-    cut: Int64 = np.maximum(np.minimum(start + cycles, end) - np.maximum(start, begin), 0)
-    return cut
-
-
-def _assemble(
+def figures_of(
     steps: Timeline,
-    window: tuple[int, int],
-    shown: npt.NDArray[np.bool_],
-    cells: Int64,
-    by_type: Int64,
-    longest: Int64,
-    sums: Int64,
+    reader: ArrayReader,
+    begin: int,
+    end: int,
+    hidden: Collection[str] = (),
+    destination: npt.NDArray[np.uint8] | None = None,
 ) -> WindowFigures:
-    length = window[1] - window[0]
-    phases = {name: int(by_type[row == PHASE].sum()) for row, name in enumerate(PHASES)}
-    tail = steps.tiles * length - int(by_type[PHASE != NOT_DRAWN].sum())
-    phases["sync"] += tail
+    """`window_figures` of a timeline that is at hand; the window must lie within it. `destination`: row = program,
+    None = not known."""
+    here = window_steps(steps, reader, begin, end)
+    drawn = np.zeros(len(PROGRAM_TYPES), np.int64)
+    np.add.at(drawn, steps.type, here.tile_cycles)
+    tail = steps.tiles * (end - begin) - int(drawn[PHASE != NOT_DRAWN].sum())
+    left_out = np.isin(PROGRAM_TYPES, list(hidden))
+    shown = here.busy & ~left_out[steps.type]
     compute = shown & (steps.type == _COMPUTE)
-    stream, between = shown & _STREAM[steps.type], shown & (steps.type == _GLOBAL)
-    data_in, data_out = steps.figures.data_in, steps.figures.data_out
+    sums, active = here.tile_cycles[compute], here.tiles[compute]
     return WindowFigures(
         ipu=steps.ipu,
         tiles=steps.tiles,
-        length=length,
+        length=end - begin,
         steps=int(shown.sum()),
-        intervals=int(cells.sum()),
-        tile_cycles=phases,
+        intervals=int(here.tiles[shown].sum()),
+        by_type={name: int(drawn[row]) for row, name in enumerate(PROGRAM_TYPES) if drawn[row] and not left_out[row]},
         tail=tail,
-        host_parts={n: int(by_type[PROGRAM_TYPES.index(n)]) for n in PROGRAM_TYPES if n.startswith("StreamCopy")},
-        useful=int(by_type[_USEFUL].sum()),
-        compute_mean=int(sums[compute].sum()) / steps.tiles,
-        compute_max=int(longest[compute].sum()),
-        stream_rx=int(data_in[stream].sum()),
-        stream_tx=int(data_out[stream].sum()),
-        global_rx=int(data_in[between].sum()),
-        global_tx=int(data_out[between].sum()),
+        hidden=frozenset(hidden),
+        compute_mean=int(sums.sum()) / steps.tiles,
+        active_mean=float((sums / active).sum()),
+        compute_max=int(here.longest[compute].sum()),
+        transfers={name: _transfer(steps, here, shown, name) for name in MOVERS},
+        streams=_streams(steps, here, shown, destination),
+    )
+
+
+def _streams(
+    steps: Timeline, here: WindowSteps, shown: npt.NDArray[np.bool_], destination: npt.NDArray[np.uint8] | None
+) -> dict[str, Transfer]:
+    goes = np.full(len(steps), DESTINATIONS.index("unknown")) if destination is None else destination[steps.program]
+    copies = shown & np.isin(PROGRAM_TYPES, MOVERS["stream copy"])[steps.type]
+    return {
+        name: _transfer(steps, here, shown & (goes == row), "stream copy")
+        for row, name in enumerate(DESTINATIONS)
+        if (copies & (goes == row)).any()
+    }
+
+
+def _transfer(steps: Timeline, here: WindowSteps, shown: npt.NDArray[np.bool_], name: str) -> Transfer:
+    rows = shown & np.isin(PROGRAM_TYPES, MOVERS[name])[steps.type]
+    data_in, data_out = (np.asarray(each).astype(np.int64) for each in (steps.figures.data_in, steps.figures.data_out))
+    proper = rows & here.inside & (steps.type == PROGRAM_TYPES.index(_PROPER[name]))
+    moved = np.maximum(data_in[proper], data_out[proper])
+    return Transfer(
+        int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(here.longest[proper].sum())
     )

@@ -126,7 +126,7 @@ def _neighbours(nameless: npt.NDArray[np.bool_], run: Int64) -> tuple[Int64, Int
 
 def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[str], Int32, npt.NDArray[np.uint8]]:
     """Names of all distinct prefixes; per program and level the prefix (-1 = not that deep) and its kind."""
-    paths = [_path(label, PROGRAM_TYPES[kind]) for label, kind in zip(labels, types.tolist(), strict=True)]
+    paths = [name_path(label, PROGRAM_TYPES[kind]) for label, kind in zip(labels, types.tolist(), strict=True)]
     depth = max((len(path) for path in paths), default=1)
     key = np.full((len(paths), depth), -1, np.int32)
     kinds = np.full((len(paths), depth), GROUP, np.uint8)
@@ -141,7 +141,8 @@ def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[s
     return [name for _, name in ids], key, kinds
 
 
-def _path(label: str, type_name: str) -> list[str]:
+def name_path(label: str, type_name: str) -> list[str]:
+    """The parts of a program's label, outermost first: what the levels of the flame view show."""
     parts = [part for part in _COMPUTE_SET.sub("", label).split("/") if part] or [type_name]
     if type_name in _STREAM_PARTS:
         parts = ["StreamCopy"] if parts == [type_name] else parts

@@ -166,15 +166,13 @@ def _recorded(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:
     if found is not None:
         return found
     if "vertex_lanes" in reader.missing:
-        raise NotRecordedError(
-            "This report does not say which worker ran which vertex: its table vertex_lanes is missing."
-        )
+        raise NotRecordedError("This report does not say which worker ran which vertex: table vertex_lanes is missing.")
     if any(part.compute_set == compute_set and part.ipu == ipu for part in reader.compute_set_vertices()):
         raise NotRecordedError(
             "This report counts the vertices of this compute set but does not say which worker ran which of them."
         )
     raise NotRecordedError(
-        f"The report names no vertices for this compute set on IPU {ipu}: it copies within tiles, or none are placed here."
+        f"The report names no vertices of this compute set on IPU {ipu}: it copies within tiles, or has none here."
     )
 
 

@@ -45,5 +45,6 @@ def report_meta(
         "runId": run_id,
         "computeInstrumentation": level,
         "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
+        "remoteBuffers": [],  # none can be made: every stream copy goes to or comes from the host
         "controlFlowInstrumentation": "On" if options.instrument_control_flow else "Off",
     }

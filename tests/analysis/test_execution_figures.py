@@ -53,7 +53,9 @@ def test_figures_equal_a_loop_over_cells(machine: Machine, one: int, other: int)
     assert found.tile_cycles == cycles
     assert found.tail == tail
     assert sum(found.tile_cycles.values()) == machine.tiles * (end - begin)
-    assert (found.useful, found.intervals, found.compute_max, found.stream_rx) == (useful, cells, longest, bytes_in)
+    assert (found.useful, found.intervals, found.compute_max) == (useful, cells, longest)
+    assert found.transfers["stream copy"].received == bytes_in
+    assert sum(each.received for each in found.streams.values()) == bytes_in
     assert found.compute_mean == pytest.approx(mean)
 
 
@@ -78,6 +80,27 @@ def test_the_whole_tiny_run(tiny: ReportSource) -> None:
     assert found.utilisation == 78 / (4 * 43)
     assert found.balance == (2 * 35 / 4) / (2 * 20)
     assert (found.steps, found.intervals) == (4, 3 + 4 + 2 + 3)
+
+
+def test_bandwidth_of_the_tiny_run(tiny: ReportSource) -> None:
+    """The exchange brings 16 B to two tiles and takes 4 cycles; a window that cuts it counts bytes, not the rate."""
+    moved = window_figures(tiny, 0, 0, 43).transfers["exchange"]
+    assert (moved.received, moved.sent, moved.cycles, moved.bandwidth) == (16, 8, 4, 4.0)
+    cut = window_figures(tiny, 0, 24, 43).transfers["exchange"]
+    assert (cut.received, cut.bandwidth) == (16, None)
+
+
+def test_active_tile_balance(tiny: ReportSource) -> None:
+    assert window_figures(tiny, 0, 0, 43).active_balance == pytest.approx(35 / 3 / 20)
+
+
+def test_hidden_types_leave_the_figures_and_are_named(tiny: ReportSource) -> None:
+    found = window_figures(tiny, 0, 0, 43, hidden=("Sync",))
+    assert found.hidden == {"Sync"}
+    assert found.whole == 70 + 8
+    assert found.share("compute") == 70 / 78
+    assert found.utilisation == 1
+    assert window_figures(tiny, 0, 0, 43, hidden=("OnTileExecute",)).balance is None
 
 
 def test_part_of_the_tiny_run(tiny: ReportSource) -> None:

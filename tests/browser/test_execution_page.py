@@ -72,10 +72,10 @@ def test_pixels_after_keys_equal_the_reference(viewer: Opened) -> None:
 
 def test_theme_recolours_the_picture(viewer: Opened) -> None:
     viewer.go("ipu=1&from=40000&to=61000")
-    viewer.page.keyboard.press("d")
+    viewer.page.keyboard.press("t")
     viewer.settle()
     check_picture(viewer, "dark")
-    viewer.page.keyboard.press("d")
+    viewer.page.keyboard.press("t")
 
 
 def test_total_and_shares_equal_sql(viewer: Opened) -> None:

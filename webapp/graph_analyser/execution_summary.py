@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -12,7 +12,9 @@ from dash.development.base_component import Component
 from popvision.analysis.execution import WindowFigures, window_figures
 from popvision.analysis.timeline import PHASES
 from webapp.components import help_text, icon, register_rows
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
+from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
+from webapp.graph_analyser.execution_filter import filter_line, hidden_types, types_named
+from webapp.graph_analyser.execution_transfers import transfers_table
 from webapp.graph_analyser.execution_window import Window, window_of
 from webapp.selection import Selection
 from webapp.view import page_key
@@ -34,6 +36,10 @@ UTILISATION = (
     " / (tiles x cycles of the window)"
 )
 BALANCE = "tile balance = sum over compute steps of mean(tile cycles) / sum over the same steps of max(tile cycles)"
+ACTIVE = (
+    "active tile balance = sum over compute steps of mean(cycles of tiles that take part)"
+    " / sum over the same steps of max(tile cycles)"
+)
 
 
 def panel() -> Component:
@@ -63,17 +69,20 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     import pandas as pd
 
     ipus = [int(query["ipu"])] if "ipu" in query else range(source.reader.target().num_ipus)
-    figures = [window_figures(source, ipu, int(query["from"]), int(query["to"])) for ipu in ipus]
-    names = ("ipu", "tiles", "length", "steps", "intervals", "tail", "utilisation", "balance")
-    transfers = ("stream_rx", "stream_tx", "global_rx", "global_tx")
-    return pd.DataFrame(
-        [
-            {name: getattr(each, name) for name in names}
-            | {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
-            | {name: getattr(each, name) for name in transfers}
-            for each in figures
-        ]
-    )
+    hidden = types_named(query.get("without", ""))
+    begin, end = int(query["from"]), int(query["to"])
+    return pd.DataFrame([_plain_row(window_figures(source, ipu, begin, end, hidden)) for ipu in ipus])
+
+
+def _plain_row(each: WindowFigures) -> dict[str, Any]:
+    names = ("ipu", "tiles", "length", "steps", "intervals", "tail", "utilisation", "balance", "active_balance")
+    found = {name: getattr(each, name) for name in names}
+    found |= {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
+    moved = each.transfers | {f"stream copy, {name}": transfer for name, transfer in each.streams.items()}
+    for name, transfer in moved.items():
+        found |= {f"{name} Rx": transfer.received, f"{name} Tx": transfer.sent}
+        found[f"{name} bytes per cycle"] = transfer.bandwidth
+    return found | {"hidden types": ",".join(sorted(each.hidden))}
 
 
 def summary(source: ReportSource, key: str, selection: Selection) -> list[Component]:
@@ -81,13 +90,24 @@ def summary(source: ReportSource, key: str, selection: Selection) -> list[Compon
     window = window_of(source, selection)
     target = source.reader.target()
     ipus = range(target.num_ipus) if selection.ipu is None else [min(selection.ipu, target.num_ipus - 1)]
-    figures = [window_figures(source, ipu, window.begin, window.end) for ipu in ipus]
+    hidden = hidden_types(selection)
+    counted = hidden if selection.extras.get("filtered") == "1" else ()
+    figures = [window_figures(source, ipu, window.begin, window.end, counted) for ipu in ipus]
     head = _head(window, figures, target.clock_hz)
-    return [html.Div([*head, _exports(key, window, selection.ipu)], className="trace-head"), _table(figures)]
+    return [
+        html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
+        *filter_line(hidden, bool(counted)),
+        _table(figures),
+        transfers_table(figures, target),
+    ]
 
 
-def _exports(key: str, window: Window, ipu: int | None) -> Component:
-    query = urlencode({"from": window.begin, "to": window.end} | ({} if ipu is None else {"ipu": ipu}))
+def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]) -> Component:
+    query = urlencode(
+        {"from": window.begin, "to": window.end}
+        | ({} if ipu is None else {"ipu": ipu})
+        | ({"without": ",".join(sorted(counted))} if counted else {})
+    )
     links = [
         html.A(
             [icon("download"), kind.upper()],
@@ -127,8 +147,7 @@ def _table(figures: list[WindowFigures]) -> Component:
             html.Th(["Proportions", help_text("Proportions", _SHARE_HELP, formula=SHARE)], className="wide"),
             html.Th(["Tile utilisation", help_text("Tile utilisation", _USE_HELP, formula=UTILISATION)]),
             html.Th(["Tile balance", help_text("Tile balance", _BALANCE_HELP, formula=BALANCE)]),
-            html.Th("StreamCopy Rx / Tx", title=_BYTES_HELP),
-            html.Th("GlobalExchange Rx / Tx", title=_BYTES_HELP),
+            html.Th(["Active tile balance", help_text("Active tile balance", _ACTIVE_HELP, formula=ACTIVE)]),
         ]
     )
     return html.Table([html.Thead(head), html.Tbody([_row(each) for each in figures])], className="trace-table")
@@ -141,7 +160,7 @@ _USE_HELP = "Part of all tile cycles that compute or move data, rather than wait
 _BALANCE_HELP = (
     "1 when all tiles of the IPU take equally long in every compute step; steps weigh by their longest tile."
 )
-_BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps"
+_ACTIVE_HELP = "As tile balance, but tiles that take no part in a step do not count as idle in it."
 
 
 def _row(figures: WindowFigures) -> Component:
@@ -151,8 +170,7 @@ def _row(figures: WindowFigures) -> Component:
             html.Td(_proportions(figures), className="wide"),
             html.Td(_meter(figures.utilisation, _fraction(figures.useful, figures.whole))),
             html.Td(_meter(figures.balance, _fraction(figures.compute_mean, figures.compute_max))),
-            html.Td(f"{bytes_text(figures.stream_rx)} / {bytes_text(figures.stream_tx)}"),
-            html.Td(f"{bytes_text(figures.global_rx)} / {bytes_text(figures.global_tx)}"),
+            html.Td(_meter(figures.active_balance, _fraction(figures.active_mean, figures.compute_max))),
         ]
     )
 
@@ -184,12 +202,18 @@ def _swatch(phase: str) -> Component:
 def _share_text(figures: WindowFigures, phase: str) -> str:
     cycles = figures.tile_cycles[phase]
     text = f"{phase}: {_fraction(cycles, figures.whole)} = {percent_text(figures.share(phase))}"
-    text += f"\n({figures.whole:,} = {figures.tiles:,} tiles x {figures.length:,} cycles)"
+    text += f"\n({_whole_text(figures)})"
     if phase == "host" and cycles:
         text += "".join(f"\n{name}: {value:,} tile cycles" for name, value in figures.host_parts.items())
-    if phase == "sync" and figures.tail:
+    if phase == "sync" and figures.tail and "Sync" not in figures.hidden:
         text += f"\nof which tail of a run, without a step: {figures.tail:,} tile cycles"
     return text
+
+
+def _whole_text(figures: WindowFigures) -> str:
+    if figures.hidden:
+        return f"{figures.whole:,} = tile cycles of the types that are counted"
+    return f"{figures.whole:,} = {figures.tiles:,} tiles x {figures.length:,} cycles"
 
 
 def _meter(share: float | None, formula: str) -> Component:
