@@ -17,9 +17,13 @@ Int64 = npt.NDArray[np.int64]
 
 
 class Pairing:
-    """A matching that grows: for each source row the target row or -1, and how it was found."""
+    """A matching that grows: for each source row the target row or -1, and how it was found.
 
-    def __init__(self, source_rows: int, target_rows: int) -> None:
+    `context` numbers rows of either report that have no key but tell where others belong (the type of a sync); -1 =
+    nothing to go by."""
+
+    def __init__(self, source_rows: int, target_rows: int, context: tuple[Int64, Int64] | None = None) -> None:
+        self.context = context or (np.full(source_rows, -1, np.int64), np.full(target_rows, -1, np.int64))
         self.target_of = np.full(source_rows, -1, np.int64)
         self.source_of = np.full(target_rows, -1, np.int64)
         self.how = np.zeros(source_rows, np.uint8)
@@ -66,16 +70,17 @@ class Pairing:
         self.add(source[taken], target[taken], how)
 
     def _in_order(self, keys: tuple[Int64, Int64], how: int) -> None:
-        """Lays both reports side by side; pairs made before hold the rest in place."""
+        """Lays both reports side by side; pairs made before, and what stands around, hold the rest in place."""
         size = max(int(keys[0].max(initial=0)), int(keys[1].max(initial=0))) + 1
-        pairs = len(self.source_of)
-        nothing = size + pairs
-        source = np.where(self.target_of >= 0, size + self.target_of, keys[0])
-        target = np.where(self.source_of >= 0, size + np.arange(pairs), keys[1])
-        source = np.where(source < 0, nothing + np.arange(len(source)), source)
-        target = np.where(target < 0, nothing + len(source) + np.arange(pairs), target)
+        context = size + len(self.source_of)
+        alone = context + 1 + max(int(each.max(initial=0)) for each in self.context)
+        others = alone + len(self.target_of)
+        ours = np.where(self.context[0] >= 0, context + self.context[0], alone + np.arange(len(self.target_of)))
+        theirs = np.where(self.context[1] >= 0, context + self.context[1], others + np.arange(len(self.source_of)))
+        source = np.where(self.target_of >= 0, size + self.target_of, np.where(keys[0] >= 0, keys[0], ours))
+        target = np.where(self.source_of >= 0, size + np.arange(len(theirs)), np.where(keys[1] >= 0, keys[1], theirs))
         rows, columns = align(source, target)
-        new = (self.target_of[rows] < 0) & (self.source_of[columns] < 0)
+        new = (keys[0][rows] >= 0) & (keys[1][columns] >= 0)
         self.add(rows[new], columns[new], how)
 
 

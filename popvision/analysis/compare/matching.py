@@ -129,7 +129,8 @@ def _programs(source: ReportSource, target: ReportSource) -> Matching:
         _Keys.of(report, (tree.programs.type, tree.programs.name), tree.programs.debug_id, words, tree.nameless)
         for report, tree in zip((source, target), trees, strict=True)
     ]
-    pairing = _by_keys(keys)
+    context = tuple(np.where(tree.nameless, tree.type, -1) for tree in trees)
+    pairing = _by_keys(keys, (context[0], context[1]))
     match_by_place(trees[0], trees[1], pairing, _ORDER)
     return _finished(pairing)
 
@@ -200,9 +201,9 @@ class _Keys:
         return cls(identity, lines, names if nameless is None else np.where(nameless, -1, names))
 
 
-def _by_keys(keys: list[_Keys]) -> Pairing:
+def _by_keys(keys: list[_Keys], context: tuple[Int64, Int64] | None = None) -> Pairing:
     one, other = keys
-    pairing = Pairing(len(one.name), len(other.name))
+    pairing = Pairing(len(one.name), len(other.name), context)
     pairing.match_keys((one.identity, other.identity), _IDENTITY, (one.lines, other.lines))
     pairing.match_keys((one.name, other.name), _NAME)
     return pairing
