@@ -129,43 +129,6 @@ def test_lowered_table_says_what_lies_where(opened: tuple[Case, ReportSource]) -
             assert [i for span in spans for i in range(int(span[0]), int(span[-1]) + 1)] == live
 
 
-def test_address_map_has_a_rectangle_per_live_range(opened: tuple[Case, ReportSource]) -> None:
-    case, source = opened
-    for tile in range(6):
-        drawn = address_map(source, tile)
-        assert (drawn.cell, drawn.indices) == (0, case.indices)
-        cells = set()
-        for b, e, f, t in zip(drawn.begin, drawn.end, drawn.live_from, drawn.live_to, strict=True):
-            new = {(byte, index) for byte in range(b, e) for index in range(f, t)}
-            assert not cells & new  # nothing is drawn over anything else
-            cells |= new
-        expected = {
-            (byte, index)
-            for a in case.allocations
-            if a.tile == tile
-            for byte in range(a.address, a.address + a.bytes)
-            for index in range(case.indices)
-            if case.classes[a.variable] < 0 or case.live(a.variable, index)
-        }
-        assert cells == expected
-
-
-def test_a_crowded_address_map_is_merged_and_says_so(tmp_path: Path) -> None:
-    case = make_case(3, ipus=1, tiles_per_ipu=1)
-    case.allocations.clear()
-    from tests.analysis.memory_case import Allocation
-
-    case.classes[0] = -1
-    case.allocations += [Allocation(0, 0, 8 * i, 4) for i in range(140)]
-    drawn = address_map(write_case(tmp_path, case), 0, limit=40)
-    assert len(drawn.begin) <= 40
-    assert drawn.cell == 32
-    assert int(drawn.merged.sum()) == 140
-    window = address_map(write_case(tmp_path / "again", case), 0, window=(0, 64), limit=40)
-    assert window.cell == 0
-    assert window.begin.tolist() == [0, 8, 16, 24, 32, 40, 48, 56]
-
-
 def test_a_variable_across_tiles(opened: tuple[Case, ReportSource]) -> None:
     case, source = opened
     count = len(case.classes)

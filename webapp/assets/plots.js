@@ -156,17 +156,6 @@
       else if (range[0] !== undefined) setWindow(plot, Math.ceil(range[0] - 0.01), Math.floor(range[1] + 0.01));
       return no();
     },
-    /* The addresses shown by the address map of a tile; all after a double click. */
-    addressed: (change) => {
-      if (!change) return no();
-      const range = change["yaxis.range"] || [change["yaxis.range[0]"], change["yaxis.range[1]"]];
-      if (change["yaxis.autorange"]) window.popvision.select({ mem_addr: null });
-      else if (range[0] !== undefined) {
-        const first = Math.max(0, Math.floor(range[0]));
-        window.popvision.select({ mem_addr: first + "-" + Math.max(first + 1, Math.ceil(range[1])) });
-      }
-      return no();
-    },
     /* A click on a row of a table of variables selects the variable of that row. */
     row: (rows) => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);

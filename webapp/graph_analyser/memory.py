@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.liveness import fullest_tile
@@ -25,15 +25,14 @@ from webapp.components import (
     toggle,
     toolbar,
 )
-from webapp.graph_analyser.address_map_plot import draw_address_map
 from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.headline import range_line
 from webapp.graph_analyser.memory_headline import memory_headline
 from webapp.graph_analyser.memory_plot import draw_memory
+from webapp.graph_analyser.memory_routes import register_memory_routes
 from webapp.graph_analyser.memory_state import (
     BREAKDOWNS,
     GRAPHS,
-    MAP_KEYS,
     PLOT_KEYS,
     TAB_KEYS,
     TABS,
@@ -75,8 +74,7 @@ def layout(context: ViewContext) -> Component:
     state = memory_state(source, context.params)
     stores = (PLOT_KEYS, TAB_KEYS)
     bar = _toolbar(source, state)
-    further = [dcc.Store(id="mem-map-keys", data=list(MAP_KEYS)), dcc.Store(id="mem-map-now")]
-    return plot_page("mem", "memory", "Memory by tile", context.theme, bar, TABS, state.tab, stores, KEYS, further)
+    return plot_page("mem", "memory", "Memory by tile", context.theme, bar, TABS, state.tab, stores, KEYS)
 
 
 def _toolbar(source: ReportSource, state: MemoryState) -> Component:
@@ -133,6 +131,7 @@ def register(app: Dash, library: Library) -> None:
     register_rows(app, library, "memory-details", details_frame)
     register_rows(app, library, "memory-lowered", lowered_frame)
     register_rows(app, library, "memory-variables", variables_frame)
+    register_memory_routes(app, library)
 
 
 def _register_drawing(app: Dash, library: Library) -> None:
@@ -173,41 +172,6 @@ def _register_drawing(app: Dash, library: Library) -> None:
     for tab in TABS:
         _register_tab(app, library, tab)
 
-    _register_address_map(app, library)
-
-
-def _register_address_map(app: Dash, library: Library) -> None:
-    """Zooming the address map asks for the allocations of the addresses shown."""
-    app.clientside_callback(
-        ClientsideFunction("plots", "addressed"),
-        Output("mem-done", "title", allow_duplicate=True),
-        Input("mem-map", "relayoutData"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("plots", "keep"),
-        Output("mem-map-now", "data"),
-        Input("selection", "data"),
-        State("mem-map-keys", "data"),
-        State("mem-map-now", "data"),
-    )
-
-    @app.callback(
-        Output("mem-map", "figure"),
-        Output("mem-map-note", "children"),
-        Input("mem-map-now", "data"),
-        State("theme", "data"),
-        State("url", "pathname"),
-        prevent_initial_call=True,
-    )
-    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, Any]:
-        source = library.report(page_key(pathname))
-        state = memory_state(source, params)
-        if state.focus is None or not state.as_map or state.tab != "variables":
-            return no_update, no_update
-        drawn, note = draw_address_map(source, state.focus, theme or "light", state.addresses)
-        return themed(drawn, theme or "light"), note
-
 
 def _register_tab(app: Dash, library: Library, tab: str) -> None:
     @app.callback(
@@ -222,7 +186,7 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
             return no_update
         key = page_key(pathname)
         source = library.report(key)
-        return tab_content(source, key, memory_state(source, {**(selection or {}), **params}), theme or "light")
+        return tab_content(source, key, memory_state(source, {**(selection or {}), **params}))
 
 
 def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[Any, ...]:

@@ -22,9 +22,6 @@ TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "m
 
 GRAPHS = {"total": "Total memory", "variables": "Variables", "map": "Tile map"}
 BREAKDOWNS = {"none": "None", "region": "By region", "category": "By category", "liveness": "By liveness"}
-#: Keys that the address map alone depends on.
-MAP_KEYS = ("mem_addr", "tiles", "mem_tile", "mem_map", "mem_tab", "mem_ipus")
-
 TABS = {
     "details": "Details",
     "compute_sets": "Compute sets",
@@ -52,7 +49,6 @@ class MemoryState:
     part: str = "total"
     tab: str = "details"
     as_map: bool = False
-    addresses: tuple[int, int] | None = None  #: the part of the address map that is shown
     tiles: tuple[int, ...] = ()
     ipus: tuple[int, ...] = ()
     variables: tuple[int, ...] = ()
@@ -92,7 +88,6 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         part=extras.get("mem_part", "total"),
         tab=_one_of(extras.get("mem_tab"), TABS),
         as_map=extras.get("mem_map") == "map",
-        addresses=parse_window(extras.get("mem_addr", "")),
         tiles=() if by_ipu else tuple(tiles),
         ipus=ipus,
         variables=parse_numbers(extras.get("mem_vars", "")),

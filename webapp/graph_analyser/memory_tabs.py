@@ -11,21 +11,20 @@ from dash.development.base_component import Component
 
 from popvision.analysis.live_steps import program_label
 from popvision.analysis.liveness import Where, curve, peak
-from popvision.analysis.lowered import lowered_table, variables
+from popvision.analysis.lowered import lowered_table, lowered_tile, variables
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import tile_columns
 from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.tile_details import tile_details
 from popvision.analysis.tiles import target_of
-from webapp.components import Column, empty_hint, figure, long_table, segments
+from webapp.components import Column, empty_hint, long_table, segments
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text
-from webapp.graph_analyser.address_map_plot import draw_address_map
+from webapp.graph_analyser.address_map_view import address_map_box, address_map_help, save_map
 from webapp.graph_analyser.bytes_axis import both_units
 from webapp.graph_analyser.details_tree import details_tree
 from webapp.graph_analyser.memory_state import MOST_COLUMNS, MemoryState, memory_state, parse_numbers
-from webapp.graph_analyser.plot_box import save_plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,13 +43,13 @@ _HELP = {
 }
 
 
-def tab_content(source: ReportSource, key: str, state: MemoryState, theme: str) -> Component:
+def tab_content(source: ReportSource, key: str, state: MemoryState) -> Component:
     """The chosen tab. What the report lacks is said in its place."""
     try:
         if state.tab == "details":
             return _details(source, key, state)
         if state.tab == "variables":
-            return _variables(source, key, state, theme)
+            return _variables(source, key, state)
         return _table(source, key, state)
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
@@ -168,7 +167,7 @@ def _column(name: str, many: bool) -> Column:
     return Column(name, name.replace(", ", " on ", 1) + unit, kind, help=_HELP.get(first, ""), width=170)
 
 
-def _variables(source: ReportSource, key: str, state: MemoryState, theme: str) -> Component:
+def _variables(source: ReportSource, key: str, state: MemoryState) -> Component:
     if state.focus is None:
         columns = [
             Column("Variable", "Variable", flex=4),
@@ -189,10 +188,10 @@ def _variables(source: ReportSource, key: str, state: MemoryState, theme: str) -
             ],
             className="tab-column",
         )
-    return _on_tile(source, key, state, state.focus, theme)
+    return _on_tile(source, key, state, state.focus)
 
 
-def _on_tile(source: ReportSource, key: str, state: MemoryState, tile: int, theme: str) -> Component:
+def _on_tile(source: ReportSource, key: str, state: MemoryState, tile: int) -> Component:
     """What lies on one of the selected tiles, as a table or as a map."""
     bar: list[Component] = [
         segments("mem_map", "Show as", {"": "Table", "map": "Address map"}, "map" if state.as_map else "")
@@ -200,26 +199,21 @@ def _on_tile(source: ReportSource, key: str, state: MemoryState, tile: int, them
     tiles = {str(each): f"Tile {each:,}" for each in state.tiles[:MOST_COLUMNS]}
     if len(tiles) > 1:
         bar.append(segments("mem_tile", "Tile", tiles, str(tile)))
-    body: Any = None
+    lowered_tile(source, tile)
     if state.as_map:
-        drawn, note = draw_address_map(source, tile, theme, state.addresses)
-        body = figure("mem-map", drawn, theme, image_name=f"tile-{tile}-addresses")
-        body.config = body.config | {"doubleClick": "autosize", "displayModeBar": False}
-        bar.append(save_plot("mem-map", f"tile-{tile}-addresses"))
+        body: Any = address_map_box(key, tile)
+        bar += [html.Span(f"Tile {tile:,}: addresses by liveness index", className="tab-note"), address_map_help()]
+        bar += [html.Div(className="spacer"), save_map()]
     else:
         body = _lowered_table(source, key, tile)
-        note = f"What lies on tile {tile:,}, by address."
+        bar.append(html.Span(f"What lies on tile {tile:,}, by address.", className="tab-note"))
     return html.Div(
-        [
-            html.Div([*bar, html.Span(note, id="mem-map-note", className="tab-note")], className="tab-bar"),
-            html.Div(body, className="tab-fill"),
-        ],
+        [html.Div(bar, className="tab-bar"), html.Div(body, className="tab-fill")],
         className="tab-column",
     )
 
 
 def _lowered_table(source: ReportSource, key: str, tile: int) -> Component:
-    lowered_table(source, tile)
     columns = [
         Column("Address", "Address", "integer", help="Byte offset within the tile's memory", width=110),
         Column("Bytes", "Bytes", "bytes", width=100),

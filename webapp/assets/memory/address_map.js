@@ -1,0 +1,274 @@
+/* The address x liveness map of a tile (webapp/graph_analyser/address_map_view.py): asks the server for the visible
+   window, draws it (address_paint.js), moves a cursor and says what lies under it.
+
+   State in the URL: mem_addr and mem_idx (visible window, the end not included), variable and liveness (what was clicked). */
+(function () {
+  "use strict";
+  const map = window.popvision.addressMap = (window.popvision.addressMap || {});
+  const SETTLE = 70; /* ms without movement before the server is asked */
+
+  const whole = (value) => Math.round(value).toLocaleString("en-US");
+  const hex = (value) => "0x" + value.toString(16);
+
+  class AddressMap {
+    constructor(host) {
+      this.host = host;
+      this.canvas = host.appendChild(document.createElement("canvas"));
+      this.canvas.setAttribute("aria-hidden", "true");
+      this.view = { width: 0, height: 0, bottom: 0, top: 0, first: 0, last: 0 };
+      this.data = null;
+      this.cursor = null;
+      this.asked = 0;
+      this.stops = [window.popvision.onSelect((now, patch) => this.selected(patch))];
+      const observer = new ResizeObserver(() => this.resized());
+      observer.observe(host);
+      const themed = () => this.ask(0);
+      document.addEventListener("popvision:theme", themed);
+      this.stops.push(() => observer.disconnect(), () => document.removeEventListener("popvision:theme", themed));
+      this.stops.push(map.listen(this));
+      this.resized();
+    }
+
+    stop() { window.clearTimeout(this.timer); this.stops.forEach((stop) => stop()); }
+
+    get all() { return { bottom: 0, top: Math.max(1, this.data.header.including), first: 0, last: this.data.header.indices }; }
+
+    resized() {
+      const { clientWidth: width, clientHeight: height } = this.host;
+      if (!width || !height) return;
+      Object.assign(this.view, { width, height });
+      const ratio = window.devicePixelRatio || 1;
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+      this.canvas.style.width = width + "px";
+      this.canvas.style.height = height + "px";
+      this.draw();
+      this.ask(this.data ? SETTLE : 0);
+    }
+
+    address(window_) {
+      const now = window.popvision.selection();
+      const box = map.inside(this.view);
+      const query = new URLSearchParams({ tile: this.host.dataset.tile, columns: Math.round(box.w), rows: Math.round(box.h), theme: window.popvision.theme() });
+      if (window_) for (const name of ["bottom", "top", "first", "last"]) query.set(name, window_[name]);
+      if (now.variable) query.set("variable", now.variable);
+      return "/data/" + this.host.dataset.key + "/memory/map?" + query;
+    }
+
+    /* The window in the URL, null = everything. */
+    wanted() {
+      const now = window.popvision.selection();
+      const addresses = /^(\d+)-(\d+)$/.exec(now.mem_addr || ""), indices = /^(\d+)-(\d+)$/.exec(now.mem_idx || "");
+      const found = {};
+      if (addresses && Number(addresses[2]) > Number(addresses[1])) { found.bottom = Number(addresses[1]); found.top = Number(addresses[2]); }
+      if (indices && Number(indices[2]) > Number(indices[1])) { found.first = Number(indices[1]); found.last = Number(indices[2]); }
+      return found;
+    }
+
+    ask(after) {
+      window.clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.fetch(), after);
+    }
+
+    async fetch() {
+      if (!this.view.width) return;
+      this.asked += 1;
+      const mine = this.asked;
+      const query = new URL(this.address(null), window.location.origin);
+      for (const [name, value] of Object.entries(this.wanted())) query.searchParams.set(name, value);
+      try {
+        const data = await window.popvision.execution.get(query.pathname + query.search);
+        if (mine !== this.asked) return;
+        this.data = data;
+        const { bottom, top, first, last } = data.header;
+        Object.assign(this.view, { bottom, top, first, last });
+        this.host.dataset.state = data.header.exact ? "bands" : "cells";
+        this.describe();
+        this.draw();
+        if (!this.cursor) this.restoreCursor();
+      } catch (problem) {
+        window.popvision.notice("Address map: " + problem.message);
+      }
+    }
+
+    colours() {
+      const token = window.popvision.token;
+      return {
+        surface: token("surface"), idle: token("canvas"), hatch: token("line-strong"), line: token("line-strong"), axis: token("axis"),
+        muted: token("muted"), bad: token("bad"), ink: token("ink"), live: token("series-1"), share: token("series-6"), accent: token("accent"),
+        font: "11px " + token("font"),
+      };
+    }
+
+    draw() {
+      if (!this.data) return;
+      const context = this.canvas.getContext("2d");
+      const ratio = window.devicePixelRatio || 1;
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      const colours = this.colours();
+      context.fillStyle = colours.surface;
+      context.fillRect(0, 0, this.view.width, this.view.height);
+      map.paint(new map.CanvasPainter(context, ratio), this.view, this.data, colours);
+      this.drawCursor(context, colours);
+      if (this.box) {
+        const { x0, y0, x1, y1 } = this.box;
+        context.fillStyle = colours.accent;
+        context.globalAlpha = 0.16;
+        context.fillRect(x0, y0, x1 - x0, y1 - y0);
+        context.globalAlpha = 1;
+        context.strokeStyle = colours.accent;
+        context.strokeRect(x0, y0, x1 - x0, y1 - y0);
+      }
+    }
+
+    drawCursor(context, colours) {
+      if (!this.cursor) return;
+      const box = map.inside(this.view);
+      const x0 = map.x(this.view, this.cursor.index), x1 = map.x(this.view, this.cursor.index + 1);
+      const y = map.y(this.view, this.cursor.address + 0.5);
+      context.fillStyle = colours.accent;
+      context.globalAlpha = 0.8;
+      if (y >= box.y && y <= box.y + box.h) context.fillRect(box.x, y - 0.5, box.w, 1);
+      context.globalAlpha = 0.3;
+      if (x1 >= box.x && x0 <= box.x + box.w) context.fillRect(x0, box.y, Math.max(1, x1 - x0), box.h);
+      context.globalAlpha = 1;
+    }
+
+    svg() {
+      const colours = this.colours();
+      const painter = new map.SvgPainter(this.view.width, this.view.height, colours.surface);
+      map.paint(painter, this.view, this.data, colours);
+      return painter.content;
+    }
+
+    /* Show a window; whole numbers inside the map. The picture moves at once, the server's answer follows. */
+    show(window_) {
+      const all = this.all;
+      const least = { addresses: 16, indices: 1 };
+      let { bottom, top, first, last } = window_;
+      const high = Math.min(Math.max(Math.round(top - bottom), least.addresses), Math.max(all.top, least.addresses));
+      const wide = Math.min(Math.max(Math.round(last - first), least.indices), all.last);
+      bottom = Math.max(0, Math.min(Math.round(bottom), Math.max(all.top, high) - high));
+      first = Math.max(0, Math.min(Math.round(first), all.last - wide));
+      top = bottom + high;
+      last = first + wide;
+      Object.assign(this.view, { bottom, top, first, last });
+      this.moving = true;
+      window.popvision.select({
+        mem_addr: bottom === 0 && top === all.top ? null : bottom + "-" + top,
+        mem_idx: first === 0 && last === all.last ? null : first + "-" + last,
+      });
+      this.moving = false;
+      this.draw();
+      this.ask(SETTLE);
+    }
+
+    /* Zoom about a place of the map; a factor below 1 shows less. */
+    zoom(factor, index, address, axes) {
+      const { view } = this;
+      const along = !axes || axes.includes("x") ? factor : 1, up = !axes || axes.includes("y") ? factor : 1;
+      this.show({
+        first: index - (index - view.first) * along, last: index + (view.last - index) * along,
+        bottom: address - (address - view.bottom) * up, top: address + (view.top - address) * up,
+      });
+    }
+
+    pan(indices, addresses) {
+      const { first, last, bottom, top } = this.view;
+      this.show({ first: first + indices, last: last + indices, bottom: bottom + addresses, top: top + addresses });
+    }
+
+    selected(patch) {
+      if (this.moving || !this.data) return;
+      if ("mem_addr" in patch || "mem_idx" in patch || "variable" in patch) this.ask(0);
+      if ("liveness" in patch) this.restoreCursor();
+    }
+
+    /* The cursor stands at the selected index, at first at the peak of the tile. */
+    restoreCursor() {
+      const index = parseInt(window.popvision.selection().liveness, 10);
+      const at = Number.isNaN(index) || index >= this.data.header.indices ? this.data.header.peak : index;
+      this.move(this.cursor ? this.cursor.address : this.view.bottom, at, false);
+    }
+
+    /* Put the cursor on a place and say what is there. */
+    async move(address, index, follow) {
+      const all = this.all;
+      this.cursor = { address: Math.max(0, Math.min(Math.floor(address), Math.max(all.top, 1) - 1)), index: Math.max(0, Math.min(Math.floor(index), all.last - 1)) };
+      if (follow) this.follow();
+      this.draw();
+      const now = this.cursor;
+      try {
+        const found = await window.popvision.execution.getJson("/data/" + this.host.dataset.key + "/memory/at?tile=" + this.host.dataset.tile + "&address=" + now.address + "&index=" + now.index);
+        if (this.cursor !== now) return;
+        this.place = found;
+        this.reading().textContent = map.sentence(found);
+      } catch (problem) {
+        window.popvision.notice("Address map: " + problem.message);
+      }
+    }
+
+    /* Bring the cursor into view, in the middle when it had left it. */
+    follow() {
+      const { cursor, view } = this;
+      const wide = view.last - view.first, high = view.top - view.bottom;
+      const next = { first: view.first, last: view.last, bottom: view.bottom, top: view.top };
+      if (cursor.index < view.first || cursor.index >= view.last) { next.first = cursor.index - wide / 2; next.last = next.first + wide; }
+      if (cursor.address < view.bottom || cursor.address >= view.top) { next.bottom = cursor.address - high / 2; next.top = next.bottom + high; }
+      if (next.first !== view.first || next.bottom !== view.bottom) this.show(next);
+    }
+
+    reading() { return this.host.parentElement.querySelector(".address-reading"); }
+
+    /* What was clicked: its variable and the index, for every view. */
+    choose() {
+      if (!this.place) return;
+      const patch = { liveness: this.cursor.index };
+      if (this.place.variable >= 0) patch.variable = this.place.variable;
+      window.popvision.select(patch);
+    }
+
+    /* Legend, and what is drawn and how, in words. */
+    describe() {
+      const { header } = this.data;
+      const box = this.host.parentElement.querySelector(".address-legend");
+      box.replaceChildren(...header.categories.map((each) => swatch(each[1], each[2])), swatch("Idle: reserved, nothing live", "", "idle"), swatch("Gap", "", "gap"));
+      const note = this.host.parentElement.querySelector(".address-drawn");
+      note.textContent = whole(header.allocations) + " allocations, " + whole(header.gaps) + " gaps. " + (header.exact
+        ? whole(header.inWindow) + " bands drawn, one per allocation and live range."
+        : whole(header.inWindow) + " bands are more than can be drawn: each cell of " + whole(header.cellBytes) + " B x " + whole(header.cellIndices)
+          + (header.cellIndices === 1 ? " index" : " indices") + " shows the category with most of it, stronger the more of it is live. Zoom in for single bands.");
+    }
+  }
+
+  function swatch(text, colour, kind) {
+    const item = document.createElement("span");
+    const box = item.appendChild(document.createElement("i"));
+    box.className = "address-swatch" + (kind ? " " + kind : "");
+    if (colour) box.style.background = colour;
+    item.append(text);
+    return item;
+  }
+
+  /* What lies at a place, in one sentence; also what is read aloud. */
+  map.sentence = function (found) {
+    const place = "Address " + hex(found.address) + ", index " + whole(found.index) + (found.step ? " (" + found.step + ")" : "") + ": ";
+    const range = hex(found.begin) + "\u2013" + hex(found.end) + ", " + whole(found.end - found.begin) + " B";
+    const others = found.sharing > 1 ? ", " + found.sharing + " allocations take turns here" : "";
+    const lives = found.always ? "always live" : "live at indices " + whole(found.from) + "\u2013" + whole(found.to - 1);
+    const live = " \u00b7 " + window.popvision.bytesText(found.live) + " live on this tile";
+    if (found.state === "live") return place + found.name + " (" + found.category + "), " + range + ", " + lives + others + live;
+    if (found.state === "gap") return place + "gap, " + range + live;
+    if (found.state === "beyond") return place + "above the highest used address" + live;
+    if (!found.name) return place + "idle" + others + live;
+    const when = found.to <= found.index ? "still reserved after " + found.name + ", " : "reserved for " + found.name + ", ";
+    return place + "idle, " + when + lives + ", " + range + others + live;
+  };
+
+  map.AddressMap = AddressMap;
+  window.popvision.mount(".address-map", (host) => {
+    const made = new AddressMap(host);
+    host.addressMap = made;
+    return () => made.stop();
+  });
+})();
