@@ -77,10 +77,11 @@ def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> list[dict[s
         row = dict(row)
         for field in fields:
             before, after = row.get(f"{field}_source"), row.get(f"{field}_target")
-            known = before is not None and after is not None
-            row[f"{field}_diff"] = signed(before, after).item() if known else None
-            share = relative(before, after).item() if known else math.nan
-            row[f"{field}_rel"] = share if math.isfinite(share) else None
+            row[f"{field}_diff"] = row[f"{field}_rel"] = None
+            if before is not None and after is not None:
+                share = relative(before, after).item()
+                row[f"{field}_diff"] = signed(before, after).item()
+                row[f"{field}_rel"] = share if math.isfinite(share) else None
         found.append(row)
     return found
 

@@ -25,7 +25,7 @@ from popvision.analysis.tiles import target_of
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
-    from popvision.formats.profile.model import IntArray, Programs
+    from popvision.formats.profile.model import IntArray, Programs, Variables
 
 Int64 = npt.NDArray[np.int64]
 
@@ -143,18 +143,19 @@ def _tree(programs: Programs, types: Vocabulary) -> Tree:
 
 
 def _variables(source: ReportSource, target: ReportSource) -> Matching:
+    one, other = (kept(report, "variables", report.reader.variables) for report in (source, target))
+    if one is None or other is None:
+        sizes = [0 if each is None else len(each.name) for each in (one, other)]
+        return _finished(Pairing(sizes[0], sizes[1]))
     words = Vocabulary()
-    columns = [kept(report, "variables", report.reader.variables) for report in (source, target)]
-    if columns[0] is None or columns[1] is None:
-        return _finished(Pairing(*(0 if each is None else len(each.name) for each in columns)))
-    keys = [
-        _Keys.of(report, (each.name,), each.debug_id, words)
-        for report, each in zip((source, target), columns, strict=True)
-    ]
-    pairing = _by_keys(keys)
-    kinds = [words.numbers(list(zip(each.bytes.tolist(), each.always_live.tolist(), strict=True))) for each in columns]
-    match_between_neighbours(pairing, (kinds[0], kinds[1]), _ORDER)
+    both = ((source, one), (target, other))
+    pairing = _by_keys([_Keys.of(report, (each.name,), each.debug_id, words) for report, each in both])
+    match_between_neighbours(pairing, (_sizes(one, words), _sizes(other, words)), _ORDER)
     return _finished(pairing)
+
+
+def _sizes(variables: Variables, words: Vocabulary) -> Int64:
+    return words.numbers(list(zip(variables.bytes.tolist(), variables.always_live.tolist(), strict=True)))
 
 
 def _compute_sets(source: ReportSource, target: ReportSource) -> Matching:
