@@ -101,7 +101,7 @@ def traces(scratch: Path, intervals: float) -> list[Row]:
         report.mkdir()
         generate(report / "profile.pop", Size(intervals))
     with serving(report) as server, page_of() as page:
-        seconds = open_trace(page, server.page("execution"))
+        seconds = server.seconds + open_trace(page, server.page("execution"))
         held = memory_of(server.pid)
     size = (report / "profile.pop").stat().st_size
     ours = Row("popvision, profile.pop", seconds, held.peak, f"{size / 1e6:,.0f} MB; server memory")
@@ -178,8 +178,8 @@ def section(rows: list[Row], intervals: float) -> str:
         "",
         f"{intervals / 1e6:.0f} M intervals on 1,472 tiles, the same in both forms; and ttnn-visualizer's own query and"
         " serialisation of 5 M buffer rows, without its web server (ours: any index or tile of 5 M lowered variables,"
-        " the section on liveness). Ours counts from navigation with the server up, Perfetto from the command to track"
-        " labels, its server's reading of the file included; JSON is Perfetto's slowest input. Load of the machine"
+        " the section on liveness). Both traces count from the command: ours to the last pixel of the overview, Perfetto to the"
+        " labels of its tracks. JSON is Perfetto's slowest input. Load of the machine"
         f" (2 cores) when this ended: {os.getloadavg()[0]:.1f}.",
         "",
         "| tool | time (s) | memory, highest (MiB) | input, memory of what |",
