@@ -178,8 +178,8 @@ def section(rows: list[Row], intervals: float) -> str:
         "",
         f"{intervals / 1e6:.0f} M intervals on 1,472 tiles, the same in both forms; and ttnn-visualizer's own query and"
         " serialisation of 5 M buffer rows, without its web server (ours: any index or tile of 5 M lowered variables,"
-        " the section on liveness). Both traces count from the command: ours to the last pixel of the overview, Perfetto to the"
-        " labels of its tracks. JSON is Perfetto's slowest input. Load of the machine"
+        " the section on liveness). Both traces count from the command: ours to the last pixel of the"
+        " overview, Perfetto to the labels of its tracks. JSON is Perfetto's slowest input. Load of the machine"
         f" (2 cores) when this ended: {os.getloadavg()[0]:.1f}.",
         "",
         "| tool | time (s) | memory, highest (MiB) | input, memory of what |",
