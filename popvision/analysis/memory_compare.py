@@ -1,0 +1,143 @@
+"""Memory tables of two reports side by side: rows matched as the compare package says, unmatched ones kept.
+
+The difference is always target - source. A row that one report lacks has missing figures on that side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.matching import Matching, match_vertex_types
+from popvision.analysis.tile_columns import TileColumns, tile_columns
+from popvision.analysis.tile_details import DetailRow, TileDetails, tile_details
+from popvision.analysis.tiles import target_of, tiles_of_replica
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def joined(source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_column: str) -> pd.DataFrame:
+    """Rows of either table, the source's first in their order, then what the target alone has.
+
+    `id_column` holds rows of what `matching` matches. Columns of numbers become `<name>_source` and `<name>_target`,
+    missing (NaN) where that report lacks the row; text is the source's where it has any. `Id of target` is the target's
+    id and "In" says "both", "source" or "target".
+    """
+    import pandas as pd
+
+    partner = matching.source_rows()
+    ids = target[id_column].to_numpy(dtype=np.int64)
+    theirs = partner[ids] if len(ids) else ids
+    left = source.assign(_key=source[id_column].astype(np.int64))
+    right = target.assign(_key=np.where(theirs >= 0, theirs, -2 - ids))
+    both = left.merge(right, on="_key", how="outer", suffixes=("_source", "_target"), indicator="In", sort=False)
+    place = {key: at for at, key in enumerate([*left["_key"].tolist(), *right["_key"].tolist()][::-1])}
+    both = both.iloc[np.argsort([-place[key] for key in both["_key"].tolist()], kind="stable")]
+    found: dict[str, object] = {}
+    for name in source.columns:
+        mine, other = both[f"{name}_source"], both[f"{name}_target"]
+        if name == id_column:
+            found[name], found[f"{name} of target"] = mine, other
+        elif pd.api.types.is_numeric_dtype(source[name]):
+            found[f"{name}_source"], found[f"{name}_target"] = mine.astype(float), other.astype(float)
+        else:
+            found[name] = mine.where(mine.notna(), other)
+    table = pd.DataFrame(found)
+    table["In"] = both["In"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
+    return table.reset_index(drop=True)
+
+
+def joined_tiles(source: pd.DataFrame, target: pd.DataFrame, figures: Sequence[str]) -> pd.DataFrame:
+    """Tables with a row per tile: matched by tile number, in the order of the source; tiles that one report alone has
+    come with missing figures on the other side."""
+    both = source.merge(target[["Tile", *figures]], on="Tile", how="outer", suffixes=("_source", "_target"), sort=False)
+    order = {tile: at for at, tile in enumerate(source["Tile"].tolist())}
+    return both.iloc[np.argsort([order.get(tile, len(order)) for tile in both["Tile"].tolist()], kind="stable")]
+
+
+def columns_of_target(
+    target: ReportSource, tiles: Sequence[int], ipus: Sequence[int], replica: int | None
+) -> tuple[TileColumns | None, list[int]]:
+    """(columns of the target for those of `tiles` or `ipus` that it has, positions in the source's columns that they
+    belong to); (None, []) when it has none of them."""
+    machine = target_of(target)
+    chosen, limit = (tiles, machine.num_tiles) if tiles else (ipus, machine.num_ipus)
+    if not chosen:
+        replicas = machine.num_replicas
+        whole = replica if replica is None or replica < replicas else 0
+        return tile_columns(machine, replica=whole), [0]
+    there = [position for position, number in enumerate(chosen) if number < limit]
+    if not there:
+        return None, []
+    numbers = [chosen[position] for position in there]
+    return tile_columns(machine, numbers if tiles else (), () if tiles else numbers), there
+
+
+@dataclass(frozen=True)
+class DetailsPair:
+    """The details tree of both reports: `rows` pairs (the source's row or None, the target's or None); values have one
+    entry per column of the source, None where the target lacks that tile."""
+
+    columns: list[str]
+    rows: list[tuple[DetailRow | None, DetailRow | None]]
+
+
+def details_pair(source: ReportSource, target: ReportSource, mine: TileColumns, tiles: Sequence[int],
+                 ipus: Sequence[int], replica: int | None) -> DetailsPair:  # fmt: skip
+    """Raises NotRecordedError when either report has no graph profile."""
+    details = tile_details(source, mine)
+    theirs, there = columns_of_target(target, tiles, ipus, replica)
+    if theirs is None:
+        return DetailsPair(details.columns, [(row, None) for row in details.rows])
+    partner = match_vertex_types(source, target).source_rows()
+    found = {_key(row, partner): row for row in _widened(tile_details(target, theirs), there, mine.width)}
+    pairs: list[tuple[DetailRow | None, DetailRow | None]] = []
+    for row in details.rows:
+        pairs.append((row, found.pop(row.key, None)))
+    for key, row in found.items():  # below the last row of the same parent
+        parent = key.rpartition("/")[0]
+        at = max((i for i, (a, b) in enumerate(pairs) if _under(a or b, parent)), default=len(pairs) - 1)
+        pairs.insert(at + 1, (None, row))
+    return DetailsPair(details.columns, pairs)
+
+
+def _under(row: DetailRow | None, parent: str) -> bool:
+    return row is not None and (row.key == parent or row.key.startswith(parent + "/"))
+
+
+def _key(row: DetailRow, partner: Int64Array) -> str:
+    """The key in the source's words: vertex types have other numbers there."""
+    head, _, number = row.key.rpartition("/")
+    if head != "vertex/type":
+        return row.key
+    mine = int(partner[int(number)])
+    return f"{head}/{mine}" if mine >= 0 else f"{head}/target {number}"
+
+
+def _widened(details: TileDetails, there: Sequence[int], width: int) -> list[DetailRow]:
+    rows = []
+    for row in details.rows:
+        values: list[int | None] = [None] * width
+        for position, value in zip(there, row.values, strict=True):
+            values[position] = value
+        rows.append(DetailRow(row.key, row.label, row.depth, row.unit, values))
+    return rows
+
+
+def by_position(source: ReportSource, target: ReportSource, values: Int64Array, replica: int | None) -> Int64Array:
+    """`values` (one per tile of the target's replica) at the places of the source's tiles, -1 where it has no such
+    tile. Replicas are compared from their first tile on, so replica 0 meets replica 0."""
+    mine = tiles_of_replica(target_of(source), replica)
+    found = np.full(len(mine), -1, dtype=np.int64)
+    shared = min(len(mine), len(values))
+    found[:shared] = values[:shared]
+    return found
