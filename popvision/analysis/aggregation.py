@@ -37,6 +37,19 @@ LEVELS = 8
 GROUPINGS = ("part", "name", *(f"level{depth}" for depth in range(1, LEVELS + 1)), "type", "program")
 
 
+class Names(NamedTuple):
+    """What each program is called: its label and its number; row = program of the report."""
+
+    label: Sequence[str]
+    number: Sequence[str]
+
+
+def own_names(source: ReportSource) -> Names:
+    """Labels and row numbers as the report has them."""
+    labels = program_labels(source)
+    return Names(labels, [str(row) for row in range(len(labels))])
+
+
 class _OfProgram(NamedTuple):
     """Sums over the busy steps of one program; row = program of the report."""
 
@@ -48,22 +61,27 @@ class _OfProgram(NamedTuple):
     type: Int64
 
 
-def aggregate(source: ReportSource, ipus: Sequence[int], begin: int, end: int, by: str) -> pd.DataFrame:
+def aggregate(
+    source: ReportSource, ipus: Sequence[int], begin: int, end: int, by: str, names: Names | None = None
+) -> pd.DataFrame:
     """One row per group, most total cycles first: `name`, `count` (busy steps), `self_cycles`, `total_cycles`,
     `self_tile_cycles`, `total_tile_cycles`, `mean`, `min`, `max` (of total cycles per step), `share` of the window and
     `cumulative` share of self cycles from the top.
 
-    Raises ValueError for another grouping or an IPU that is not there."""
+    `names` = what to call the programs, as they are called in the report by default. Raises ValueError for another
+    grouping or an IPU that is not there."""
     if by not in GROUPINGS:
         raise ValueError(f"steps are added up by {', '.join(GROUPINGS)}, not by {by!r}")
-    labels = program_labels(source)
+    called = names or own_names(source)
     found = [
-        _by_program(steps, window_steps(steps, source.reader, begin, end), len(labels))
+        _by_program(steps, window_steps(steps, source.reader, begin, end), len(called.label))
         for steps in (timeline(source, ipu) for ipu in ipus)
     ]
     programs = _together(found)
     ran = np.flatnonzero(programs.count)
-    groups = [_groups(labels[row], PROGRAM_TYPES[programs.type[row]], row, by) for row in ran.tolist()]
+    groups = [
+        _groups(called.label[row], PROGRAM_TYPES[programs.type[row]], called.number[row], by) for row in ran.tolist()
+    ]
     return _frame(programs, ran, groups, (end - begin) * len(ipus))
 
 
@@ -89,12 +107,12 @@ def _together(parts: list[_OfProgram]) -> _OfProgram:
     return _OfProgram(*sums, columns[3].min(axis=0), columns[4].max(axis=0), columns[5].max(axis=0))
 
 
-def _groups(label: str, kind: str, program: int, by: str) -> tuple[str, list[str]]:
+def _groups(label: str, kind: str, number: str, by: str) -> tuple[str, list[str]]:
     """(the group that a program belongs to by itself or "" for none, every group that contains it)."""
     if by == "type":
         return kind, [kind]
     if by == "program":
-        return f"{program}: {label}", [f"{program}: {label}"]
+        return f"{number}: {label}", [f"{number}: {label}"]
     path = name_path(label, kind)
     if by == "name":
         return "/".join(path), ["/".join(path)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.flame import name_path
 from popvision.analysis.timeline import Timeline, program_labels, timeline
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
@@ -111,10 +112,24 @@ def step_at(source: ReportSource, ipu: int, tile: int, cycle: int) -> int:
 
 
 def find_steps(source: ReportSource, ipu: int, text: str) -> Int64:
-    """Steps whose program label contains `text`, letter case ignored; all of them, in time order."""
+    """Steps whose program label, or the path of names that the flame view makes of it, contains `text`, letter case
+    ignored; all of them, in time order. "type:Sync" finds steps of a type, "program:12" those of one program."""
+    steps = timeline(source, ipu)
+    kind, _, value = text.partition(":")
+    if kind == "type":
+        rows = [row for row, name in enumerate(PROGRAM_TYPES) if name.casefold() == value.strip().casefold()]
+        return np.flatnonzero(np.isin(steps.type, rows)).astype(np.int64)
+    if kind == "program" and value.strip().isdecimal() and len(value) < 12:
+        return np.flatnonzero(steps.program == int(value)).astype(np.int64)
     wanted = text.casefold()
-    programs = [row for row, label in enumerate(program_labels(source)) if wanted in label.casefold()]
-    return np.flatnonzero(np.isin(timeline(source, ipu).program, programs)).astype(np.int64)
+    labels, types = program_labels(source), source.reader.programs().type
+    ran = np.unique(steps.program).tolist()
+    programs = [
+        row
+        for row in ran
+        if wanted in labels[row].casefold() or wanted in "/".join(name_path(labels[row], types[row])).casefold()
+    ]
+    return np.flatnonzero(np.isin(steps.program, programs)).astype(np.int64)
 
 
 def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> pd.DataFrame:

@@ -34,7 +34,13 @@ from webapp.components import (
     view_shortcuts,
 )
 from webapp.components.attributes import attributes
-from webapp.graph_analyser import execution_details, execution_steps, execution_summary
+from webapp.graph_analyser import (
+    execution_aggregate,
+    execution_details,
+    execution_steps,
+    execution_summary,
+    execution_workers,
+)
 from webapp.graph_analyser.execution_routes import register_routes
 from webapp.theme import STEP_FAMILY
 from webapp.view import View, ViewContext
@@ -69,6 +75,8 @@ def layout(context: ViewContext) -> Component:
         [
             Tab("summary", "Summary", execution_summary.panel()),
             Tab("details", "Details", execution_details.panel()),
+            Tab("workers", "Workers", execution_workers.panel()),
+            Tab("aggregate", "Aggregation", execution_aggregate.panel()),
             Tab("steps", "Steps", execution_steps.panel()),
         ],
         extras.get("detail"),
@@ -155,6 +163,8 @@ def register(app: Dash, library: Library) -> None:
     execution_summary.register(app, library)
     execution_details.register(app, library)
     execution_steps.register(app, library)
+    execution_workers.register(app, library)
+    execution_aggregate.register(app, library)
 
 
 VIEW = View(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over the steps wholly inside; GB/s = x clock"
 _BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps."
 _LIMIT_HELP = (
-    "The limit of exchange within an IPU is what all its tiles can receive together. The report gives no limit for"
+    "The limit of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two tiles of one"
+    " bus that receive the same words take them at once, so broadcasts can pass 100 %. The report gives no limit for"
     " the links between IPUs and to the host."
 )
 _UNKNOWN = "This report does not say which stream copies go to remote buffers."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.step_details import step_facts
 from popvision.analysis.timeline import run_bars
 from webapp.selection import Selection
@@ -47,3 +48,32 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
         first, last = 0, total
     text = "everything recorded" if (first, last) == (0, total) else "the visible window"
     return Window(first, last, "visible", text)
+
+
+def ipus_of(source: ReportSource, selection: Selection) -> list[int]:
+    """The IPUs that are shown: the chosen one, else all."""
+    count = source.reader.target().num_ipus
+    return list(range(count)) if selection.ipu is None else [min(selection.ipu, count - 1)]
+
+
+def target_window(source: ReportSource, target: ReportSource, selection: Selection) -> tuple[int, int]:
+    """The cycles of the report compared with that belong to the source's window: those of the matched step when a step
+    is selected, else the same cycles; everything when the source shows everything. While the two are not linked
+    (`link=0`) and nothing is selected, what is visible of the target (`tfrom`, `tto`)."""
+    window, total = window_of(source, selection), run_bars(target).total
+    if window.origin == "step" and selection.step is not None:
+        partner = int(match_steps(source, target).target_rows()[selection.step])
+        ipu = min(selected_ipu(selection), target.reader.target().num_ipus - 1)
+        if partner >= 0:
+            facts = step_facts(target, ipu, partner)
+            return facts.begin, facts.end
+        return 0, 0
+    if window.origin == "visible":
+        if selection.extras.get("link") == "0":
+            first, last = (selection.extras.get(name, "") for name in ("tfrom", "tto"))
+            if first.isdecimal() and last.isdecimal() and int(first) < int(last) <= total:
+                return int(first), int(last)
+            return 0, total
+        if (window.begin, window.end) == (0, run_bars(source).total):
+            return 0, total
+    return min(window.begin, total), min(window.end, total)
