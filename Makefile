@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := demo_reports
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check full bench validate samples clean system-demo system-test
+.PHONY: help demo test check full bench validate samples pictures clean system-demo system-test
 
 help:
 	@echo "On Debian 12, as root:  $(APT)"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench     the tables of docs/benchmarks.md"
 	@echo "make validate  published figures beside ours, docs/validation.md"
 	@echo "make samples   make sample_reports/ again"
+	@echo "make pictures  the pictures of docs/graph-analyser.md from the sample reports"
 
 # Missing Debian packages: print the one line of the README, and run it when root.
 define need
@@ -72,6 +73,9 @@ validate: $(VENV)/.dev
 
 samples: $(VENV)/.demo
 	$(BIN)/python sample_reports/make_samples.py
+
+pictures: $(VENV)/.dev
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
