@@ -102,7 +102,8 @@ def lifetime_text(classes: EquivalenceClasses | None, eq_class: int) -> str:
 
 def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
     """The allocations of a tile as a table in address order: Id, Name, Variable, Category, Region, Address, Bytes, Live
-    (liveness indices), Shared ("yes" when another allocation uses an address of it too). Raises as `lowered_tile`."""
+    (liveness indices), Indices (how many those are), Shared ("yes" when another allocation uses an address of it too)
+    and Variable Id (-1 where there is none). Raises as `lowered_tile`."""
     import pandas as pd
 
     low = lowered_tile(source, tile)
@@ -111,6 +112,7 @@ def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
     classes = kept(source, "eq_classes", source.reader.eq_classes)
     unique, which = np.unique(np.asarray(low.eq_class, dtype=np.int64), return_inverse=True)
     texts = np.asarray([lifetime_text(classes, int(c)) for c in unique], dtype=object)
+    lengths = np.asarray([_indices_live(source, classes, int(c)) for c in unique], dtype=np.int64)
     owner = np.asarray(low.variable, dtype=np.int64).tolist()
     known = unlowered.name if unlowered is not None else []
     return pd.DataFrame(
@@ -123,6 +125,17 @@ def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
             "Address": np.asarray(low.address, dtype=np.int64),
             "Bytes": np.asarray(low.bytes, dtype=np.int64),
             "Live": texts[which] if len(which) else [],
+            "Indices": lengths[which] if len(which) else [],
             "Shared": np.where(address_use(low).shared, "yes", "no"),
+            "Variable Id": owner,
         }
     )
+
+
+def _indices_live(source: ReportSource, classes: EquivalenceClasses | None, eq_class: int) -> int:
+    """Number of liveness indices at which a class is live: all for -1."""
+    if eq_class < 0 or classes is None:
+        stored = kept(source, "liveness", source.reader.liveness)
+        return len(stored.program) if stored is not None else 1
+    rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))
+    return int((np.asarray(classes.ends[rows]) - np.asarray(classes.starts[rows])).sum())

@@ -5,6 +5,7 @@ The difference is always target - source. A row that one report lacks has missin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,16 +30,14 @@ def joined(source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_co
     """Rows of either table, the source's first in their order, then what the target alone has.
 
     `id_column` holds rows of what `matching` matches. Columns of numbers become `<name>_source` and `<name>_target`,
-    missing (NaN) where that report lacks the row; text is the source's where it has any. `Id of target` is the target's
-    id and "In" says "both", "source" or "target".
+    missing (NaN) where that report lacks the row; text is the source's where it has any. Rows with id -1 are matched by
+    their first text. "<id_column> of target" is the target's id and "In" says "both", "source" or "target".
     """
     import pandas as pd
 
-    partner = matching.source_rows()
-    ids = target[id_column].to_numpy(dtype=np.int64)
-    theirs = partner[ids] if len(ids) else ids
-    left = source.assign(_key=source[id_column].astype(np.int64))
-    right = target.assign(_key=np.where(theirs >= 0, theirs, -2 - ids))
+    text = next(name for name in source.columns if not pd.api.types.is_numeric_dtype(source[name]))
+    left = source.assign(_key=_keys(source, id_column, text, None))
+    right = target.assign(_key=_keys(target, id_column, text, matching.source_rows()))
     both = left.merge(right, on="_key", how="outer", suffixes=("_source", "_target"), indicator="In", sort=False)
     place = {key: at for at, key in enumerate([*left["_key"].tolist(), *right["_key"].tolist()][::-1])}
     both = both.iloc[np.argsort([-place[key] for key in both["_key"].tolist()], kind="stable")]
@@ -54,6 +53,20 @@ def joined(source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_co
     table = pd.DataFrame(found)
     table["In"] = both["In"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
     return table.reset_index(drop=True)
+
+
+def _keys(frame: pd.DataFrame, id_column: str, text: str, partner: Int64Array | None) -> list[str]:
+    """A key per row: the source's row; the target's own row where it has no partner; its text where the id is -1, and
+    how many rows before it have that text. `partner` None: the rows are the source's own."""
+    keys, seen = [], Counter[str]()
+    for row, name in zip(frame[id_column].tolist(), frame[text].tolist(), strict=True):
+        if row >= 0:
+            mine = row if partner is None else int(partner[row])
+            keys.append(f"{mine}" if mine >= 0 else f"target {row}")
+        else:
+            keys.append(f"{seen[name]} {name}")
+            seen[name] += 1
+    return keys
 
 
 def joined_tiles(source: pd.DataFrame, target: pd.DataFrame, figures: Sequence[str]) -> pd.DataFrame:

@@ -54,8 +54,8 @@ def vertex_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
 
 
 def compute_set_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
-    """Compute sets with vertices there, most state first: Compute set, Id, Programs (how many run it), then per column
-    Vertices and State bytes."""
+    """Compute sets with vertices there, most state first: Compute set, Id, Programs (how many run it), Program (the Id
+    of the first of these, -1 = none), then per column Vertices and State bytes."""
     import pandas as pd
 
     found = vertices_on_tiles(source, columns)
@@ -67,11 +67,14 @@ def compute_set_table(source: ReportSource, columns: TileColumns) -> pd.DataFram
     np.add.at(state, found.compute_set, found.counts * each[found.vertex_type][:, None])
     runs_it = np.asarray(source.reader.programs().compute_set, dtype=np.int64)
     programs = np.bincount(runs_it[runs_it >= 0], minlength=len(sets.name))
+    first = np.full(len(sets.name), -1, dtype=np.int64)
+    first[runs_it[runs_it >= 0][::-1]] = np.flatnonzero(runs_it >= 0)[::-1]
     present = _most_first(vertices, state)
     table: dict[str, object] = {
         "Compute set": [sets.name[i] for i in present],
         "Id": present,
         "Programs": programs[present],
+        "Program": first[present],
     }
     for column, label in enumerate(columns.labels):
         table[f"Vertices, {label}"] = vertices[present, column]

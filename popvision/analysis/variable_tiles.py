@@ -9,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
-from popvision.analysis.lowered import variables
+from popvision.analysis.lowered import lowered_names, variables
+from popvision.analysis.lowered_sums import allocation_sums
 from popvision.analysis.not_recorded import LOWERED_VARIABLES, NotRecordedError
+from popvision.analysis.tile_columns import TileColumns
 from popvision.analysis.tiles import target_of, tiles_of_replica
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from popvision.analysis.source import ReportSource
 
 Int64Array = npt.NDArray[np.int64]
@@ -51,3 +55,31 @@ def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Arra
     if seen < len(tiles):
         raise NotRecordedError(LOWERED_VARIABLES)
     return sums
+
+
+def variable_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
+    """Variables on chosen tiles or IPUs, most bytes first: Variable, Id (-1 where an allocation has no variable: then
+    its own name), Live ("always" or "at times"), then "Bytes, <column>" per column.
+
+    Raises NotRecordedError without lowered variables of one of the tiles.
+    """
+    import pandas as pd
+
+    sums = [allocation_sums(source, tiles.tolist()) for tiles in columns.tiles]
+    names, lowered = variables(source).name, lowered_names(source)
+    keys = np.unique(np.concatenate([np.stack([s.eq_class, s.variable, s.name]) for s in sums], axis=1), axis=1)
+    table = np.zeros((columns.width, keys.shape[1]), dtype=np.int64)
+    place = {tuple(key): at for at, key in enumerate(keys.T.tolist())}
+    for row, each in enumerate(sums):
+        at = [
+            place[key] for key in zip(each.eq_class.tolist(), each.variable.tolist(), each.name.tolist(), strict=True)
+        ]
+        table[row, at] = each.bytes
+    order = np.lexsort((np.arange(keys.shape[1]), -table.sum(axis=0)))
+    eq_class, variable, name = keys[:, order].tolist()
+    found: dict[str, object] = {
+        "Variable": [names[v] if v >= 0 else lowered[n] for v, n in zip(variable, name, strict=True)],
+        "Id": np.asarray(variable, dtype=np.int64),
+        "Live": ["always" if c < 0 else "at times" for c in eq_class],
+    }
+    return pd.DataFrame(found | {f"Bytes, {label}": table[i, order] for i, label in enumerate(columns.labels)})

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from popvision.analysis.lowered_sums import add_equal, allocation_sums
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
-from popvision.analysis.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.tile_columns import tile_columns
+from popvision.analysis.tiles import target_of
+from popvision.analysis.variable_tiles import variable_bytes_by_tile, variable_table
 from tests.analysis.memory_case import Case, make_case, write_case
 from tests.reports import write_tiny
 
@@ -80,3 +82,17 @@ def test_equal_rows_are_added(rows: list[tuple[int, int, int, int]], far: int) -
         slow[tuple(key)] += size
     found = zip(sums.eq_class.tolist(), sums.variable.tolist(), sums.name.tolist(), strict=True)
     assert list(zip(found, sums.bytes.tolist(), strict=True)) == sorted(slow.items())
+
+
+def test_variables_of_several_tiles_side_by_side(opened: tuple[Case, ReportSource]) -> None:
+    case, source = opened
+    table = variable_table(source, tile_columns(target_of(source), [1, 6]))
+    found = table.set_index("Id")
+    for variable in {a.variable for a in case.allocations if a.tile in (1, 6)}:
+        for tile in (1, 6):
+            mine = sum(a.bytes for a in case.allocations if (a.tile, a.variable) == (tile, variable))
+            assert found.loc[variable, f"Bytes, tile {tile}"] == mine
+        assert found.loc[variable, "Variable"] == f"v{variable}"
+        assert found.loc[variable, "Live"] == ("always" if case.classes[variable] < 0 else "at times")
+    total = table["Bytes, tile 1"] + table["Bytes, tile 6"]
+    assert total.tolist() == sorted(total.tolist(), reverse=True)
