@@ -41,6 +41,7 @@ def tiny_compilation() -> model.Compilation:
         sync_type=["", "", "internal", ""],
         child_offsets=i8(0, 3, 3, 3, 3),
         children=i8(1, 2, 3),
+        callee=i8(-1, -1, -1, -1),
     )
     variable, constant = model.CATEGORIES.index("variable"), model.CATEGORIES.index("constant")
     return model.Compilation(
@@ -71,6 +72,7 @@ def tiny_compilation() -> model.Compilation:
             model.ProgramOnIpu(3, 0, cycles=u4(4, 0, 4, 0), rx=u4(8, 0, 8, 0), tx=u4(0, 8, 0, 0)),
         ],
         messages=[model.Messages(3, 0, u4(1, 1), u4(0, 2), u4(8, 8))],
+        sendings=[model.Sendings(3, 0, u4(1), u4(2), u4(8))],
         compute_set_vertices=[
             model.ComputeSetVertices(0, 0, 0, u4(1, 1, 0, 1), u4(10, 20, 0, 5), "exact", flops=64),
         ],

@@ -50,7 +50,7 @@ class Lowering:
     def __init__(self, store: GraphStore, items: Items, machine: Machine, *, sync_after_compute: bool = False) -> None:
         self.table = ProgramTable()
         self.branches: list[int] = []
-        self.function_roots: dict[int, int] = {}
+        self.function_roots = self.table.function_roots
         self.packets = np.zeros(machine.tiles, np.int64)  #: host packets per tile
         self._store = store
         self._items = items

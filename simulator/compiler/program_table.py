@@ -53,6 +53,7 @@ class ProgramTable:
     children: list[list[int]] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
     function: list[int] = field(default_factory=list)  #: function a Call calls, -1 elsewhere
+    function_roots: dict[int, int] = field(default_factory=dict)  #: row of each called function's body
 
     def __len__(self) -> int:
         return len(self.type)
@@ -100,4 +101,5 @@ class ProgramTable:
             sync_type=self.sync_type,
             child_offsets=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
             children=np.array([c for row in self.children for c in row], np.int64),
+            callee=np.array([self.function_roots[f] if f >= 0 else -1 for f in self.function], np.int64),
         )

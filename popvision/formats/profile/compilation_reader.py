@@ -78,7 +78,7 @@ def programs(tables: Tables) -> Programs:
 
 def _callees(tables: Tables, count: int) -> AnyArray | None:
     """The program that each Call runs; None in files of format 1.0, which do not say."""
-    if not tables.holds("program_calls"):
+    if not tables.holds("program_calls", since=(1, 1)):
         return None
     program, callee = (np.asarray(tables["program_calls"][name]) for name in ("program", "callee"))
     for ids in (program, callee):

@@ -72,6 +72,11 @@ def _write_programs(db: sqlite3.Connection, add: AddArray, compilation: Compilat
     parents = np.repeat(np.arange(n), counts)
     position = np.arange(len(parents)) - np.repeat(np.asarray(p.child_offsets)[:-1], counts)
     write_columns(db, "program_children", [parents, position, p.children])
+    callee = np.full(n, -1) if p.callee is None else np.asarray(p.callee)
+    if len(callee) != n:
+        raise FormatError(f"programs need a callee each, got {len(callee)} for {n} programs.")
+    calls = np.flatnonzero(callee >= 0)
+    write_columns(db, "program_calls", [calls, callee[calls]])
     rows = (
         (x.program, x.ipu, add(x.cycles), add(x.rx), add(x.tx), add(x.exchange_code), add(x.control_code))
         for x in compilation.program_on_ipu
@@ -79,6 +84,8 @@ def _write_programs(db: sqlite3.Connection, add: AddArray, compilation: Compilat
     write_rows(db, "program_by_ipu", rows)
     messages = ((m.program, m.ipu, add(m.src), add(m.dst), add(m.bytes)) for m in compilation.messages)
     write_rows(db, "messages", messages)
+    sendings = ((s.program, s.ipu, add(s.src), add(s.receivers), add(s.bytes)) for s in compilation.sendings)
+    write_rows(db, "sendings", sendings)
 
 
 def program_type_codes(types: list[str]) -> list[int]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.integer[Any]]
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
-FORMAT_VERSION = (1, 0, 0)
+FORMAT_VERSION = (1, 1, 0)
 
 #: Program types, spelled as libpva's Program.Type members.
 PROGRAM_TYPES = (
@@ -68,7 +68,9 @@ class Target:
     clock_hz: float
     num_replicas: int = 1
     worker_contexts: int = 6
-    exchange_bytes_per_cycle: float = 4.0
+    exchange_bytes_per_cycle: float = 4.0  #: of one tile, each way
+    link_bytes_per_cycle: float = 0.0  #: between IPUs, of one IPU, each way; 0 = not known
+    host_bytes_per_cycle: float = 0.0  #: to and from the host, of one IPU; 0 = not known
     region_split: int = 0  #: byte offset within a tile at which interleaved memory begins
     min_sync_delay: int = 0  #: cycles
     relative_sync_delay: IntArray | None = None  #: cycles, one per tile of an IPU
@@ -93,6 +95,9 @@ class Programs:
     sync_type: list[str]  #: "" | "internal" | "external"
     child_offsets: IntArray
     children: IntArray
+    #: Program that a Call runs (the root of a function), -1 for other programs; None where the report does not say,
+    #: as those of format 1.0 do not.
+    callee: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,20 @@ class Messages:
     ipu: int
     src: IntArray
     dst: IntArray
+    bytes: IntArray
+
+
+@dataclass(frozen=True)
+class Sendings:
+    """How far what an exchange program sends goes: tile `src[i]` (global id) sends `bytes[i]`, each of which goes to
+    `receivers[i]` tiles. One row per tile and number of receivers; a byte sent twice to one tile counts twice.
+
+    So the bytes of a tile add up to what it sends (ProgramOnIpu.tx), and bytes x receivers to its messages."""
+
+    program: int
+    ipu: int
+    src: IntArray
+    receivers: IntArray
     bytes: IntArray
 
 
@@ -256,6 +275,7 @@ class Compilation:
     num_variables: int = 0
     program_on_ipu: Sequence[ProgramOnIpu] = ()
     messages: Sequence[Messages] = ()
+    sendings: Sequence[Sendings] = ()
     compute_set_vertices: Sequence[ComputeSetVertices] = ()
     vertex_lanes: Sequence[VertexLanes] = ()
     cost_terms: Sequence[CostTerm] = ()

@@ -51,12 +51,14 @@ _TABLES = (
         "programs", "id", "id:i type:i name:t owner:t compute_set:i repeat_count:i debug_id:i sync_type:t"
     ),
     _table("program_children", "program pos", "program:i pos:i child:i"),
+    _table("program_calls", "program", "program:i callee:i"),
     _table(
         "program_by_ipu",
         "program ipu",
         "program:i ipu:i cycles_array:i rx_array:i tx_array:i exchange_code_array:i control_code_array:i",
     ),
     _table("messages", "program ipu", "program:i ipu:i src_array:i dst_array:i bytes_array:i"),
+    _table("sendings", "program ipu", "program:i ipu:i src_array:i receivers_array:i bytes_array:i"),
     _table("compute_sets", "compute_set", "compute_set:i name:t debug_id:i flops:i"),
     _table("vertex_types", "id", "id:i name:t kind:t state_bytes:i code_bytes:i"),
     _table(

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from popvision.formats.errors import FormatError
+from popvision.formats.errors import AbsentError, FormatError, LostError
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
 from popvision.formats.profile.connection import Signature, SqliteFile
+from popvision.formats.profile.int_columns import int_columns
 from popvision.formats.profile.model import FORMAT_VERSION
+from popvision.formats.profile.salvage import whole_runs
 from popvision.formats.profile.schema import APPLICATION_ID, TABLES, Table
 
 #: File systems round times to a clock tick.
@@ -24,15 +26,22 @@ _ABSENT = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "f
 
 
 class Tables:
-    """The tables of one profile.pop. Columns come back as int64 or float64 arrays or lists of str, in key order."""
+    """The tables of one profile.pop. Columns come back as int64 or float64 arrays or lists of str, in key order.
 
-    def __init__(self, file: SqliteFile) -> None:
+    With `salvage` a damaged table costs nothing but itself: reading it raises LostError, and of the tables that grow
+    with each run those runs remain that are whole in all of them. Columns that a foreign file lacks then raise
+    AbsentError instead of reading as 0."""
+
+    def __init__(self, file: SqliteFile, *, salvage: bool = False) -> None:
         self.file = file
+        self.salvage = salvage
+        self._lost: dict[str, str] = {}  # table, or "" for runs -> what was lost
         self._signature: Signature | None = None
         self._columns: dict[str, dict[str, Column]] = {}
         self._lock = threading.Lock()
         with file.connect() as db:
             self._present = _present(db)
+            self._version = (0, 0)
             self.foreign = not self._is_ours(db)
             if not self.foreign:
                 self._check_version(db)
@@ -55,14 +64,60 @@ class Tables:
         Raises FormatError when the rows do not match their checksum."""
         with self._lock:
             self._forget_old()
+            if name in self._lost:
+                raise LostError(self._lost[name])
             if name not in self._columns:
-                with self.file.connect() as db:
-                    self._columns[name] = self._read(db, TABLES[name])
+                try:
+                    with self.file.connect() as db:
+                        self._columns[name] = self._read(db, TABLES[name])
+                except FormatError as problem:
+                    if not self.salvage:
+                        raise
+                    self._lose(name, problem)
             return self._columns[name]
 
-    def holds(self, name: str) -> bool:
-        """Whether the file has the table; files of earlier versions may lack younger ones."""
-        return name in self._present
+    @property
+    def lost(self) -> list[str]:
+        """What damage has cost so far: one sentence for each table, and one for recorded runs."""
+        with self._lock:
+            self._forget_old()
+            runs = self._lost.get("")
+            return [text for name, text in self._lost.items() if not (runs and name and TABLES[name].per_run)]
+
+    def _lose(self, name: str, problem: FormatError) -> None:
+        """Note a damaged table; raises LostError unless some of its runs are whole."""
+        if self.foreign or not TABLES[name].per_run:
+            self._lost[name] = str(problem)
+            raise LostError(str(problem)) from problem
+        with self.file.connect() as db:
+            runs = whole_runs(db, self._present)
+            self._lost[""] = f"{self.file.path}: {runs.sentence}."
+            for each, rows in runs.rows.items():
+                if runs.whole:
+                    self._columns[each] = _first_rows(db, TABLES[each], rows)
+                else:
+                    self._lost[each] = self._lost[""]
+        if name not in self._columns:
+            raise LostError(self._lost[""])
+
+    def holds(self, name: str, since: tuple[int, int] = (1, 0)) -> bool:
+        """Whether the file has the table; foreign files and those of a version before `since` may lack it.
+
+        Raises FormatError when a file of that version or a later one does not have it."""
+        if name in self._present:
+            return True
+        if since > (1, 0) and not self.foreign and self._version >= since:
+            raise LostError(f"{self.file.path} is damaged: its table {name} is gone.")
+        return False
+
+    def expected(self) -> list[str]:
+        """Tables that the file has or, by their checksums, had."""
+        with self.file.connect() as db:
+            try:
+                recorded = {name for (name,) in db.execute("SELECT DISTINCT name FROM parts")}
+            except (sqlite3.Error, UnicodeDecodeError):
+                recorded = set()
+        return [name for name in TABLES if name in self._present or name in recorded]
 
     def ints(self, name: str, column: str) -> Any:
         """One integer or real column as an array."""
@@ -73,12 +128,12 @@ class Tables:
         if now != self._signature:
             # A file written a moment ago may change again without a new time stamp: do not trust that one yet.
             settled = all(entry is None or time.time_ns() - entry[2] > _CLOCK_TICK_NS for entry in now)
-            self._columns, self._signature = {}, now if settled else None
+            self._columns, self._lost, self._signature = {}, {}, now if settled else None
 
     def _read(self, db: sqlite3.Connection, table: Table) -> dict[str, Column]:
         try:
             if self.foreign:
-                return _read_foreign(db, table, self._present)
+                return _read_foreign(db, table, self._present, self.salvage)
             columns = _fetch(db, table, [name for name, _ in table.columns], ", ".join(table.key))
             self._check(db, table, columns)
         except (TypeError, ValueError, OverflowError) as error:
@@ -103,11 +158,14 @@ class Tables:
         return application_id == APPLICATION_ID or "parts" in self._present
 
     def _check_version(self, db: sqlite3.Connection) -> None:
-        row = db.execute("SELECT value FROM meta WHERE key = 'formatVersion'").fetchone()
         try:
+            row = db.execute("SELECT value FROM meta WHERE key = 'formatVersion'").fetchone()
             version = json.loads(row[0])
-            major = int(version.split(".")[0])
-        except (TypeError, ValueError, AttributeError):
+            major, minor = (int(part) for part in version.split(".")[:2])
+            self._version = (major, minor)
+        except (TypeError, ValueError, AttributeError, sqlite3.DatabaseError):
+            if self.salvage:
+                return  # its checksum will tell that meta is damaged; the rest speaks for itself
             raise FormatError(f"{self.file.path} is damaged: it does not say which format version it has.") from None
         if major > FORMAT_VERSION[0]:
             raise FormatError(
@@ -131,14 +189,37 @@ def _column_names(db: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
 
 
-def _read_foreign(db: sqlite3.Connection, table: Table, present: set[str]) -> dict[str, Column]:
+class _Held(dict[str, Column]):
+    """Columns of a foreign table; one that it does not have says so."""
+
+    def __init__(self, table: str, columns: dict[str, Column]) -> None:
+        super().__init__(columns)
+        self._table = table
+
+    def __missing__(self, column: str) -> Column:
+        raise AbsentError(f"Table {self._table} of this report has no column {column}: it was written by another tool.")
+
+
+def _first_rows(db: sqlite3.Connection, table: Table, count: int) -> dict[str, Column]:
+    return _fetch(db, table, [name for name, _ in table.columns], f"{', '.join(table.key)} LIMIT {int(count)}")
+
+
+def _read_foreign(db: sqlite3.Connection, table: Table, present: set[str], honest: bool) -> dict[str, Column]:
+    """With `honest` numbers that the table does not have are left out instead of filled with 0."""
     known = _column_names(db, table.name) if table.name in present else set()
     names = [name for name, _ in table.columns if name in known]
     order = [name for name in table.key if name in known]
     found = _fetch(db, table, names, ", ".join(order) or "1") if names else {}
     rows = len(next(iter(found.values()))) if found else 0
     kinds = dict(table.columns)
+    if honest and names:
+        kinds = {n: kind for n, kind in kinds.items() if n in found or kind == "t" or _has_a_blank(n)}
+        return _Held(table.name, {n: found[n] if n in found else _filled(n, kinds[n], rows) for n in kinds})
     return {name: found[name] if name in found else _filled(name, kinds[name], rows) for name in kinds}
+
+
+def _has_a_blank(name: str) -> bool:
+    return name.endswith("_array") or name in _ABSENT
 
 
 def _filled(name: str, kind: str, rows: int) -> Column:
@@ -149,7 +230,11 @@ def _filled(name: str, kind: str, rows: int) -> Column:
 
 
 def _fetch(db: sqlite3.Connection, table: Table, names: list[str], order: str) -> dict[str, Column]:
-    rows = db.execute(f"SELECT {', '.join(names)} FROM {table.name} ORDER BY {order}").fetchall()
     kinds = dict(table.columns)
-    values = zip(*rows, strict=True) if rows else ([] for _ in names)
-    return {name: as_column(column, kinds[name]) for name, column in zip(names, values, strict=True)}
+    found: dict[str, Column] = dict(int_columns(db, table.name, [n for n in names if kinds[n] == "i"], order) or {})
+    rest = [name for name in names if name not in found]
+    if rest:
+        rows = db.execute(f"SELECT {', '.join(rest)} FROM {table.name} ORDER BY {order}").fetchall()
+        values = zip(*rows, strict=True) if rows else ([] for _ in rest)
+        found |= {name: as_column(column, kinds[name]) for name, column in zip(rest, values, strict=True)}
+    return {name: found[name] for name in names}
