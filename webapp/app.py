@@ -12,7 +12,8 @@ from dash.development.base_component import Component
 from flask import Response
 
 from popvision.analysis.catalogue import FormatError
-from webapp import pages, picker, preferences
+from webapp import pages, picker, preferences, shell_routes
+from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.library import Library, UnknownKeyError
 from webapp.security import HostPolicy, protect
@@ -60,7 +61,7 @@ def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
     picker.register(app, library)
     for view in all_views():
         view.register(app, library)
-    _register_errors(app)
+    _register_routes(app, library)
     protect(app.server, policy or HostPolicy(), app.csp_hashes())
     preferences.follow_requests(app.server)
     return app
@@ -80,7 +81,11 @@ def _frame() -> Component:
             html.Div([html.Header(id="masthead"), html.Main(id="page", tabIndex="-1")], className="stage"),
             html.Div(id="notice", className="notice", role="alert"),
             html.Div(id="done", hidden=True),
+            html.Div(id="growth", className="growth", role="status"),
+            html.Div(id="progress-status", className="visually-hidden", role="status"),
             shortcuts_dialog(),
+            preferences_dialog(),
+            palette_dialog(),
         ],
         id="frame",
         className="frame",
@@ -115,11 +120,12 @@ def _register_frame(app: Dash, library: Library) -> None:
         return pages.show(library, visit or {}, theme or "light")
 
 
-def _register_errors(app: Dash) -> None:
+def _register_routes(app: Dash, library: Library) -> None:
     server = app.server
     server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("There is no such report here.", 404))
     server.register_error_handler(FormatError, lambda problem: _sentence(str(problem), 422))
 
+    shell_routes.register(server, library)
     server.add_url_rule(
         "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("There is no such data here.", 404)
     )

@@ -109,6 +109,10 @@ class Library:
         """The TraceSource of a key. Raises UnknownKeyError, or FormatError with one sentence."""
         return self._source(key, "trace", catalogue.open_trace)
 
+    def stamp(self, key: str) -> str:
+        """A text that changes whenever the file or its journal does. Raises UnknownKeyError."""
+        return "-".join(f"{size:x}.{moment:x}" for size, moment in _stamp(self.entry(key)))
+
     def forget(self, key: str) -> None:
         """Close a source; the next use reads its files again."""
         with self._lock:

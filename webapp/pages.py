@@ -72,7 +72,11 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
 
 
 def _page(content: Component, view: View, context: ViewContext) -> Component:
-    facts = {} if view.kind == "trace" else attributes(data_clock=context.source.reader.target().clock_hz)
+    facts = attributes(data_report=context.key)
+    if view.kind == "report":
+        source = context.source
+        clock = source.reader.target().clock_hz
+        facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
     return html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
 
 
@@ -102,7 +106,9 @@ def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[st
                     title="Back to the list of reports",
                     **attributes(data_nav="home"),
                 ),
-                _menu_button("theme", "Theme", "nav-theme", "Light or dark (d)"),
+                _menu_button("search", "Commands", "nav-palette", "Command palette (Ctrl + K)"),
+                _menu_button("settings", "Preferences", "nav-preferences", "Units, theme, reload"),
+                _menu_button("theme", "Theme", "nav-theme", "Light or dark (t)"),
                 _menu_button("keyboard", "Shortcuts", "nav-shortcuts", "Keyboard shortcuts (?)"),
                 _menu_button("collapse", "Collapse", "nav-collapse", "Fold or unfold this menu ([)"),
             ],

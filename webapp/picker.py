@@ -44,7 +44,9 @@ def masthead() -> Component:
             html.Div(
                 [
                     _button("reload", "Look through the folders again (r)", "nav-reload"),
-                    _button("theme", "Light or dark (d)", "nav-theme"),
+                    _button("search", "Command palette (Ctrl + K)", "nav-palette"),
+                    _button("settings", "Preferences: units, theme", "nav-preferences"),
+                    _button("theme", "Light or dark (t)", "nav-theme"),
                     _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",

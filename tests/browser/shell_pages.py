@@ -43,6 +43,7 @@ class Viewer:
 
     def go(self, path: str) -> Page:
         self.page.goto(self.base + path)
+        self.page.wait_for_selector("#page > *", state="attached")
         self.page.wait_for_load_state("networkidle")
         return self.page
 

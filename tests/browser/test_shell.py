@@ -79,12 +79,12 @@ def test_theme_is_kept(viewer: Viewer) -> None:
     page = viewer.open("tiny", "summary")
     root = page.locator("html")
     expect(root).to_have_attribute("data-theme", "light")
-    page.keyboard.press("d")
+    page.keyboard.press("t")
     expect(root).to_have_attribute("data-theme", "dark")
     page.reload()
     page.wait_for_load_state("networkidle")
     expect(root).to_have_attribute("data-theme", "dark")
-    page.keyboard.press("d")
+    page.keyboard.press("t")
     expect(root).to_have_attribute("data-theme", "light")
 
 
@@ -105,6 +105,86 @@ def test_question_mark_lists_the_keys_of_the_page(viewer: Viewer) -> None:
     expect(page.locator("#shortcuts")).to_contain_text("Open everything below")
     page.keyboard.press("Escape")
     expect(page.locator("#shortcuts")).to_be_hidden()
+
+
+def test_memory_is_read_in_the_unit_chosen(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("hostile", "memory", "tiles=1")
+    capacity = (
+        4 * sql(folder / "hostile", "select json_extract(value, '$.bytes_per_tile') from meta where key='target'")[0]
+    )
+    expect(page.locator(".headline")).to_contain_text(f"{capacity / 1024:,.1f} KiB")
+    page.get_by_role("button", name="Preferences").click()
+    page.get_by_role("radio", name="SI 1.0 kB").click()
+    expect(page.locator(".headline")).to_contain_text(f"{capacity / 1000:,.1f} kB")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Bytes only")).to_be_focused()
+    expect(page.locator(".headline")).to_contain_text(f"{capacity:,} B")
+    assert page.url.endswith("/memory?tiles=1")
+    page.keyboard.press("Escape")
+    page.reload()
+    expect(page.locator(".headline")).to_contain_text(f"{capacity:,} B")
+    page.evaluate("popvision.setPreference('units', 'binary')")
+    expect(page.locator(".headline")).to_contain_text("KiB")
+
+
+def test_cycles_are_read_as_time(viewer: Viewer, folder: Path) -> None:
+    page = viewer.open("tiny", "summary")
+    (cycles,) = sql(folder / "tiny", "select sum(cycles) from runs")
+    expect(page.locator(".grid .ag-cell[col-id=cycles]").first).to_have_text(f"{cycles:,}")
+    page.evaluate("popvision.setPreference('time', 'time')")
+    expect(page.locator(".grid .ag-cell[col-id=cycles]").first).to_have_text(f"{cycles} µs")  # its clock runs at 1 MHz
+    page.evaluate("popvision.setPreference('time', 'cycles')")
+    expect(page.locator(".grid .ag-cell[col-id=cycles]").first).to_have_text(f"{cycles:,}")
+
+
+def test_the_palette_goes_jumps_opens_and_compares(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "summary")
+    tiny, hostile = viewer.keys["tiny"], viewer.keys["hostile"]
+
+    def run(text: str) -> None:
+        page.keyboard.press("Control+k")
+        expect(page.locator("#palette-box")).to_be_focused()
+        page.keyboard.type(text)
+        expect(page.locator("#palette-list [aria-selected=true]")).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(page.locator("#palette")).to_be_hidden()
+
+    run("tile 2")
+    page.wait_for_url(f"{viewer.base}/r/{tiny}/memory?tiles=2")
+    run("#1")
+    page.wait_for_url(f"{viewer.base}/r/{tiny}/program_tree?tiles=2&program=1")
+    run("liveness 1")
+    page.wait_for_url(f"{viewer.base}/r/{tiny}/liveness?tiles=2&program=1&liveness=1")
+    run("light dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.keyboard.press("t")
+    page.keyboard.press("Control+k")
+    page.wait_for_function("document.querySelector('#palette-list').textContent.includes('Open ')")
+    page.keyboard.type("compare script")
+    expect(page.locator("#palette-list")).to_contain_text(f"Compare with {HOSTILE}")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{viewer.base}/r/{tiny}/liveness?tiles=2&program=1&liveness=1&vs={hostile}")
+    run("stop comparing")
+    page.wait_for_url(f"{viewer.base}/r/{tiny}/liveness?tiles=2&program=1&liveness=1")
+    page.keyboard.press(":")
+    page.keyboard.type("open </script>")
+    page.wait_for_function("document.querySelector('#palette-list [aria-selected=true]').textContent.includes('Open ')")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{viewer.base}/r/{hostile}/liveness*")
+    assert page.evaluate("window.bad") is None
+
+
+def test_the_palette_offers_the_controls_of_the_page(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "memory")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("breakdown category")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/memory?mem_by=category")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("no such thing at all")
+    expect(page.locator("#palette-count")).to_contain_text("Nothing matches")
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).to_be_hidden()
 
 
 def test_header_says_simulated_target_and_model(viewer: Viewer) -> None:

@@ -3,11 +3,15 @@
    popvision.select(patch)      merge {key: string or null}; writes the URL, hands the selection to every callback
    popvision.selection()        the current selection, a flat object of strings
    popvision.go(href)           move to another page without loading the frame again
+   popvision.redraw()           build the page again where it is: units changed, or a report to compare with
+   popvision.reload()           the same after reading the files again
    popvision.onSelect(fn)       call fn(selection, patch) on every change; returns a function that stops it
    popvision.theme()            "light" or "dark"; document receives the event "popvision:theme" when it changes
    popvision.token(name)        the value of a CSS variable of tokens.css
    popvision.mount(css, start)  call start(element) whenever a matching element appears; what it returns is called when
                                 the element is gone
+   popvision.hrefOf(link)       where a link of the menu leads with the selection of now
+   popvision.run(action)        what a button with data-action does, such as "nav-theme"
    popvision.notice(text)       show a sentence at the bottom of the page
 */
 (function () {
@@ -17,7 +21,7 @@
   const listeners = new Set();
   let current = read(window.location.search);
   let lastPath = null;
-  let reload = 0;
+  let turn = 0;
 
   function read(search) {
     return Object.fromEntries(new URLSearchParams(search));
@@ -98,9 +102,14 @@
     return [window.dash_clientside.no_update, current, window.dash_clientside.no_update];
   }
 
+  /* Build the page again where it is; with `reading`, from its files. `turn` makes each visit a new one. */
+  function redraw(reading) {
+    turn += 1;
+    setProps("visit", { data: { pathname: window.location.pathname, search: window.location.search, reload: reading ? turn : 0, turn } });
+  }
+
   function reloadPage() {
-    reload += 1;
-    setProps("visit", { data: { pathname: window.location.pathname, search: window.location.search, reload: reload } });
+    redraw(true);
   }
 
   function setNotice(text) {
@@ -109,12 +118,18 @@
 
   /* ---- theme and menu ---- */
 
-  function setTheme(theme) {
-    root.dataset.theme = theme;
-    store("popvision.theme", theme);
-    setProps("theme", { data: theme });
-    document.dispatchEvent(new CustomEvent("popvision:theme", { detail: theme }));
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+
+  /* "light" or "dark", or "auto" to follow the system. */
+  function setTheme(choice) {
+    root.dataset.themeChoice = choice;
+    root.dataset.theme = choice === "auto" ? (system.matches ? "dark" : "light") : choice;
+    store("popvision.theme", choice);
+    setProps("theme", { data: root.dataset.theme });
+    document.dispatchEvent(new CustomEvent("popvision:theme", { detail: root.dataset.theme }));
   }
+
+  system.addEventListener("change", () => { if (root.dataset.themeChoice === "auto") setTheme("auto"); });
 
   function foldMenu() {
     root.dataset.nav = root.dataset.nav === "narrow" ? "wide" : "narrow";
@@ -122,48 +137,52 @@
     window.dispatchEvent(new Event("resize"));
   }
 
-  function toggleShortcuts() {
-    const dialog = document.getElementById("shortcuts");
-    if (!dialog) return;
-    if (dialog.open) { dialog.close(); return; }
+  /* A dialog opens over the page; the same action closes it. */
+  function listOwnKeys() {
     const own = document.querySelector("#page .view-shortcuts");
     document.getElementById("view-shortcuts").innerHTML = own ? own.innerHTML : "";
+    document.getElementById("own-shortcuts").hidden = !own;
+  }
+
+  function toggleDialog(id) {
+    const dialog = document.getElementById(id);
+    if (!dialog) return;
+    if (dialog.open) { dialog.close(); return; }
+    document.querySelectorAll("dialog[open]").forEach((other) => other.close());
+    if (id === "shortcuts") listOwnKeys();
+    dialog.dispatchEvent(new CustomEvent("popvision:open"));
     dialog.showModal();
+  }
+
+  function focusSearch() {
+    const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
+    if (box) { box.focus(); if (box.select) box.select(); }
   }
 
   const ACTIONS = {
     "nav-theme": () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
     "nav-collapse": foldMenu,
     "nav-reload": reloadPage,
-    "nav-shortcuts": toggleShortcuts,
+    "nav-shortcuts": () => toggleDialog("shortcuts"),
+    "nav-preferences": () => toggleDialog("preferences"),
+    "nav-palette": () => toggleDialog("palette"),
     "close-dialog": (element) => element.closest("dialog").close(),
   };
 
-  const KEYS = {
-    "?": toggleShortcuts,
-    d: ACTIONS["nav-theme"],
-    "[": foldMenu,
-    r: () => document.querySelector('[data-action="nav-reload"]') && reloadPage(),
-    "/": () => {
-      const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
-      if (box) { box.focus(); if (box.select) box.select(); }
-    },
-  };
+  const canReload = () => document.querySelector('[data-action="nav-reload"]') !== null;
+  const { add } = window.popvision.commands;
+  add({ title: "Search in this page", key: "/", keys: "/", run: focusSearch, when: () => document.querySelector("#page .search input") !== null });
+  add({ title: "Switch between light and dark", key: "t", keys: "t", run: ACTIONS["nav-theme"] });
+  add({ title: "Read the files again", key: "r", keys: "r", run: reloadPage, when: canReload });
+  add({ title: "Fold or unfold the menu", key: "[", keys: "[", run: foldMenu, when: () => document.querySelector(".nav-views") !== null });
+  add({ title: "Show the keys", key: "?", keys: "?", run: ACTIONS["nav-shortcuts"] });
+  add({ title: "Preferences: units, theme, reload", run: ACTIONS["nav-preferences"] });
+  for (let index = 1; index <= 9; index += 1) add({ hidden: true, title: "View " + index, key: String(index), run: () => goToView(index), when: () => linkOf(index) !== null });
 
-  function isTyping(target) {
-    return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
-  }
+  const linkOf = (index) => document.querySelector('.nav-views [data-index="' + index + '"]');
+  const goToView = (index) => go(hrefOf(linkOf(index)));
 
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    if (/^[1-9]$/.test(event.key)) {
-      const link = document.querySelector('.nav-views [data-index="' + event.key + '"]');
-      if (link) { event.preventDefault(); go(hrefOf(link)); }
-      return;
-    }
-    const action = KEYS[event.key];
-    if (action) { event.preventDefault(); action(); }
-  });
+  document.addEventListener("popvision:preference", (event) => { if (event.detail.name !== "reload") redraw(false); });
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-action]");
@@ -212,9 +231,15 @@
     notice: setNotice,
     select,
     go,
+    redraw: () => redraw(false),
+    reload: reloadPage,
+    hrefOf,
+    setTheme,
+    run: (action) => ACTIONS[action](),
     selection: () => current,
     onSelect: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
     theme: () => root.dataset.theme,
+    themeChoice: () => root.dataset.themeChoice,
     token: (name) => getComputedStyle(root).getPropertyValue("--" + name).trim(),
   });
 

@@ -7,6 +7,7 @@
   }
   var dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
   var theme = stored("popvision.theme");
-  root.dataset.theme = theme === "light" || theme === "dark" ? theme : dark ? "dark" : "light";
+  root.dataset.themeChoice = theme === "light" || theme === "dark" ? theme : "auto";
+  root.dataset.theme = root.dataset.themeChoice !== "auto" ? theme : dark ? "dark" : "light";
   root.dataset.nav = stored("popvision.nav") === "narrow" ? "narrow" : "wide";
 })();

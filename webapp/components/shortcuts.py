@@ -9,13 +9,26 @@ from webapp.components.attributes import attributes
 
 #: (keys, what they do) for every page; a view adds its own with `shortcut_list` inside its layout.
 EVERYWHERE = (
+    ("Ctrl + K  or  :", "Command palette: views, reports, units, jump to a tile, a program, a cycle"),
     ("1 … 9", "Go to that view of the menu"),
     ("/", "Go to the search or filter box of the page"),
-    ("d", "Switch between light and dark"),
+    ("t", "Switch between light and dark"),
     ("[", "Fold or unfold the menu"),
     ("r", "Read the report's files again"),
     ("?", "Show or hide this list"),
     ("Esc", "Close a dialog or popover"),
+)
+
+#: Keys that mean the same in every plot; popvision.keyOf in assets/_commands.js has their meanings.
+IN_PLOTS = (
+    ("W  S", "Zoom in, zoom out (by place on the keyboard)"),
+    ("A  D", "Move left, move right"),
+    ("0", "Show all"),
+    ("f", "Fit what is selected"),
+    (".  ,", "Next, previous: match of the search, else position"),
+    ("m", "Mark what is selected"),
+    ("← →", "Move the cursor; its value is read out"),
+    ("Esc", "Clear the selection"),
 )
 
 
@@ -23,12 +36,18 @@ def shortcuts_dialog() -> Component:
     return html.Dialog(
         [
             html.H2("Keyboard shortcuts"),
-            shortcut_list(EVERYWHERE),
-            html.Div(id="view-shortcuts"),
+            html.Div(
+                [
+                    html.Div([html.H3("This page"), html.Div(id="view-shortcuts")], id="own-shortcuts"),
+                    html.Div([html.H3("Every plot"), shortcut_list(IN_PLOTS)]),
+                    html.Div([html.H3("Everywhere"), shortcut_list(EVERYWHERE)]),
+                ],
+                className="shortcut-columns",
+            ),
             html.Button("Close", type="button", className="button", **attributes(data_action="close-dialog")),
         ],
         id="shortcuts",
-        className="dialog",
+        className="dialog wide",
         **attributes(aria_label="Keyboard shortcuts"),
     )
 

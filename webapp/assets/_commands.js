@@ -1,0 +1,59 @@
+/* Commands: what keys do and what the command palette offers.
+
+   popvision.commands.add(command)   {title, run, key?, group?, keys?, when?, hidden?}; returns a function that takes it back.
+     title   what it does, as in the palette            run(event)  does it
+     key     event.key that runs it, or "code:KeyW" for a key by position      keys  how the key is written in lists
+     group   word at the right of the palette           when()      false = not now      hidden  a key only
+   popvision.commands.all()          those that can run now
+   popvision.commands.suggest(fn)    fn(text) -> commands made from what is typed, such as "tile 5"
+   popvision.keyOf(event)            the common meaning of a key for plots: "zoom-in", "zoom-out", "left", "right", "next",
+                                     "previous", "fit", "all", "mark", "clear", or ""; zoom and move go by position (W A S D)
+   popvision.isTyping(target)        whether keys belong to a text box
+*/
+(function () {
+  "use strict";
+  const commands = new Set();
+  const suggesters = new Set();
+
+  const BY_CODE = { KeyW: "zoom-in", KeyS: "zoom-out", KeyA: "left", KeyD: "right" };
+  const BY_KEY = { ".": "next", ",": "previous", f: "fit", 0: "all", m: "mark", Escape: "clear" };
+
+  function keyOf(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return "";
+    return (!event.shiftKey && BY_CODE[event.code]) || BY_KEY[event.key] || "";
+  }
+
+  function isTyping(target) {
+    return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+  }
+
+  const possible = (command) => !command.when || command.when();
+
+  function add(command) {
+    commands.add(command);
+    return () => commands.delete(command);
+  }
+
+  function all() {
+    return Array.from(commands).filter(possible);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const inDialog = document.querySelector("dialog[open]") !== null;
+    for (const command of commands) {
+      if (inDialog && command.key !== "?") continue;
+      const hit = command.key !== undefined && (command.key === event.key || command.key === "code:" + event.code);
+      if (!hit || !possible(command)) continue;
+      event.preventDefault();
+      command.run(event);
+      return;
+    }
+  });
+
+  window.popvision = Object.assign(window.popvision || {}, {
+    keyOf,
+    isTyping,
+    commands: { add, all, suggest: (fn) => suggesters.add(fn), suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)) },
+  });
+})();

@@ -1,0 +1,86 @@
+/* A quiet bar over the part of the page that is being prepared, when that takes more than a moment: every callback and
+   binary request passes through window.fetch. The part is aria-busy meanwhile; what is awaited is read out once. */
+(function () {
+  "use strict";
+  const MOMENT = 300; /* ms without any sign */
+  const SLOW = 1200; /* ms until words are added */
+  const plain = window.fetch.bind(window);
+  const waits = new Map(); /* element -> {count, since, bar, text} */
+
+  function first(output) {
+    const id = output.replace(/^\.\./, "").split("...")[0].replace(/\.[^.}]*$/, "");
+    if (!id.startsWith("{")) return document.getElementById(id.replace(/\\\./g, "."));
+    return document.getElementById(id) || null;
+  }
+
+  /* The part of the page that waits for a request; null = nothing that can be seen. */
+  function areaOf(url, options) {
+    if (/\/(state|reports)(\?|$)/.test(url)) return null;
+    if (url.includes("/_dash-update-component")) {
+      const found = /"output":"((?:[^"\\]|\\.)*)"/.exec(String(options && options.body));
+      const element = found && first(JSON.parse('"' + found[1] + '"'));
+      if (!element || element.id === "selection" || element.id === "done") return null;
+      if (["nav", "masthead", "page"].includes(element.id)) return document.getElementById("page");
+      return element.closest("[role=tabpanel], .split-pane, .plot-frame, .view") || element;
+    }
+    return /\/data\//.test(url) ? document.querySelector("#page .view") : null;
+  }
+
+  function begin(area) {
+    const wait = waits.get(area) || { count: 0, since: performance.now() };
+    wait.count += 1;
+    waits.set(area, wait);
+    if (wait.count === 1) wait.timer = window.setTimeout(() => show(area, wait), MOMENT);
+  }
+
+  function end(area) {
+    const wait = waits.get(area);
+    if (!wait || --wait.count > 0) return;
+    window.clearTimeout(wait.timer);
+    waits.delete(area);
+    area.removeAttribute("aria-busy");
+    for (const part of [wait.bar, wait.text]) if (part) part.remove();
+    if (wait.bar && !waits.size) say("");
+  }
+
+  function show(area, wait) {
+    if (!area.isConnected) return;
+    area.setAttribute("aria-busy", "true");
+    const box = area.getBoundingClientRect();
+    wait.bar = document.createElement("div");
+    wait.bar.className = "progress";
+    wait.bar.setAttribute("aria-hidden", "true");
+    Object.assign(wait.bar.style, { left: box.left + "px", top: box.top + "px", width: box.width + "px" });
+    document.body.append(wait.bar);
+    say(area.id === "page" ? "Opening the report" : "Preparing");
+    wait.timer = window.setTimeout(() => tellTime(area, wait), SLOW - MOMENT);
+  }
+
+  /* How long it has been, in seconds: no share is known, so none is shown. */
+  function tellTime(area, wait) {
+    if (!area.isConnected || !waits.has(area)) return;
+    if (!wait.text) {
+      const box = area.getBoundingClientRect();
+      wait.text = document.createElement("div");
+      wait.text.className = "progress-text";
+      wait.text.setAttribute("aria-hidden", "true");
+      Object.assign(wait.text.style, { left: box.left + box.width / 2 + "px", top: box.top + 12 + "px" });
+      document.body.append(wait.text);
+    }
+    const seconds = Math.round((performance.now() - wait.since) / 1000);
+    wait.text.textContent = (area.id === "page" ? "Opening the report" : "Preparing") + " \u2026 " + seconds + " s";
+    wait.timer = window.setTimeout(() => tellTime(area, wait), 1000);
+  }
+
+  function say(text) {
+    const place = document.getElementById("progress-status");
+    if (place && place.textContent !== text) place.textContent = text;
+  }
+
+  window.fetch = function (resource, options) {
+    const area = areaOf(typeof resource === "string" ? resource : resource.url || String(resource), options);
+    if (!area) return plain(resource, options);
+    begin(area);
+    return plain(resource, options).finally(() => end(area));
+  };
+})();

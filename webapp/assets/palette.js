@@ -1,0 +1,247 @@
+/* The command palette (Ctrl+K, or ":"): go to a view, open or compare a report, theme, units, jump to tile 5, program 12,
+   liveness index 3, step 40 or cycle 1000, and everything that the page's own controls and keys do. */
+(function () {
+  "use strict";
+  const MOST = 60;
+  let entries = [];
+  let chosen = 0;
+  let reports = [];
+  let before = null;
+  const part = (id) => document.getElementById(id);
+
+  /* ---- what there is to choose ---- */
+
+  const titleOf = (view) => view.querySelector(".nav-text").textContent;
+
+  function views() {
+    return Array.from(document.querySelectorAll(".nav-views a"), (link) => ({
+      title: "Go to " + titleOf(link),
+      group: link.classList.contains("lacking") ? "not recorded" : "view",
+      keys: link.dataset.index,
+      run: () => window.popvision.go(window.popvision.hrefOf(link)),
+    }));
+  }
+
+  const here = () => window.location.pathname.split("/");
+
+  function others() {
+    const [, letter, key, view] = here();
+    const found = [];
+    for (const each of reports) {
+      const prefix = each.kind === "report" ? "r" : "t";
+      if (each.key !== key) found.push({ title: "Open " + each.name, group: each.kind, detail: each.place, run: () => window.popvision.go("/" + prefix + "/" + each.key + (prefix === letter && view ? "/" + view : "")) });
+      if (letter === "r" && each.kind === "report" && each.key !== key) {
+        found.push({ title: "Compare with " + each.name, group: "compare", detail: each.place, run: () => compare(each.key) });
+      }
+    }
+    if (window.popvision.selection().vs) found.unshift({ title: "Stop comparing", group: "compare", run: () => compare(null) });
+    if (letter) found.push({ title: "Close: back to the list of reports", group: "report", run: () => window.popvision.go("/") });
+    return found;
+  }
+
+  function compare(key) {
+    window.popvision.select({ vs: key });
+    window.popvision.redraw();
+  }
+
+  const UNIT_TITLES = {
+    units: { binary: "Memory in KiB, MiB (binary)", si: "Memory in kB, MB (SI)", bytes: "Memory in bytes" },
+    time: { cycles: "Device time as cycles", time: "Device time as seconds" },
+  };
+
+  function units() {
+    return Object.entries(UNIT_TITLES).flatMap(([name, titles]) =>
+      Object.entries(titles)
+        .filter(([value]) => window.popvision.preference(name) !== value)
+        .map(([value, title]) => ({ title, group: "units", run: () => window.popvision.setPreference(name, value) })));
+  }
+
+  /* Tabs, switches, choices and buttons of the page are commands already: they have a name and a click. */
+  function controls() {
+    const found = [];
+    for (const control of document.querySelectorAll('#page [role="tab"], #page .toolbar button, #page .toolbar summary')) {
+      if (control.disabled || !control.offsetParent) continue;
+      const name = (control.getAttribute("aria-label") || control.textContent || control.title).trim();
+      if (!name) continue;
+      const group = control.closest('[role="radiogroup"], [role="tablist"]');
+      const title = group && group.getAttribute("aria-label") ? group.getAttribute("aria-label") + ": " + name : name;
+      found.push({ title, group: "page", run: () => { control.focus(); control.click(); } });
+    }
+    for (const list of document.querySelectorAll("#page select[data-param]")) {
+      if (!list.offsetParent) continue;
+      for (const option of list.options) {
+        if (option.selected || list.options.length > 40) continue;
+        found.push({
+          title: (list.getAttribute("aria-label") || "") + ": " + option.textContent,
+          group: "page",
+          run: () => { list.value = option.value; list.dispatchEvent(new Event("change", { bubbles: true })); },
+        });
+      }
+    }
+    return found;
+  }
+
+  /* ---- jumps: "tile 5", "#12", "index 3", "cycle 1,000" ---- */
+
+  const JUMPS = [
+    { words: ["tile"], noun: "tile", view: "memory", patch: (n) => ({ tiles: n }) },
+    { words: ["program", "#"], noun: "program #", view: "program_tree", patch: (n) => ({ program: n }) },
+    { words: ["liveness index", "liveness", "index"], noun: "liveness index", view: "liveness", patch: (n) => ({ liveness: n }) },
+    { words: ["step"], noun: "step", view: "execution", patch: (n) => ({ step: n }) },
+    { words: ["cycle"], noun: "cycle", view: "execution", patch: around },
+    { words: ["ipu"], noun: "IPU", view: null, patch: (n) => ({ ipu: n }) },
+  ];
+
+  /* A window of the width that is shown, or of 1,000 cycles, with the cycle in its middle. */
+  function around(cycle) {
+    const now = window.popvision.selection();
+    const width = Number(now.to) - Number(now.from) > 0 ? Number(now.to) - Number(now.from) : 1000;
+    const from = Math.max(0, cycle - Math.floor(width / 2));
+    return { from, to: from + width };
+  }
+
+  function jumps(text) {
+    const found = /^\s*([a-z #]*?)\s*([\d][\d,]*)\s*$/i.exec(text);
+    const number = found ? Number(found[2].replace(/,/g, "")) : 0;
+    if (!found || here()[1] !== "r" || !Number.isSafeInteger(number)) return [];
+    const typed = found[1].toLowerCase();
+    return JUMPS.filter((jump) => jump.words.some((word) => word.startsWith(typed))).map((jump) => ({
+      title: "Jump to " + jump.noun + (jump.noun.endsWith("#") ? "" : " ") + number.toLocaleString("en-US"),
+      group: "jump",
+      run: () => jumpTo(jump, number),
+    }));
+  }
+
+  function jumpTo(jump, number) {
+    window.popvision.select(jump.patch(number));
+    const link = jump.view && document.querySelector('.nav-views [data-view="' + jump.view + '"]');
+    if (link && here()[3] !== jump.view) window.popvision.go(window.popvision.hrefOf(link));
+  }
+
+  function everything(text) {
+    const own = window.popvision.commands.all().filter((each) => !each.hidden);
+    return [...jumps(text), ...window.popvision.commands.suggestions(text), ...[...views(), ...own, ...units(), ...others(), ...controls()].filter((each) => matches(each, text))];
+  }
+
+  /* Every word typed is found in the title, the group or the place, in any order. */
+  function matches(entry, text) {
+    const inside = (entry.title + " " + (entry.group || "") + " " + (entry.detail || "")).toLowerCase();
+    return text.toLowerCase().split(/\s+/).filter(Boolean).every((word) => inside.includes(word));
+  }
+
+  /* ---- the list ---- */
+
+  function row(entry, index) {
+    const line = document.createElement("li");
+    line.id = "palette-" + index;
+    line.className = "palette-row";
+    line.setAttribute("role", "option");
+    line.setAttribute("aria-selected", index === chosen ? "true" : "false");
+    const add = (className, text) => {
+      const span = document.createElement("span");
+      span.className = className;
+      span.textContent = text;
+      line.append(span);
+    };
+    add("palette-title", entry.title);
+    if (entry.detail) add("palette-detail", entry.detail);
+    if (entry.group) add("palette-group", entry.group);
+    if (entry.keys) {
+      const key = document.createElement("kbd");
+      key.textContent = entry.keys;
+      line.append(key);
+    }
+    return line;
+  }
+
+  function show() {
+    const text = part("palette-box").value;
+    const found = everything(text);
+    entries = found.slice(0, MOST);
+    chosen = Math.max(0, Math.min(chosen, entries.length - 1));
+    part("palette-list").replaceChildren(...entries.map(row));
+    const count = found.length > MOST ? "first " + MOST + " of " + found.length + " commands" : found.length + (found.length === 1 ? " command" : " commands");
+    part("palette-count").textContent = found.length ? count : "Nothing matches. Try a view, a report, a unit, or: tile 5";
+    mark();
+  }
+
+  function mark() {
+    const rows = part("palette-list").children;
+    Array.from(rows).forEach((line, index) => line.setAttribute("aria-selected", index === chosen ? "true" : "false"));
+    const box = part("palette-box");
+    if (rows[chosen]) {
+      box.setAttribute("aria-activedescendant", rows[chosen].id);
+      rows[chosen].scrollIntoView({ block: "nearest" });
+    } else box.removeAttribute("aria-activedescendant");
+  }
+
+  function run(index) {
+    const entry = entries[index];
+    if (!entry) return;
+    part("palette").close();
+    entry.run();
+  }
+
+  async function open() {
+    before = document.activeElement;
+    part("palette-box").value = "";
+    chosen = 0;
+    show();
+    try {
+      const answer = await fetch("/data/reports");
+      reports = answer.ok ? await answer.json() : [];
+    } catch (_) { reports = []; }
+    if (part("palette").open) show();
+  }
+
+  /* Dash has no text box that takes these attributes. */
+  window.popvision.mount("[data-palette-box]", (place) => {
+    const box = document.createElement("input");
+    const attributes = {
+      id: "palette-box", type: "text", class: "box", placeholder: "Type a command, a view, a report, or: tile 5", autocomplete: "off", spellcheck: "false",
+      role: "combobox", "aria-label": "Command", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", autofocus: "",
+    };
+    for (const [name, value] of Object.entries(attributes)) box.setAttribute(name, value);
+    place.append(box);
+  });
+
+  document.addEventListener("popvision:open", (event) => { if (event.target.id === "palette") open(); }, true);
+
+  document.addEventListener("close", (event) => {
+    if (event.target.id === "palette" && before && before.isConnected) before.focus();
+  }, true);
+
+  document.addEventListener("input", (event) => {
+    if (event.target.id !== "palette-box") return;
+    chosen = 0;
+    show();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      window.popvision.run("nav-palette");
+      return;
+    }
+    if (event.target.id !== "palette-box") return;
+    const last = entries.length - 1;
+    const to = {
+      ArrowDown: chosen === last ? 0 : chosen + 1,
+      ArrowUp: chosen ? chosen - 1 : last,
+      PageDown: Math.min(last, chosen + 8),
+      PageUp: Math.max(0, chosen - 8),
+    }[event.key];
+    if (event.key === "Enter") run(chosen);
+    else if (to !== undefined) { chosen = to; mark(); }
+    else return;
+    event.preventDefault();
+  });
+
+  document.addEventListener("click", (event) => {
+    const line = event.target.closest("#palette-list [role=option]");
+    if (line) run(Array.from(line.parentElement.children).indexOf(line));
+    else if (event.target.matches("dialog[open]")) event.target.close(); /* beside the box: the backdrop */
+  });
+
+  window.popvision.commands.add({ hidden: true, title: "Command palette", key: ":", run: () => window.popvision.run("nav-palette") });
+})();

@@ -1,0 +1,93 @@
+/* Notices that the report shown has grown, was written anew, or is gone: asks /data/<key>/state every few seconds while
+   the page is visible (webapp/shell_routes.py). A quiet line offers to read it again; with the preference "reload" at
+   "always" that happens by itself, unless the user is in a text box or a dialog. */
+(function () {
+  "use strict";
+  const EVERY = 4000; /* ms */
+  let stamp = "";
+  let looked = null; /* the page that the stamp belongs to */
+  let dismissed = "";
+  let asking = false;
+
+  const shown = () => document.querySelector("#page [data-report]");
+
+  function button(text, className, run) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.className = className;
+    made.textContent = text;
+    made.addEventListener("click", run);
+    return made;
+  }
+
+  function tell(text, canReload) {
+    const box = document.getElementById("growth");
+    const line = document.createElement("span");
+    line.textContent = text;
+    const parts = [line];
+    if (canReload) {
+      parts.push(button("Reload", "button", reload));
+      parts.push(button("Always", "button", () => { window.popvision.setPreference("reload", "always"); reload(); }));
+      parts[2].title = "Read reports again by themselves when they grow; Preferences takes it back";
+    }
+    const close = button("", "button icon-button", () => { dismissed = text; clear(); });
+    close.setAttribute("aria-label", "Dismiss");
+    close.innerHTML = '<span class="icon icon-close" aria-hidden="true"></span>';
+    parts.push(close);
+    box.replaceChildren(...parts);
+  }
+
+  function clear() {
+    const box = document.getElementById("growth");
+    if (box) box.replaceChildren();
+  }
+
+  function reload() {
+    clear();
+    window.popvision.reload();
+  }
+
+  function sentence(view, state) {
+    if (state.generation === null) return "The trace has grown.";
+    if (state.identity !== view.dataset.identity) return "The report was written anew.";
+    return "The report has grown (generation " + state.generation + ").";
+  }
+
+  function hasChanged(view, state) {
+    if (state.generation === null) return looked !== null;
+    return String(state.generation) !== view.dataset.generation || state.identity !== view.dataset.identity;
+  }
+
+  function isBusy() {
+    return document.querySelector("dialog[open]") !== null || window.popvision.isTyping(document.activeElement);
+  }
+
+  function act(view, state) {
+    if (state.problem) { if (dismissed !== state.problem) tell(state.problem, false); return; }
+    if (!hasChanged(view, state)) return;
+    const text = sentence(view, state);
+    if (window.popvision.preference("reload") === "always" && !isBusy()) reload();
+    else if (dismissed !== text) tell(text, true);
+  }
+
+  async function look() {
+    const view = shown();
+    if (!view || asking || document.visibilityState !== "visible") return;
+    asking = true;
+    try {
+      const answer = await fetch("/data/" + view.dataset.report + "/state?stamp=" + encodeURIComponent(view === looked ? stamp : ""));
+      const state = await answer.json();
+      if (shown() !== view) return;
+      if (view !== looked || state.stamp !== stamp) act(view, state);
+      /* While a reload has to wait, the same state is looked at again. */
+      if (window.popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state)) stamp = state.stamp;
+      looked = view;
+    } catch (_) { /* the server is not there for the moment */ }
+    finally { asking = false; }
+  }
+
+  window.setInterval(look, EVERY);
+  document.addEventListener("visibilitychange", look);
+  /* Another page: what was said belongs to the one before. */
+  window.popvision.mount("#page [data-report]", () => { dismissed = ""; clear(); return () => {}; });
+})();
