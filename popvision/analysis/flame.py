@@ -8,14 +8,15 @@ End under one bar per copy.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
+from popvision.analysis.overlap import Lane, lane_timeline, lanes
 from popvision.analysis.timeline import RunBars, Timeline, program_labels, timeline
 from popvision.formats.profile.model import PROGRAM_TYPES
 
@@ -57,22 +58,45 @@ class Level:
 
 @dataclass(frozen=True)
 class Flame:
-    """Levels from the outermost down. Flat view: one level, every step a leaf."""
+    """Levels from the outermost down. Flat view: one level, every step a leaf. Where I/O overlaps (`overlap`), the
+    levels of the I/O lane follow those of the first."""
 
     names: list[str]
     levels: list[Level]
+    lanes: tuple[int, ...] = (0,)  #: the level with which each lane begins
 
 
 def flame(source: ReportSource, ipu: int) -> Flame:
     """Nested bars of one IPU, worked out once per opened report. Raises what `timeline` raises."""
-    steps = timeline(source, ipu)
-    return kept(source, f"flame:{ipu}", lambda: make_flame(steps, program_labels(source)))
+    steps, apart = timeline(source, ipu), lanes(source, ipu)
+    labels = program_labels(source)
+    return kept(source, f"flame:{ipu}", lambda: _in_lanes(steps, apart, lambda each: make_flame(each, labels)))
 
 
 def flat(source: ReportSource, ipu: int) -> Flame:
     """One level with a bar per step, named by the whole debug name. Raises what `timeline` raises."""
-    steps = timeline(source, ipu)
-    return kept(source, f"flat:{ipu}", lambda: make_flat(steps, program_labels(source)))
+    steps, apart = timeline(source, ipu), lanes(source, ipu)
+    labels = program_labels(source)
+    return kept(source, f"flat:{ipu}", lambda: _in_lanes(steps, apart, lambda each: make_flat(each, labels)))
+
+
+def _in_lanes(steps: Timeline, apart: list[Lane], make: Callable[[Timeline], Flame]) -> Flame:
+    """The levels of each lane below each other; steps of a lane get their numbers back."""
+    if len(apart) == 1:
+        return make(steps)
+    names: list[str] = []
+    levels: list[Level] = []
+    begins = []
+    for lane in apart:
+        made = make(lane_timeline(steps, lane))
+        rows = lane.steps.astype(np.int32)
+        begins.append(len(levels))
+        levels += [
+            replace(each, first=rows[each.first], last=rows[each.last], name=each.name + np.int32(len(names)))
+            for each in made.levels
+        ]
+        names += made.names
+    return Flame(names, levels, tuple(begins))
 
 
 def make_flat(steps: Timeline, labels: Sequence[str]) -> Flame:

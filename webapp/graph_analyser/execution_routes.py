@@ -22,7 +22,8 @@ from flask import Response, jsonify, request
 
 from popvision.analysis.bars import bars_in_window, strip
 from popvision.analysis.catalogue import FormatError
-from popvision.analysis.flame import flame, flat, run_level
+from popvision.analysis.flame import Level, flame, flat, run_level
+from popvision.analysis.overlap import bar_of, lanes
 from popvision.analysis.raster import Grid, packed, raster
 from popvision.analysis.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
 from popvision.analysis.timeline import run_bars, timeline
@@ -97,13 +98,16 @@ def bars(source: ReportSource) -> Response:
         "cell_level": merged.level, "cell_column": merged.column, "cell_shares": merged.shares,
         "cell_group": merged.group, "cell_count": merged.count, "cell_first": merged.first,
     }  # fmt: skip
-    return packed_response({"names": list(names), "levels": 1 + len(rows.levels)}, arrays)
+    begins = [1 + level for level in rows.lanes]
+    return packed_response({"names": list(names), "levels": 1 + len(rows.levels), "lanes": begins}, arrays)
 
 
 def overview(source: ReportSource) -> Response:
     """Shares of the classes in every column of the flat row."""
     ipu, grid = number("ipu", 0), window()
-    level = flat(source, ipu).levels[0]
+    steps = timeline(source, ipu)
+    each = np.arange(len(steps), dtype=np.int32)
+    level = Level(steps.begin, steps.end, each, each, each, steps.type)
     return packed_response({}, {"pixels": strip(level, grid)})
 
 
@@ -119,7 +123,9 @@ def bsp(source: ReportSource) -> Response:
 
 def step(source: ReportSource) -> Response:
     """Facts of one step."""
-    return jsonify(_described(step_facts(source, number("ipu", 0), number("step", 0))))
+    facts = step_facts(source, number("ipu", 0), number("step", 0))
+    bar = bar_of(lanes(source, facts.ipu), facts.step)
+    return jsonify(_described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]})
 
 
 def at(source: ReportSource) -> Response:

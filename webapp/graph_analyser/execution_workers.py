@@ -30,8 +30,8 @@ _NOTHING = "Select a compute step (OnTileExecute) in the trace to see the worker
 IDLE = "idle share = 1 - sum of thread cycles / (contexts x thread cycles of the fullest context)"
 _UNITS = (
     "A worker context issues one instruction every six tile cycles, so a worker vertex of n thread cycles takes 6 x n"
-    " tile cycles. Supervisor and multi vertices take the whole tile: their cycles are tile cycles already. When they run"
-    " among the workers is not recorded; they are drawn after them."
+    " tile cycles. Supervisor and multi vertices take the whole tile: their cycles are tile cycles already. When they"
+    " run among the workers is not recorded; they are drawn after them."
 )
 _CRITICAL = (
     "The longest vertex of the fullest context. Without it, all others where they are, the tile would end as much"

@@ -19,8 +19,8 @@ Int64 = npt.NDArray[np.int64]
 
 
 def lane_bars(lanes: WorkerLanes, order: Int64) -> Int64:
-    """Where bars begin in `order`, vertices sorted by lane and time: everywhere, or at the first vertex of each lane and
-    stretch of time where there are more than MOST_BARS; the critical vertex always has a bar of its own."""
+    """Where bars begin in `order`, vertices sorted by lane and time: everywhere, or at the first vertex of each lane
+    and stretch of time where there are more than MOST_BARS; the critical vertex always has a bar of its own."""
     if len(order) <= MOST_BARS:
         return np.arange(len(order))
     stretch = lanes.begin[order] * (MOST_BARS // (lanes.contexts + 1) - 2) // max(1, lanes.length)
