@@ -45,6 +45,10 @@ def program_label(source: ReportSource, program: int) -> str:
     return f"{programs.type[program]} ({name})" if name else programs.type[program]
 
 
+def program_count(source: ReportSource) -> int:
+    return len(_programs(source).type)
+
+
 def matching_indices(source: ReportSource, text: str) -> Int64Array:
     """Liveness indices whose program's type or name contains `text`, upper and lower case alike; all for ""."""
     wanted = text.strip().lower()

@@ -163,6 +163,12 @@
       if (row && row.Id >= 0) window.popvision.select({ variable: row.Id });
       return no();
     },
+    /* A click on a row of a table of steps selects the liveness index of that row. */
+    index: () => {
+      const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
+      if (cells.length && cells[0].length && cells[0][0].Index >= 0) window.popvision.select({ liveness: cells[0][0].Index, live_also: null });
+      return no();
+    },
     rows: () => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
       if (!cells.length) return no();

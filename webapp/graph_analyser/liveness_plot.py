@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.live_peaks import peaks
-from popvision.analysis.live_steps import matching_indices, program_label
+from popvision.analysis.live_steps import indices_of_program, matching_indices, program_label
 from popvision.analysis.live_variables import lifetime
 from popvision.analysis.liveness import Curve, curve
 from popvision.analysis.range_statistics import Statistics, statistics
@@ -43,7 +43,7 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
     """The drawing of a state. Raises NotRecordedError when the report lacks the curve, ValueError for a variable or
     place that does not exist."""
     line = curve(source, state.where)
-    matching = matching_indices(source, state.filter) if state.filter.strip() else None
+    matching = _matching(source, state)
     ranges = lifetime(source, state.variable) if state.variable is not None else None
     high = peaks(line.not_always_live).tolist()
     plot = SteppedPlot(
@@ -73,6 +73,13 @@ def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> Liv
         ranges,
         high,
     )
+
+
+def _matching(source: ReportSource, state: LivenessState) -> Int64Array | None:
+    """What the filter matches; without a filter the indices of the selected program; None without either."""
+    if state.filter.strip():
+        return matching_indices(source, state.filter)
+    return indices_of_program(source, state.program) if state.program is not None else None
 
 
 def _series(line: Curve, state: LivenessState, theme: str) -> list[Series]:

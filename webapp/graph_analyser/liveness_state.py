@@ -16,8 +16,11 @@ from webapp.selection import Selection
 PLOT_KEYS = (
     "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
     "variable", "tiles", "live_mark", "live_nopeaks",
+    "live_graph", "program",
 )  # fmt: skip
-TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica", "tiles")
+TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica", "tiles", "live_graph", "live_filter")
+
+GRAPHS = {"curve": "Curve", "heat": "Tiles × indices"}
 
 TABS = {
     "always": "Always-live variables",
@@ -25,6 +28,7 @@ TABS = {
     "vertices": "Vertices",
     "cycles": "Cycle estimates",
     "flops": "FLOP estimates",
+    "steps": "Steps",
 }
 
 #: Indices that fit side by side as columns.
@@ -36,6 +40,7 @@ class LivenessState:
     """One state of the page. `indices` are the selected liveness indices, the main one first. `problems` are sentences
     about values in the URL that do not fit this report."""
 
+    graph: str = "curve"
     where: Where = Where()  # noqa: RUF009 -- frozen
     indices: tuple[int, ...] = ()
     filter: str = ""
@@ -44,6 +49,8 @@ class LivenessState:
     window: tuple[int, int] | None = None
     tab: str = "always"
     variable: int | None = None
+    program: int | None = None  #: whose indices are marked
+    tile: int | None = None  #: the row of the heat map that the cursor is on
     mark: int | None = None  #: the index that figures are measured from
     peaks: bool = True
     problems: tuple[str, ...] = ()
@@ -65,6 +72,7 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         text = f"tile:{selection.tiles[0] if selection.tiles else fullest_tile(source)}"
     where, problem = parse_where(source, text, extras.get("live_replica", "0"))
     return LivenessState(
+        graph=extras.get("live_graph", "") if extras.get("live_graph") in GRAPHS else "curve",
         where=where,
         indices=indices,
         filter=extras.get("live_filter", ""),
@@ -73,6 +81,8 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         window=parse_window(extras.get("live_view", "")),
         tab=extras.get("live_tab", "always") if extras.get("live_tab") in TABS else "always",
         variable=selection.variable,
+        program=selection.program,
+        tile=next((tile for tile in selection.tiles if tile < target_of(source).num_tiles), None),
         mark=next((each for each in parse_numbers(extras.get("live_mark", ""), 1) if each < count), None),
         peaks=extras.get("live_nopeaks") != "1",
         problems=(*problems, problem) if problem else tuple(problems),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.live_steps import cycles_table, flops_table, program_at, program_label, vertices_table
+from popvision.analysis.live_table import curve_table
 from popvision.analysis.live_variables import always_live_table, live_table
-from popvision.analysis.liveness import curve
+from popvision.analysis.liveness import Where, curve
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
@@ -38,11 +40,22 @@ _CYCLES = (
 )
 
 
+_STEPS = (
+    Column("Index", "Index", "integer", width=90, help="Liveness index: place in the static order of the program"),
+    Column("Step", "Step", flex=3),
+    Column("Program", "Program", "integer", help="Id in the program tree", width=115),
+    Column("Not always live", "Not always live", "bytes", width=150, help="Bytes live at this index, not always"),
+    Column("Total", "Total", "bytes", width=130, help="Not always live + always live"),
+)
+
+
 def tab_content(source: ReportSource, key: str, state: LivenessState) -> Component:
     """The chosen tab. What the report lacks is said in its place."""
     try:
         if state.tab == "always":
             return _always(source, key, state)
+        if state.tab == "steps":
+            return _steps_table(source, key, state)
         if not state.indices:
             noun = {"not_always": "live variables", "vertices": "vertices", "cycles": "cycle estimate"}
             return empty_hint(_NOTHING.format(noun.get(state.tab, "floating point operations")))
@@ -64,6 +77,11 @@ def query_of(state: LivenessState) -> dict[str, str]:
 def always_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
     """Always-live variables of the place that the query names."""
     return always_live_table(source, _where(source, query))
+
+
+def steps_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """A row per liveness index of the place that the query names."""
+    return curve_table(source, _where(source, query), query.get("filter", ""))
 
 
 def live_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
@@ -124,6 +142,19 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
     live_table(source, indices, state.where)
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
     return _with_total(totals, "Select a row to draw its lifetime over the curve", table)
+
+
+def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Component:
+    where = state.where
+    if state.graph == "heat" and state.tile is not None:
+        where = Where("tile", state.tile)
+    query = query_of(replace(state, where=where, indices=()))
+    query |= {"filter": state.filter} if state.filter.strip() else {}
+    matching = " that the filter matches" if state.filter.strip() else ""
+    place = where_text(where, target_of(source).num_replicas)
+    note = f"Every step{matching}, on {place}. Select a row to select its index."
+    curve(source, where)
+    return _with_total([], note, long_table("liveness-steps", key, query, _STEPS, selectable=True))
 
 
 def _total(label: str, value: int, signed: bool = False) -> Component:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,20 @@ from webapp.graph_analyser.plot_navigation import navigation
 NOTHING: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
 
 
-def plot_box(name: str, label: str, theme: str, image_name: str) -> Component:
+def plot_box(name: str, label: str, theme: str, image_name: str, beside: Sequence[Component] = ()) -> Component:
     """The plot `<name>-plot` under its Navigation group: the wheel zooms, a double click shows everything. Keys work
-    while the box has the focus, or nothing else has."""
+    while the box has the focus, or nothing else has. `beside` are canvases that take its place at times."""
     graph: Any = figure(f"{name}-plot", None, theme, image_name=image_name)
     graph.config = graph.config | {"scrollZoom": True, "doubleClick": "autosize", "displayModeBar": False}
     box = html.Div(
-        graph, className="plot-box", tabIndex="0", role="group", **attributes(data_plot=name, aria_label=label)
+        graph,
+        id=f"{name}-box",
+        className="plot-box",
+        tabIndex="0",
+        role="group",
+        **attributes(data_plot=name, aria_label=label),
     )
-    return html.Div([navigation(name), box], className="plot-frame")
+    return html.Div([navigation(name), box, *beside], className="plot-frame")
 
 
 def reading_line(name: str) -> Component:

@@ -22,14 +22,15 @@ def plot_page(
     stores: tuple[tuple[str, ...], tuple[str, ...]],
     keys: tuple[tuple[str, str], ...],
     further: Sequence[Component] = (),
+    beside: Sequence[Component] = (),
 ) -> Component:
     """Ids begin with `prefix`; `stores` are the selection keys that the plot and the tabs follow; `further` are
-    components without a place on the page."""
+    components without a place on the page; `beside` are canvases that stand in the place of the plot at times."""
     plot = html.Div(
         [
             toolbar,
             html.Div(id=f"{prefix}-headline", className="headline-line"),
-            plot_box(prefix, plot_title, theme, name),
+            plot_box(prefix, plot_title, theme, name, beside),
             reading_line(prefix),
             html.Div(id=f"{prefix}-range", className="range-box"),
         ],

@@ -9,7 +9,7 @@
     const box = target.closest && target.closest("[data-plot]");
     if (box && target === box) return { plot: plots.all[box.dataset.plot], focused: true };
     const free = target === document.body || target.id === "page";
-    const boxes = free ? document.querySelectorAll("#page [data-plot]") : [];
+    const boxes = free ? document.querySelectorAll("#page [data-plot]:not([hidden])") : [];
     return { plot: boxes.length === 1 ? plots.all[boxes[0].dataset.plot] : null, focused: false };
   }
 
@@ -63,6 +63,9 @@
     else if (plot.mark) window.popvision.select({ [plot.mark]: null });
   }
 
+  /* Positions to a pixel of a picture that merges them; 1 for a curve. */
+  const stride = (event) => Number(event.target.dataset.stride) || 1;
+
   const width = (plot) => { const [first, last] = plots.windowOf(plot); return last - first + 1; };
 
   const PLACES = {
@@ -89,8 +92,8 @@
 
   /* These scroll the page when the plot has no focus. */
   const FOCUSED = {
-    ArrowRight: (plot, event) => plots.move(plot, 1, event.shiftKey),
-    ArrowLeft: (plot, event) => plots.move(plot, -1, event.shiftKey),
+    ArrowRight: (plot, event) => plots.move(plot, stride(event), event.shiftKey),
+    ArrowLeft: (plot, event) => plots.move(plot, -stride(event), event.shiftKey),
     PageDown: (plot) => plots.pan(plot, width(plot)),
     PageUp: (plot) => plots.pan(plot, -width(plot)),
     Home: (plot) => plots.setWindow(plot, 0, plot.count - 1),

@@ -1,8 +1,15 @@
-/* The camera of a plot: saves it as PNG, twice the size on screen, or as SVG. */
+/* The camera of a plot: saves it as PNG, twice the size on screen, or as SVG. Where a canvas stands in the place of the
+   plot ([data-saves=<id of the plot>], visible), its own saveImage(kind, name) does it. */
 (function () {
   "use strict";
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-save-plot]");
+    const instead = button && document.querySelector('[data-saves="' + button.dataset.savePlot + '"]:not([hidden])');
+    if (instead) {
+      instead.saveImage(button.dataset.format, button.dataset.name);
+      button.closest("details").open = false;
+      return;
+    }
     const graph = button && document.querySelector("#" + button.dataset.savePlot + " .js-plotly-plot");
     if (!graph || !window.Plotly) return;
     const ground = window.popvision.token("surface");

@@ -1,0 +1,36 @@
+"""The liveness curve as a table: a row per liveness index with what runs there and what is live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.live_steps import matching_indices, program_label
+from popvision.analysis.liveness import Where, curve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.source import ReportSource
+
+
+def curve_table(source: ReportSource, where: Where = Where(), text: str = "") -> pd.DataFrame:  # noqa: B008
+    """Index, Program (its Id), Step, Not always live, Total (bytes, always live included), in order of the indices.
+    With `text` only steps whose type or name contains it. Raises as `liveness.curve`."""
+    import pandas as pd
+
+    line = curve(source, where)
+    index = matching_indices(source, text) if text.strip() else np.arange(len(line.program))
+    program, which = np.unique(line.program[index], return_inverse=True)
+    names = np.asarray([program_label(source, each) for each in program.tolist()], dtype=object)
+    live = line.not_always_live[index]
+    return pd.DataFrame(
+        {
+            "Index": index,
+            "Program": line.program[index],
+            "Step": names[which] if len(names) else [],
+            "Not always live": live,
+            "Total": live + line.always_live,
+        }
+    )

@@ -1,0 +1,106 @@
+/* The drawing of the tile x liveness heat map: cells, axes, IPU borders, cursor, mark and colour key. */
+(function () {
+  "use strict";
+  const live = (window.popvision.live = window.popvision.live || {});
+  const MARGIN = { left: 70, right: 18, top: 38, bottom: 40 };
+  const NAMES = ["ink", "muted", "axis", "line-strong", "sunken", "surface", "accent", "warn"];
+
+  live.areaOf = (width, height) => ({
+    x: MARGIN.left, y: MARGIN.top, width: Math.max(1, width - MARGIN.left - MARGIN.right), height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+  });
+
+  live.colours = () => Object.fromEntries(NAMES.map((name) => [name, window.popvision.token(name)]));
+
+  /* The cells of an answer as a canvas of one pixel each. */
+  live.pictureOf = function (answer) {
+    const canvas = document.createElement("canvas");
+    canvas.width = answer.header.columns;
+    canvas.height = answer.header.rows;
+    const draw = canvas.getContext("2d");
+    const image = draw.createImageData(canvas.width, canvas.height);
+    const out = new Uint32Array(image.data.buffer);
+    const scale = window.popvision.colourScale("sequential");
+    const levels = answer.arrays.levels;
+    for (let at = 0; at < levels.length; at += 1) out[at] = scale[levels[at]];
+    draw.putImageData(image, 0, 0);
+    return canvas;
+  };
+
+  /* Round numbers in [first, last], at most `most`. */
+  function ticks(first, last, most) {
+    const least = (last - first + 1) / most;
+    const power = Math.pow(10, Math.floor(Math.log10(Math.max(1, least))));
+    const step = Math.max(1, power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999999));
+    const found = [];
+    for (let at = Math.ceil(first / step) * step; at <= last; at += step) found.push(at);
+    return found;
+  }
+
+  /* map: {area, tiles: [first, last], indices: [first, last], shown (what `answer` covers), answer, picture, cursor, mark, perIpu} */
+  live.paint = function (pen, map, colours) {
+    const { area, tiles, indices } = map;
+    const x = (index) => area.x + ((index - indices[0]) * area.width) / (indices[1] - indices[0] + 1);
+    const y = (tile) => area.y + ((tile - tiles[0]) * area.height) / (tiles[1] - tiles[0] + 1);
+    pen.box(area.x, area.y, area.width, area.height, colours.sunken);
+    if (map.picture) {
+      const { header } = map.answer;
+      const from = { x: x(map.shown.indices[0]), y: y(map.shown.tiles[0]) };
+      const to = { x: x(map.shown.indices[0] + header.columns * header.indicesPerColumn), y: y(map.shown.tiles[0] + header.rows * header.tilesPerRow) };
+      pen.image(map.picture, from.x, from.y, to.x - from.x, to.y - from.y, area);
+    }
+    axes(pen, map, colours, x, y);
+    marks(pen, map, colours, x, y);
+    pen.outline(area.x + 0.5, area.y + 0.5, area.width - 1, area.height - 1, colours["line-strong"], 1);
+    if (map.answer) key(pen, map, colours);
+  };
+
+  function axes(pen, map, colours, x, y) {
+    const { area, tiles, indices } = map;
+    const bottom = area.y + area.height;
+    for (const index of ticks(indices[0], indices[1], Math.max(2, area.width / 90))) {
+      const at = (x(index) + x(index + 1)) / 2;
+      pen.line(at, bottom, at, bottom + 4, colours["line-strong"]);
+      pen.text(index.toLocaleString("en-US"), at, bottom + 12, colours.axis, "center");
+    }
+    for (const tile of ticks(tiles[0], tiles[1], Math.max(2, area.height / 34))) {
+      const at = (y(tile) + y(tile + 1)) / 2;
+      pen.line(area.x - 4, at, area.x, at, colours["line-strong"]);
+      pen.text(tile.toLocaleString("en-US"), area.x - 7, at, colours.axis, "right");
+    }
+    for (let tile = Math.ceil((tiles[0] + 1) / map.perIpu) * map.perIpu; tile <= tiles[1]; tile += map.perIpu) {
+      pen.line(area.x, y(tile), area.x + area.width, y(tile), colours.ink, 1, [4, 3]);
+    }
+    pen.text("Liveness index (static program order, not time)", area.x + area.width / 2, bottom + 29, colours.axis, "center", 12);
+    pen.text("Tile", area.x - 60, area.y + 5, colours.axis, "left", 12);
+  }
+
+  function marks(pen, map, colours, x, y) {
+    const { area, tiles, indices } = map;
+    const inside = (value, range) => value !== null && value >= range[0] && value <= range[1];
+    if (inside(map.mark, indices)) {
+      const at = (x(map.mark) + x(map.mark + 1)) / 2;
+      pen.line(at, area.y, at, area.y + area.height, colours.warn, 1.5, [5, 4]);
+      pen.text("mark", at + 4, area.y + 8, colours.warn, "left");
+    }
+    const { tile, index } = map.cursor;
+    if (inside(index, indices)) {
+      const wide = Math.max(1.5, x(index + 1) - x(index));
+      pen.outline((x(index) + x(index + 1) - wide) / 2, area.y, wide, area.height, colours.accent, 1);
+    }
+    if (inside(tile, tiles)) {
+      const high = Math.max(1.5, y(tile + 1) - y(tile));
+      pen.outline(area.x, (y(tile) + y(tile + 1) - high) / 2, area.width, high, colours.accent, 1);
+    }
+  }
+
+  function key(pen, map, colours) {
+    const right = map.area.x + map.area.width, wide = 150, top = map.area.y - 14;
+    const scaled = window.popvision.scaleColour;
+    const text = (value) => window.popvision.bytesText(value);
+    const end = text(map.answer.header.top) + (map.capacity ? " of a tile" : " (highest shown)");
+    pen.text(end, right, top, colours.muted, "right");
+    const begin = right - 8 - 6.2 * end.length - wide;
+    for (let at = 0; at < wide; at += 3) pen.box(begin + at, top - 5, 3, 10, scaled("sequential", at / wide));
+    pen.text(map.always ? "0, always live included" : "0, not always live", begin - 6, top, colours.muted, "right");
+  }
+})();

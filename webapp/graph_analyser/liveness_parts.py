@@ -1,0 +1,158 @@
+"""What of the liveness page follows the selection: figure or heat map, headline, values at the cursor, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.live_runs import first_step
+from popvision.analysis.live_steps import program_count, program_label
+from popvision.analysis.liveness import Where, peak
+from popvision.analysis.lowered import variables
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
+from webapp.components import empty_hint, themed
+from webapp.components.attributes import attributes
+from webapp.graph_analyser.headline import range_line
+from webapp.graph_analyser.liveness_headline import liveness_headline
+from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
+from webapp.graph_analyser.liveness_state import LivenessState
+from webapp.graph_analyser.plot_box import NOTHING, hits_text
+from webapp.graph_analyser.plot_reading import reading
+
+_HINT = "Select an index to read its values here: click, or use the arrow keys; p selects the peak."
+_HEAT_HINT = "Select a place to read its values here: click, or use the arrow keys (up and down: tiles)."
+
+
+def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str) -> tuple[Any, ...]:
+    """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot)."""
+    try:
+        drawing = draw_liveness(source, state, theme)
+    except (NotRecordedError, ValueError) as problem:
+        empty = themed(NOTHING, theme)
+        return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
+    shown = drawing.figure if state.graph == "curve" else NOTHING
+    return (
+        themed(shown, theme),
+        _config(source, key, drawing, state),
+        liveness_headline(source, key, drawing.curve, state),
+        _reading(source, key, drawing, state),
+        _below(source, drawing, state),
+    )
+
+
+def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> dict[str, Any]:
+    """What assets/plots.js and assets/liveness/ need to know of the drawing."""
+    count = len(drawing.curve.program)
+    spans = drawing.lifetime
+    heat = None
+    if state.graph == "heat":
+        tiles = drawing.curve.tiles
+        heat = {"key": key, "tiles": [tiles.start, tiles.stop - 1], "perIpu": target_of(source).tiles_per_ipu}
+        heat |= {"always": state.always, "capacity": state.show_max}
+    return {
+        "name": "live",
+        "view": "live_view",
+        "pick": "liveness",
+        "also": "live_also",
+        "count": count,
+        "first": 0,
+        "order": None,
+        "peak": peak(drawing.curve).index,
+        "peaks": drawing.peaks,
+        "mark": "live_mark",
+        "hits": hits_text(drawing.matching, count),
+        "fit": [min(s for s, _ in spans), max(e for _, e in spans) - 1] if spans else None,
+        "heat": heat,
+    }
+
+
+def _reading(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> Any:
+    cursor = state.indices[-1] if state.indices else None
+    links = [] if cursor is None else _links(source, key, int(drawing.curve.program[cursor]))
+    if state.graph == "curve":
+        return reading(drawing.plot, _naming(source, drawing), cursor, _HINT, "Total") + links
+    tile = state.tile
+    if tile is None or cursor is None:
+        return reading(drawing.plot, _naming(source, drawing), None, _HEAT_HINT)
+    of_tile = draw_liveness(source, replace(state, where=Where("tile", tile)), "light")
+    name = _naming(source, of_tile)
+    named = lambda index: f"Tile {tile:,}, {name(index)[0].lower()}{name(index)[1:]}"  # noqa: E731
+    return reading(of_tile.plot, named, cursor, _HEAT_HINT, "Total") + links
+
+
+def _links(source: ReportSource, key: str, program: int) -> list[Component]:
+    """To the program in the program tree, and to its first execution in the trace where one is recorded."""
+    tree = html.A("Program tree", href=f"/r/{key}/program_tree?program={program}", **attributes(data_nav="jump"))
+    step = first_step(source, program)
+    if step is None:
+        return [tree]
+    href = f"/r/{key}/execution?program={program}&step={step}"
+    return [tree, html.A("First execution", href=href, **attributes(data_nav="jump"))]
+
+
+def _naming(source: ReportSource, drawing: LivenessDrawing) -> Callable[[int], str]:
+    program = drawing.curve.program
+    return lambda index: f"Index {index:,}: {program_label(source, int(program[index]))}"
+
+
+def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
+    lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
+    first, last = drawing.shown
+    whole = len(drawing.curve.program)
+    quantity = "Live, always live included" if state.always else "Live, always live not included"
+    name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
+    drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
+    position = lambda at: f"index {first + at:,}"  # noqa: E731
+    if state.graph == "heat":
+        return [*lines, html.Div(_heat_note(drawing, state), className="range-plain")]
+    lines.append(
+        range_line(drawing.statistics, quantity, name, position=position, decimated=drawing.decimated, drawn=drawn)
+    )
+    notes = []
+    if drawing.matching is not None and not state.filter.strip():
+        notes.append(_program_note(source, state.program, drawing.matching))
+    elif drawing.matching is not None:
+        notes.append(
+            f"{len(drawing.matching):,} of {whole:,} steps match the filter (marked below the curve); "
+            "the statistics are of all steps shown."
+        )
+    if state.variable is not None:
+        notes.append(_lifetime_note(source, state.variable, drawing.lifetime))
+    return lines + [html.Div(note, className="range-plain") for note in notes]
+
+
+def _program_note(source: ReportSource, program: int | None, indices: npt.NDArray[np.int64]) -> str:
+    known = program is not None and program < program_count(source)
+    name = (
+        f"Program {program}: {program_label(source, program)},"
+        if known and program is not None
+        else f"Program {program}"
+    )
+    if not len(indices):
+        return f"{name} has no liveness index: only programs that run on tiles have one."
+    places = ", ".join(f"{index:,}" for index in indices[:8].tolist()) + (" ..." if len(indices) > 8 else "")
+    times = "once, at index" if len(indices) == 1 else f"at {len(indices):,} indices:"
+    return f"{name} stands in the program {times} {places} (marked below the curve; . and , go through them)."
+
+
+def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, int]] | None) -> str:
+    name = variables(source).name[variable]
+    if ranges is None:
+        return f"{name} is always live."
+    return f"{name} is live at " + ", ".join(f"{s:,} to {e - 1:,}" for s, e in ranges[:8]) + " (shaded)."
+
+
+def _heat_note(drawing: LivenessDrawing, state: LivenessState) -> str:
+    what = "always live included" if state.always else "not always live"
+    return (
+        f"Bytes live on each of {len(drawing.curve.tiles):,} tiles, {what}. A cell is the maximum of its tiles and "
+        "indices; a click selects the place where it is reached. Steps (below) lists the row of the selected tile."
+    )
