@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.program_tree import figures, programs_of
+from popvision.analysis.program_figures import figures
+from popvision.analysis.program_tree import programs_of
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROVENANCE
 
 if TYPE_CHECKING:

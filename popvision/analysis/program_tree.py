@@ -1,9 +1,4 @@
-"""The lowered programs as trees: who contains whom, what each took, and which of them match a text.
-
-Cycles of a program on an IPU are the lengths of its execution steps there (allCycles, which add up to the total), over
-all recorded runs. *Self* counts a program's own steps, *total* adds those of everything below it; a body called from
-several places counts at each of them. Over several IPUs a figure is the largest of the IPUs.
-"""
+"""The lowered programs as trees: who contains whom, and which of them match a text."""
 
 from __future__ import annotations
 
@@ -24,7 +19,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 __all__ = [
-    "PROGRAM_TYPES", "ProgramFigures", "Root", "TreeRows", "figures", "guessed", "matching_rows", "note", "programs_of",
+    "PROGRAM_TYPES", "Root", "TreeRows", "guessed", "matching_rows", "note", "programs_of",
     "related_programs",
     "root_of", "roots", "tree_rows", "type_indices",
 ]  # fmt: skip
@@ -51,17 +46,6 @@ class TreeRows:
     program: Int64
     depth: Int64
     size: Int64
-
-
-@dataclass(frozen=True)
-class ProgramFigures:
-    """Figures by program. Cycles are device cycles over all recorded runs, bytes those its steps moved."""
-
-    executions: Int64  #: execution steps, 0 for programs that never ran or take no time
-    self_cycles: Int64
-    total_cycles: Int64
-    bytes_received: Int64
-    bytes_sent: Int64
 
 
 def programs_of(source: ReportSource) -> Programs:
@@ -95,12 +79,6 @@ def root_of(source: ReportSource, program: int) -> int:
     if not 0 <= program < len(first_root) or first_root[program] < 0:
         raise ValueError(f"there is no program {program}: ids go from 0 to {len(first_root) - 1}")
     return int(first_root[program])
-
-
-def figures(source: ReportSource, ipu: int | None = None) -> ProgramFigures:
-    """Figures by program on one IPU, or the largest over all IPUs."""
-    name = f"program_figures:{source.generation}:{ipu}"
-    return kept(source, name, lambda: _figures(source, ipu))
 
 
 def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
@@ -240,36 +218,3 @@ def _first_roots(source: ReportSource) -> Int64:
         shown = tree_rows(source, root.program).program
         first[shown[first[shown] < 0]] = root.program
     return first
-
-
-def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
-    reader = source.reader
-    n = len(programs_of(source).type)
-    ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
-    program = np.asarray(reader.steps().program, np.int64)
-    columns = np.zeros((4, n), np.int64)  # self, total, received, sent: the largest of the IPUs
-    for each in ipus:
-        steps = reader.steps_on_ipu(each)
-        own, received, sent = (
-            _sum_by_program(program, values, n) for values in (steps.cycles, steps.data_in, steps.data_out)
-        )
-        columns = np.maximum(columns, [own, _totals(source, own), received, sent])
-    executions = np.bincount(program, minlength=n).astype(np.int64)
-    return ProgramFigures(executions, *columns)
-
-
-def _sum_by_program(program: Int64, values: npt.ArrayLike, n: int) -> Int64:
-    sums = np.zeros(n, np.int64)
-    np.add.at(sums, program, np.asarray(values, np.int64))
-    return sums
-
-
-def _totals(source: ReportSource, own: Int64) -> Int64:
-    """Own cycles plus those of all rows below, by the difference of running sums over each tree."""
-    totals = own.copy()
-    for root in roots(source):
-        rows = tree_rows(source, root.program)
-        running = np.concatenate([[0], np.cumsum(own[rows.program])])
-        at = np.arange(len(rows.program))
-        totals[rows.program] = running[at + rows.size] - running[at]
-    return totals

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.analysis.phases import PHASES, phase_totals
-from popvision.analysis.program_tree import figures, programs_of
+from popvision.analysis.program_figures import figures
+from popvision.analysis.program_tree import programs_of
 from popvision.analysis.target import architecture_name, type_name
 from popvision.formats.profile.model import PHASE_OF_TYPE
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popvision.analysis import program_tree
+from popvision.analysis import program_figures, program_tree
 from popvision.analysis.debug_chain import debug_chain
 from popvision.analysis.program_details import code_bytes_of, cost_rows, program_facts, tile_figures, vertex_rows
 from popvision.analysis.source import ReportSource
@@ -52,6 +52,7 @@ class FakeSource:
             target=lambda: SimpleNamespace(num_ipus=1),
             steps=lambda: SimpleNamespace(program=np.array(steps, np.int64)),
             steps_on_ipu=lambda _ipu: figures,
+            runs=lambda: SimpleNamespace(name=[], truncated=np.zeros(0, bool), program_index=np.zeros(0, np.int64)),
         )
 
 
@@ -84,7 +85,7 @@ def test_self_and_total_cycles(children: list[list[int]], data: st.DataObject) -
     steps = data.draw(st.lists(st.integers(0, n - 1), max_size=20))
     cycles = data.draw(st.lists(st.integers(0, 99), min_size=len(steps), max_size=len(steps)))
     source: Any = FakeSource(programs(list(children)), steps, cycles)
-    found = program_tree.figures(source)
+    found = program_figures.figures(source)
     own = [sum(c for p, c in zip(steps, cycles, strict=True) if p == row) for row in range(n)]
     assert found.self_cycles.tolist() == own
     assert found.total_cycles.tolist() == [sum(own[p] for p, _, _ in walk(list(children), row)) for row in range(n)]

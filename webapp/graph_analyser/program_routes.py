@@ -18,6 +18,7 @@ from flask import Response, request
 
 from popvision.analysis import program_tree as analysis
 from popvision.analysis.program_details import code_bytes_of
+from popvision.analysis.program_figures import figures
 from webapp.library import Library
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _rows(source: ReportSource) -> Response:
     ipu = _number("ipu") if request.args.get("ipu") else None
     if ipu is not None and ipu >= reader.target().num_ipus:
         raise ValueError(f"there is no IPU {ipu}")
-    sums = analysis.figures(source, ipu)
+    sums = figures(source, ipu)
     total = reader.total_cycles()
     code = code_bytes_of(source, ids)
     guessed = analysis.guessed(source)
