@@ -21,6 +21,15 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
+class Sendings:
+    """Row i: tile `src[i]` sends `size[i]` bytes that go to `receivers[i]` tiles each. Sorted, each pair once."""
+
+    src: I4
+    receivers: I4
+    size: I8
+
+
+@dataclass(frozen=True)
 class Exchange:
     """Figures per tile of the device, and the traffic from tile to tile."""
 
@@ -28,6 +37,7 @@ class Exchange:
     tx: I8  #: bytes sent, a multicast once
     code: I8  #: bytes of exchange code
     cycles: I8
+    sendings: Sendings
     src: I4  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
     dst: I4
     size: I8
@@ -78,7 +88,8 @@ def _figures(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, 
     rx = _sum(transfer.dst, size, tiles)
     rx_words = _sum(transfer.dst, fabric.words(size), tiles)
     rx_runs = np.bincount(transfer.dst, minlength=tiles)
-    sender, run_bytes = _sent_once(transfer)
+    stretches = _stretches(transfer)
+    sender, run_bytes = _sent_once(stretches)
     tx = _sum(sender, run_bytes, tiles)
     run_words = fabric.words(run_bytes)
     tx_words = _sum(sender, run_words, tiles)
@@ -91,21 +102,61 @@ def _figures(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, 
     code = fabric.exchange_code_bytes(rx_runs, tx_runs)
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
     volume = np.bincount(inverse, weights=size).astype(np.int64)
-    return Exchange(rx, tx, code, cycles, (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32), volume)
+    src, dst = (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32)
+    return Exchange(rx, tx, code, cycles, _by_receivers(stretches), src, dst, volume)
 
 
-def _sent_once(transfer: Transfer) -> tuple[I8, I8]:
+@dataclass(frozen=True)
+class _Stretches:
+    """Elements that a tile sends, one row per receiver. Rows of one group have sender, item size and time in common;
+    within a group no receiver gets an element twice."""
+
+    group: I8
+    start: I8
+    length: I8
+    senders: int  #: one more than the last sender
+    wide: int  #: one more than the largest item size
+    span: int  #: exceeds every end
+
+    def sender(self, group: I8) -> I8:
+        return group // self.wide % self.senders
+
+    def item_bytes(self, group: I8) -> I8:
+        return group % self.wide
+
+
+def _sent_once(stretches: _Stretches) -> tuple[I8, I8]:
     """(sender, bytes) of each run after merging what goes to several receivers. Items of different size are never
     in one run: a run lies within one variable."""
+    group, _, length = union_in_groups(stretches.group, stretches.start, stretches.length, stretches.span)
+    return stretches.sender(group), length * stretches.item_bytes(group)
+
+
+def _by_receivers(stretches: _Stretches) -> Sendings:
+    """Bytes of each sender by the number of tiles that get them: at every element, how many rows of its group."""
+    width = stretches.span + 1
+    place = stretches.group * width + stretches.start
+    n = len(place)
+    moments = np.concatenate([place + stretches.length, place])
+    order = np.argsort(moments, kind="stable")
+    receivers = np.cumsum(np.where(order < n, -1, 1))[:-1]
+    extent = np.diff(moments[order])
+    kept = (receivers > 0) & (extent > 0)
+    group = moments[order][:-1][kept] // width
+    most = int(receivers.max()) + 1
+    key, inverse = np.unique(stretches.sender(group) * most + receivers[kept], return_inverse=True)
+    size = np.bincount(inverse, weights=extent[kept] * stretches.item_bytes(group)).astype(np.int64)
+    return Sendings((key // most).astype(np.int32), (key % most).astype(np.int32), size)
+
+
+def _stretches(transfer: Transfer) -> _Stretches:
+    senders, wide = int(transfer.src.max()) + 1, int(transfer.item_bytes.max()) + 1
     span = int((transfer.start + transfer.length).max())
-    wide = int(transfer.item_bytes.max()) + 1
-    src, item_bytes, start, length, time = _sendings(transfer)
-    group = (time * (int(src.max()) + 1) + src) * wide + item_bytes
-    owner, _, length = union_in_groups(group, start, length, span)
-    return owner // wide % (int(src.max()) + 1), length * (owner % wide)
+    src, item_bytes, start, length, time = _sent_apart(transfer)
+    return _Stretches((time * senders + src) * wide + item_bytes, start, length, senders, wide, span)
 
 
-def _sendings(transfer: Transfer) -> tuple[I8, I8, I8, I8, I8]:
+def _sent_apart(transfer: Transfer) -> tuple[I8, I8, I8, I8, I8]:
     """(src, item bytes, start, length, time) of disjoint stretches per receiver: a tile that wants an element in two
     places is sent it twice, at times 0 and 1, because what it receives goes to one place.
 

@@ -55,6 +55,7 @@ def compilation_of(r: Reported) -> model.Compilation:
         num_variables=len(r.store.variables.numel),
         program_on_ipu=list(_programs_on_ipus(r)),
         messages=list(_messages(r)),
+        sendings=list(_sendings(r)),
         compute_set_vertices=[row for e in r.estimates for row in e.vertices],
         vertex_lanes=[row for e in r.estimates for row in e.lanes],
         cost_terms=[term for e in r.estimates for term in e.terms] + list(_exchange_terms(r)),
@@ -78,6 +79,8 @@ def _target(m: Machine) -> model.Target:
         clock_hz=m.clock_hz,
         worker_contexts=m.target.getNumWorkerContexts(),
         exchange_bytes_per_cycle=m.exchange_rate,
+        link_bytes_per_cycle=fabric.GLOBAL_BYTES_PER_CYCLE,
+        host_bytes_per_cycle=m.host_link.bytes_per_cycle,
         region_split=m.region_split,
         min_sync_delay=m.min_sync_delay,
         relative_sync_delay=m.relative_sync_delay,
@@ -136,6 +139,17 @@ def _messages(r: Reported) -> Iterator[model.Messages]:
             if mine.any():
                 e = work.exchange
                 yield model.Messages(row, ipu, e.src[mine], e.dst[mine], e.size[mine])
+
+
+def _sendings(r: Reported) -> Iterator[model.Sendings]:
+    for row, work in enumerate(r.table.work):
+        if work.exchange is None:
+            continue
+        s = work.exchange.sendings
+        ipu_of_sending = r.machine.ipu_of_tile[s.src]
+        for ipu in np.unique(ipu_of_sending).tolist():
+            mine = ipu_of_sending == ipu
+            yield model.Sendings(row, ipu, s.src[mine], s.receivers[mine], s.size[mine])
 
 
 def _exchange_terms(r: Reported) -> Iterator[model.CostTerm]:

@@ -37,6 +37,12 @@ def test_a_multicast_is_sent_once_and_received_by_each():
     assert e is not None
     assert e.rx.tolist() == [0, 24, 24, 20]
     assert e.tx.tolist() == [8 * 4, 0, 0, 0]  # elements 100 to 107
+    s = e.sendings  # 106 and 107 go to one tile, 100 to 102 to two, 103 to 105 to three
+    assert list(zip(s.src.tolist(), s.receivers.tolist(), s.size.tolist(), strict=True)) == [
+        (0, 1, 8),
+        (0, 2, 12),
+        (0, 3, 12),
+    ]
     assert e.cycles.tolist() == [60 + 8, 60 + 6, 60 + 6, 60 + 5]  # 2 and 3 receive different runs
     assert list(zip(e.src.tolist(), e.dst.tolist(), e.size.tolist(), strict=True)) == [
         (0, 1, 24),
@@ -103,6 +109,13 @@ def test_figures_equal_a_twin_that_counts_elements(rows):
     assert e.tx.tolist() == [4 * elements for elements in sent]
     assert {(int(s), int(d)): int(b) for s, d, b in zip(e.src, e.dst, e.size, strict=True)} == pairs
     assert e.size.sum() == e.rx.sum()
+    # At its n-th sending an element goes to the tiles that want it at least n times.
+    sendings = Counter()
+    for (src, element), count in times.items():
+        for n in range(1, count + 1):
+            sendings[src, sum(wanted[src, d, element] >= n for d in range(4) if (src, d, element) in wanted)] += 4
+    s = e.sendings
+    assert {(int(a), int(b)): int(c) for a, b, c in zip(s.src, s.receivers, s.size, strict=True)} == dict(sendings)
     # A tile and its bus partner (0 and 1, 2 and 3) take what both receive in half the time.
     both = [sum(n for s, d, start, n, _ in rows if d == t and (s, t ^ 1, start, n, 4) in rows) for t in range(4)]
     busy = [max(rx[t] // 4 - both[t] // 2, sent[t]) for t in range(4)]

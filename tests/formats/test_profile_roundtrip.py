@@ -46,6 +46,10 @@ def test_every_column_of_the_compilation(reader: ProfileReader) -> None:
     assert same(c.eq_classes, reader.eq_classes())
     assert same(c.liveness, reader.liveness())
     assert same(c.messages[0], reader.messages(3, 0))
+    ((program, ipu, (src, receivers, size)),) = reader.traffic("sendings", [1, 3])
+    assert (program, ipu, src.tolist(), receivers.tolist(), size.tolist()) == (3, 0, [1], [2], [8])
+    ((_, _, columns),) = reader.traffic("messages", [3])
+    assert [column.tolist() for column in columns] == [[1, 1], [0, 2], [8, 8]]
     assert same(c.lowered[0], reader.lowered_tile(0))
     assert same(list(c.compute_set_vertices), reader.compute_set_vertices(0))
     assert same(list(c.category_memory), sorted(reader.category_memory(), key=lambda m: CATEGORY_ORDER[m.category]))

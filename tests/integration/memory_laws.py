@@ -142,7 +142,7 @@ def check_liveness(report: PlainReport) -> None:
 
 
 def check_messages(report: PlainReport) -> None:
-    """What tiles receive is what messages carry; what they send is that, a multicast once."""
+    """What tiles receive is what messages carry; what they send is that, a multicast once: sendings tell them apart."""
     programs: dict[int, Any] = {}
     for program, src, dst, size in report.rows("SELECT program, src_array, dst_array, bytes_array FROM messages"):
         columns = [report.array(i, 0) for i in (src, dst, size)]
@@ -158,7 +158,16 @@ def check_messages(report: PlainReport) -> None:
             rx[part], tx[part] = report.array(received), report.array(sent)
         assert np.array_equal(np.bincount(dst, size, report.tiles).astype(np.int64), rx)
         carried = np.bincount(src, size, report.tiles).astype(np.int64)
-        assert (tx <= carried).all()
+        once, by_all = np.zeros(report.tiles, np.int64), np.zeros(report.tiles, np.int64)
+        for ids in report.rows(
+            "SELECT src_array, receivers_array, bytes_array FROM sendings WHERE program = ?", program
+        ):
+            sender, receivers, sent_bytes = (report.array(i, 0) for i in ids)
+            assert (receivers <= np.bincount(src, minlength=report.tiles)[sender]).all()
+            np.add.at(once, sender, sent_bytes)
+            np.add.at(by_all, sender, sent_bytes * receivers)
+        assert np.array_equal(once, tx)
+        assert np.array_equal(by_all, carried)
         largest = np.zeros(report.tiles, np.int64)
         np.maximum.at(largest, src, size)
         assert (tx >= largest).all()
