@@ -136,13 +136,13 @@ def same_pixels(page: Page, path: Path) -> bool:
 def hold_keys(page: Page) -> dict[str, Held]:
     """Hold + from the whole run to a small part of it, the arrow there and at a tenth of the run, and - back out."""
     page.keyboard.press("f")
-    found = {"zoom in (+)": hold(page, "+"), "move, deep in": hold(page, "ArrowRight"), "zoom out (-)": hold(page, "-")}
+    found = {"zoom in (+)": hold(page, "+"), "move, deep in": hold(page, "d"), "zoom out (-)": hold(page, "-")}
     page.keyboard.press("f")
     box = page.get_by_label("Zoom in percent")
     box.fill("1000")
     box.press("Enter")
     page.wait_for_timeout(1000)
-    return found | {"move, at a tenth": hold(page, "ArrowRight")}
+    return found | {"move, at a tenth": hold(page, "d")}
 
 
 def hold(page: Page, key: str) -> Held:

@@ -77,11 +77,19 @@ def lane_timeline(steps: Timeline, lane: Lane) -> Timeline:
 
 def bar_of(found: list[Lane], step: int) -> tuple[int, int]:
     """Begin and end of a step's bar in its lane."""
+    begin, end = bars_of(found, np.array([step]))
+    return int(begin[0]), int(end[0])
+
+
+def bars_of(found: list[Lane], steps: Int64) -> tuple[Int64, Int64]:
+    """Begins and ends of the bars of recorded steps."""
+    begin, end = np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64)
     for lane in found:
-        row = int(np.searchsorted(lane.steps, step))
-        if row < len(lane.steps) and lane.steps[row] == step:
-            return int(lane.begin[row]), int(lane.end[row])
-    raise ValueError(f"step {step} is not one of the recorded steps")
+        row = np.searchsorted(lane.steps, steps)
+        mine = np.flatnonzero(row < len(lane.steps))
+        mine = mine[lane.steps[row[mine]] == steps[mine]]
+        begin[mine], end[mine] = lane.begin[row[mine]], lane.end[row[mine]]
+    return begin, end
 
 
 def overlapping_copies(steps: Timeline, reader: ArrayReader) -> Int64:

@@ -5,6 +5,11 @@ The drawing is assets/execution/*.js, fed by the binary routes of execution_rout
     from, to   visible cycles        sel   selected cycles "begin-end"      step   selected execution step
     ipu        one IPU, else all     mode  "flat", else flame               bsp    "0" = no picture of tiles
     units      "time", else cycles   find  text to look for in step names   detail  tab of the lower pane
+    hide       classes not drawn     marks marked cycles                    agg, wl grouping, table of the workers
+    filtered   "1" = figures leave hidden types out                         labels, small  "0" = not drawn
+
+and in a comparison `link` ("0" = each trace has its own window, the target's in `tfrom`, `tto`) and `tstep`, a step of
+the target that has no partner.
 """
 
 from __future__ import annotations
@@ -15,13 +20,18 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, html
 from dash.development.base_component import Component
 
+from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.timeline import TYPE_NAMES, run_bars, step_count
 from webapp import preferences
+from webapp.comparison import target_keys
 from webapp.components import (
     Tab,
+    empty_hint,
     group,
+    help_text,
     icon,
     icon_button,
+    options_menu,
     popover,
     search_box,
     segments,
@@ -41,25 +51,29 @@ from webapp.graph_analyser import (
     execution_summary,
     execution_workers,
 )
+from webapp.graph_analyser.execution_filter import CLASS_TEXT, hidden_classes
 from webapp.graph_analyser.execution_routes import register_routes
 from webapp.theme import STEP_FAMILY
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
     from webapp.library import Library
 
 KEYS = (
-    ("← →", "Move along time; hold to keep moving"),
+    ("W S  + −", "Zoom in or out; hold to keep zooming"),
+    ("A D", "Move along time; hold to keep moving"),
+    ("← → ↑ ↓", "Move the cursor: step before and after, tile above and below; its figures are read out"),
+    ("Enter", "Select what the cursor or the pointer is on, or zoom to the selection"),
+    (". ,", "Next and previous match of the search, else step"),
+    ("n / p", "Select the next or previous step"),
+    ("m", "Put a mark, or take it away; the distance to the pointer or cursor is shown. Shift + m: no marks"),
+    ("f", "Fit the selection, else show everything"),
+    ("0", "Show everything"),
     ("Page Up / Down", "Move by a screen"),
     ("Home / End", "Go to the begin or the end"),
-    ("+ −", "Zoom in or out"),
-    ("f", "Show everything"),
-    ("↑ ↓", "Scroll through levels, tiles and IPUs"),
     ("Shift + ↑ ↓", "Make the picture of tiles taller or lower"),
-    ("n / p", "Select the next or previous step"),
-    ("Enter", "Select what is under the pointer, or zoom to the selection"),
-    ("g / Shift + g", "Go to the next or previous match of the search"),
-    ("Esc", "Clear the selection"),
+    ("Esc", "Clear cursor and selection"),
     ("Wheel", "Zoom at the pointer; with Shift scroll"),
     ("Drag", "Move; with Shift select a window of cycles"),
 )
@@ -84,7 +98,7 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             _toolbar(context),
-            split("execution", _trace(context), lower, percent=62),
+            split("execution", _traces(context), lower, percent=62),
             view_shortcuts(KEYS),
         ],
         className="execution",
@@ -98,7 +112,7 @@ def _toolbar(context: ViewContext) -> Component:
     choices = {"": "All IPUs"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
     return toolbar(
         segments("mode", "Execution view", {"": "Flame", "flat": "Flat"}, extras.get("mode", "")),
-        toggle("bsp", "BSP", extras.get("bsp") != "0", on="", off="0", title="One row per tile below the bars"),
+        *_bsp(context),
         select("ipu", "IPU", choices, "" if chosen is None else str(chosen)) if ipus > 1 else None,
         segments(
             "units",
@@ -106,6 +120,7 @@ def _toolbar(context: ViewContext) -> Component:
             {"cycles": "Cycles", "time": "Time"},
             extras.get("units", preferences.current().time),
         ),
+        None if context.target is None else _link(extras.get("link") != "0"),
         spacer(),
         group(
             search_box("find", "Find steps by name", extras.get("find", ""), width=190),
@@ -121,32 +136,89 @@ def _toolbar(context: ViewContext) -> Component:
             popover(
                 icon("key"), html.Div(**attributes(data_slot="key")), label="Key of colours", class_name="trace-key"
             ),
+            options_menu(*_options(context)),
             icon_button("camera", "Save the drawing as PNG", action="trace-save"),
+            icon_button("download", "Save the drawing as SVG", action="trace-save-svg"),
         ),
         label="Execution trace",
     )
 
 
-def _trace(context: ViewContext) -> Component:
-    facts = json.dumps(trace_facts(context))
+def _bsp(context: ViewContext) -> list[Component]:
+    unknown = tiles_unknown(context.source)
+    if unknown:
+        return [html.Span(["BSP unknown", help_text("BSP", unknown)], className="trace-unknown")]
+    is_on = context.selection.extras.get("bsp") != "0"
+    return [toggle("bsp", "BSP", is_on, on="", off="0", title="One row per tile below the bars")]
+
+
+def _link(is_on: bool) -> Component:
+    about = "Source and target show the same cycles at the same scale; off: each its own"
+    return toggle("link", "Link", is_on, on="", off="0", title=about)
+
+
+def _options(context: ViewContext) -> list[Component]:
+    """What is drawn: classes of steps, names, merged bars. None of it changes figures."""
+    extras, hidden = context.selection.extras, hidden_classes(context.selection)
+    shown = [
+        html.Button(
+            [html.Span(className="switch"), text],
+            type="button",
+            role="switch",
+            className="toggle",
+            **attributes(aria_checked="false" if name in hidden else "true", data_hide=name),
+        )
+        for name, text in CLASS_TEXT.items()
+    ]
+    return [
+        html.Div("Draw these steps (figures count all)", className="trace-options-head"),
+        *shown,
+        html.Div("Draw", className="trace-options-head"),
+        toggle("labels", "names in bars", extras.get("labels") != "0", on="", off="0"),
+        toggle("small", "bars narrower than a pixel", extras.get("small") != "0", on="", off="0"),
+    ]
+
+
+def _traces(context: ViewContext) -> Component:
+    """The drawing, or with a comparison two: source above, target below."""
+    if context.target is None:
+        return _trace(trace_facts(context.source, context.key), "Execution trace")
+    keys = [context.key, target_keys(context.params)[0]]
+    both = max(run_bars(context.source).total, run_bars(context.target).total)
+    drawn = []
+    for role, name, source, key in (
+        ("source", "Source", context.source, keys[0]),
+        ("target", "Target", context.target, keys[1]),
+    ):
+        facts = trace_facts(source, key) | {"role": role, "both": both, "pair": keys}
+        if facts["total"]:
+            title = html.Div([html.Strong(name), f" {source.label}"], className="trace-side", title=source.label)
+            drawn.append(html.Div([title, _trace(facts, f"{name}: execution trace")], className="trace-half"))
+        else:
+            drawn.append(html.Div(empty_hint(f"{name}: {NOT_RECORDED}"), className="trace-half"))
+    return html.Div(drawn, className="trace-pair")
+
+
+def _trace(facts: dict[str, Any], name: str) -> Component:
     return html.Div(className="trace", tabIndex="0", role="application", **attributes(
-        aria_label="Execution trace: arrow keys move, plus and minus zoom, question mark lists all keys",
-        data_trace=facts,
+        aria_label=f"{name}: arrow keys move a cursor that is read out, W S A D zoom and move, ? lists all keys",
+        data_trace=json.dumps(facts), data_role=facts["role"],
     ))  # fmt: skip
 
 
-def trace_facts(context: ViewContext) -> dict[str, Any]:
-    """What the drawing must know before its first request."""
-    source = context.source
+def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:
+    """What a drawing must know before its first request."""
     target = source.reader.target()
     return {
-        "key": context.key,
+        "key": key,
+        "role": "source",
         "generation": source.generation,
         "ipus": target.num_ipus,
         "tiles": target.tiles_per_ipu,
         "clock": target.clock_hz,
         "total": run_bars(source).total,
         "steps": step_count(source),
+        "unknown": tiles_unknown(source),
         "types": list(TYPE_NAMES),
         "families": [STEP_FAMILY.get(name, "other") for name in TYPE_NAMES],
     }

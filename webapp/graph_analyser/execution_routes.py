@@ -22,10 +22,12 @@ from flask import Response, jsonify, request
 
 from popvision.analysis.bars import bars_in_window, strip
 from popvision.analysis.catalogue import FormatError
+from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.flame import Level, flame, flat, run_level
-from popvision.analysis.overlap import bar_of, lanes
+from popvision.analysis.overlap import bar_of, bars_of, lanes
 from popvision.analysis.raster import Grid, packed, raster
 from popvision.analysis.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
+from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.timeline import run_bars, timeline
 from webapp.packed import packed_response
 
@@ -55,7 +57,7 @@ def register_routes(app: Dash, library: Library) -> None:
             threading.Thread(target=_read_steps, args=(library, page[1]), daemon=True).start()
 
     app.server.before_request(read_ahead)
-    for name, answer in _ANSWERS.items():
+    for name, answer in (_ANSWERS | {"partner": partner(library)}).items():
         app.server.add_url_rule(f"/data/<key>/execution/{name}", f"execution-{name}", _route(library, answer))
 
 
@@ -113,6 +115,7 @@ def overview(source: ReportSource) -> Response:
 
 def bsp(source: ReportSource) -> Response:
     """Shares of the classes in every pixel of tiles against time, row by row."""
+    _require_tiles(source)
     steps = timeline(source, number("ipu", 0))
     grid = window(rows=number("rows", 1, steps.tiles))
     if grid.columns * grid.rows > MOST_PIXELS:
@@ -122,14 +125,26 @@ def bsp(source: ReportSource) -> Response:
 
 
 def step(source: ReportSource) -> Response:
-    """Facts of one step."""
+    """Facts of one step and its bar; with `tile`, counted within the IPU, that tile's interval too."""
     facts = step_facts(source, number("ipu", 0), number("step", 0))
     bar = bar_of(lanes(source, facts.ipu), facts.step)
-    return jsonify(_described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]})
+    found = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
+    if "tile" in request.args:
+        _require_tiles(source)
+        tile, tiles = number("tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
+        found |= {"tile": tile, "tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
+    return jsonify(found)
+
+
+def _require_tiles(source: ReportSource) -> None:
+    """Raises ValueError where the report does not know what single tiles did."""
+    if unknown := tiles_unknown(source):
+        raise ValueError(unknown)
 
 
 def at(source: ReportSource) -> Response:
     """What one tile does at one cycle: the step's facts and the tile's own interval, or {} where it has none."""
+    _require_tiles(source)
     ipu, tile, cycle = number("ipu", 0), number("tile", 0), number("cycle", 0)
     if tile >= timeline(source, ipu).tiles:
         raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
@@ -142,17 +157,36 @@ def at(source: ReportSource) -> Response:
 
 
 def find(source: ReportSource) -> Response:
-    """Steps whose name contains `text`: their number and flat bars, the first MOST_MATCHES of them."""
-    ipu = number("ipu", 0)
-    steps = timeline(source, ipu)
-    found = find_steps(source, ipu, request.args.get("text", ""))
-    shown = found[:MOST_MATCHES]
+    """Steps of the IPUs `ipus` whose name contains `text`: their number, and the first MOST_MATCHES bars by begin."""
+    ipus = [int(each) for each in request.args.get("ipus", "").split(",") if each.isdecimal() and len(each) < 6]
+    if not ipus:
+        raise ValueError(f"ipus={request.args.get('ipus', '')!r} does not name IPUs, such as 0,1")
+    found = [(ipu, find_steps(source, ipu, request.args.get("text", ""))) for ipu in dict.fromkeys(ipus)]
+    ipu = np.concatenate([np.full(len(steps), ipu, np.int32) for ipu, steps in found])
+    step = np.concatenate([steps for _, steps in found])
+    bars = [bars_of(lanes(source, ipu), steps) for ipu, steps in found]
+    begin, end = (np.concatenate([each[side] for each in bars]) for side in (0, 1))
+    order = np.argsort(begin, kind="stable")[:MOST_MATCHES]
     arrays: dict[str, npt.NDArray[Any]] = {
-        "step": shown.astype(np.int32),
-        "begin": steps.begin[shown].astype(np.float64),
-        "end": steps.end[shown].astype(np.float64),
+        "ipu": ipu[order],
+        "step": step[order].astype(np.int32),
+        "begin": begin[order].astype(np.float64),
+        "end": end[order].astype(np.float64),
     }
-    return packed_response({"count": len(found)}, arrays)
+    return packed_response({"count": len(step)}, arrays)
+
+
+def partner(library: Library) -> Callable[[ReportSource], Response]:
+    """The answer to: which step of the report `vs` is this one (`side=source`), or the other way (`side=target`)?"""
+
+    def answer(source: ReportSource) -> Response:
+        matching = match_steps(source, library.report(request.args.get("vs", "")))
+        rows = matching.source_rows() if request.args.get("side") == "target" else matching.target_rows()
+        step = number("step", 0)
+        found = int(rows[step]) if step < len(rows) else -1
+        return jsonify({} if found < 0 else {"step": found})
+
+    return answer
 
 
 _ANSWERS = {"bars": bars, "overview": overview, "bsp": bsp, "step": step, "at": at, "find": find}

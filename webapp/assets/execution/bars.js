@@ -12,7 +12,7 @@
   function familyOf(kind, families) {
     if (kind === RUN) return "run";
     if (kind === GROUP) return "group";
-    return kind === STREAM_COPY ? "host" : families[kind];
+    return kind === STREAM_COPY ? "copy" : families[kind];
   }
 
   class Bars {
@@ -87,11 +87,31 @@
       }
     }
 
-    draw(draw, palette, viewport, top) {
+    /* `options`: {labels, small}; false leaves out the names in bars, or the cells of merged bars. */
+    draw(draw, palette, viewport, top, options) {
       if (!this.data) return;
       this.drawBars(draw, palette, viewport, top);
-      this.drawCells(draw, palette, viewport, top);
-      this.drawLabels(draw, palette, viewport, top);
+      if (options.small) this.drawCells(draw, palette, viewport, top);
+      if (options.labels) this.drawLabels(draw, palette, viewport, top);
+      this.drawLanes(draw, palette, viewport, top);
+    }
+
+    /* A dashed line between the lanes of overlapped I/O. */
+    drawLanes(draw, palette, viewport, top) {
+      draw.strokeStyle = palette.plain["line-strong"];
+      draw.setLineDash([5, 4]);
+      draw.beginPath();
+      for (const level of this.data.header.lanes.slice(1)) {
+        draw.moveTo(0, top + level * ROW - 1);
+        draw.lineTo(viewport.width, top + level * ROW - 1);
+      }
+      draw.stroke();
+      draw.setLineDash([]);
+    }
+
+    /* Families whose bars are drawn, with their rows. */
+    shown(palette) {
+      return Array.from(this.families).filter(([family]) => !palette.hidden[ex.CLASSES.indexOf(family)]);
     }
 
     /* Pixels of bar `row`, cut to the canvas; null when it lies outside. */
@@ -105,7 +125,7 @@
 
     drawBars(draw, palette, viewport, top) {
       const { level } = this.data.arrays;
-      for (const [family, rows] of this.families) {
+      for (const [family, rows] of this.shown(palette)) {
         const pattern = palette.pattern(draw, family);
         const wide = [];
         draw.fillStyle = palette.families[family].fill;
@@ -145,7 +165,7 @@
       for (let index = 0; index < cell_level.length; index += 1) {
         let used = 0;
         for (let at = 0; at < 7; at += 1) {
-          const level = at ? (cell_shares[index] >>> (5 * (at - 1))) & 31 : cell_group[index];
+          const level = !at ? cell_group[index] : palette.hidden[at - 1] ? 0 : (cell_shares[index] >>> (5 * (at - 1))) & 31;
           heights[at] = level ? Math.max(1, Math.round((room * level) / 31)) : 0;
           used += heights[at];
         }
@@ -164,7 +184,7 @@
       const { level, name } = this.data.arrays;
       draw.font = "11px " + palette.font;
       draw.textBaseline = "middle";
-      for (const [family, rows] of this.families) {
+      for (const [family, rows] of this.shown(palette)) {
         draw.fillStyle = palette.families[family].ink;
         for (const row of rows) {
           if (name[row] < 0) continue;
@@ -201,7 +221,7 @@
       const a = this.data.arrays;
       const kind = a.kind[row];
       return { bar: { level: a.level[row], begin: a.begin[row], end: a.end[row], kind, first: a.first[row], last: a.last[row],
-        name: a.name[row] < 0 ? null : this.data.header.names[a.name[row]], family: familyOf(kind, this.facts.families), leaf: kind < RUN } };
+        name: a.name[row] < 0 ? null : this.data.header.names[a.name[row]], family: kind === STREAM_COPY ? "host" : familyOf(kind, this.facts.families), leaf: kind < RUN } };
     }
   }
 

@@ -10,7 +10,7 @@
     draw.setTransform(view.scale, 0, 0, view.scale, 0, 0);
     draw.fillStyle = palette.plain.surface;
     draw.fillRect(0, 0, view.width, view.height);
-    trace.overview.draw(draw, palette, viewport, GUTTER, trace.ipus, []);
+    trace.overview.draw(draw, palette, viewport, GUTTER, trace.ipus, trace.marks);
     drawAxis(trace);
     draw.save();
     draw.beginPath();
@@ -20,6 +20,7 @@
     drawScrollBar(trace);
     draw.restore();
     drawSelectedWindow(trace);
+    drawMarks(trace);
     drawPointer(trace);
   };
 
@@ -64,14 +65,15 @@
     draw.beginPath();
     draw.rect(0, top, viewport.width, band.bars);
     draw.clip();
-    bars.draw(draw, palette, viewport, top);
+    bars.draw(draw, palette, viewport, top, trace.options);
     draw.restore();
     if (band.tilesHeight) {
       const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
       trace.bspOf(band.ipu).draw(draw, palette, viewport, tilesTop, band.tilesHeight, band.rows);
     }
-    if (band.ipu === trace.searchIpu) trace.search.draw(draw, palette, viewport, 0, top + band.bars - 1, 3);
+    trace.search.draw(draw, palette, viewport, band.ipu, top + band.bars - 1, 3);
     drawSelectedStep(trace, band, top);
+    drawCursor(trace, band, top);
     draw.restore();
     draw.fillStyle = palette.plain.line;
     draw.fillRect(0, view.bandsTop + band.bottom + 4 - trace.bands.scroll, view.width, 1);
@@ -127,9 +129,57 @@
       const left = Math.max(-3, Math.round(viewport.x(from))), right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
       if (right >= -2 && left <= viewport.width + 2) draw.strokeRect(left, y, Math.max(2, right - left), height);
     };
-    outline(facts.begin, facts.end, top + ex.ROW, band.bars - ex.ROW - 1);
+    outline(facts.bar_begin, facts.bar_end, top + ex.ROW, band.bars - ex.ROW - 1);
     if (band.tilesHeight) outline(facts.busy_begin, facts.busy_end, view.bandsTop + band.tilesTop - trace.bands.scroll, band.tilesHeight);
     draw.lineWidth = 1;
+  }
+
+  /* The keyboard's cursor: a dashed box around its step, or around its tile in that step. */
+  function drawCursor(trace, band, top) {
+    const { draw, palette, viewport, view, cursor } = trace;
+    const facts = cursor.facts;
+    if (!facts || facts.ipu !== band.ipu) return;
+    const onTile = facts.tile !== undefined && band.tilesHeight;
+    const from = onTile ? facts.tile_begin : facts.bar_begin, to = onTile ? facts.tile_begin + facts.tile_cycles : facts.bar_end;
+    const left = Math.max(-3, Math.round(viewport.x(from))), right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
+    const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
+    const size = band.tilesHeight / trace.facts.tiles;
+    const y = onTile ? tilesTop + facts.tile * size : top + ex.ROW;
+    draw.strokeStyle = palette.plain.ink;
+    draw.lineWidth = 2;
+    draw.setLineDash([4, 3]);
+    draw.strokeRect(left, y - (onTile ? 2 : 0), Math.max(3, right - left), onTile ? Math.max(4, size + 3) : band.bars - ex.ROW - 1);
+    draw.setLineDash([]);
+    draw.lineWidth = 1;
+  }
+
+  /* Marks, and the distance from the last one to the pointer or the cursor. */
+  function drawMarks(trace) {
+    const { draw, palette, viewport, view, marks } = trace;
+    marks.forEach((cycle, at) => {
+      const x = viewport.x(cycle);
+      if (x < 0 || x > viewport.width) return;
+      draw.fillStyle = palette.plain.ink;
+      draw.fillRect(GUTTER + Math.round(x), view.bandsTop - 8, 1, view.height);
+      draw.beginPath();
+      draw.moveTo(GUTTER + Math.round(x) - 5, view.bandsTop - 9);
+      draw.lineTo(GUTTER + Math.round(x) + 6, view.bandsTop - 9);
+      draw.lineTo(GUTTER + Math.round(x) + 0.5, view.bandsTop - 2);
+      draw.fill();
+      draw.font = "600 10px " + palette.font;
+      draw.fillText(String(at + 1), GUTTER + Math.round(x) + 8, view.bandsTop - 6);
+    });
+    const here = trace.measuredAt();
+    if (!marks.length || here === null) return;
+    const mark = marks[marks.length - 1];
+    const left = viewport.x(Math.min(mark, here)), right = viewport.x(Math.max(mark, here));
+    const y = view.height - 12;
+    draw.strokeStyle = palette.plain.ink;
+    draw.beginPath();
+    draw.moveTo(GUTTER + Math.max(0, left), y + 0.5);
+    draw.lineTo(GUTTER + Math.min(viewport.width, right), y + 0.5);
+    draw.stroke();
+    badge(trace, GUTTER + (Math.max(0, left) + Math.min(viewport.width, right)) / 2, y, ex.measureText(trace, mark, here));
   }
 
   function drawSelectedWindow(trace) {

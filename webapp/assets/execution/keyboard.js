@@ -5,32 +5,43 @@
   const HOLD_AFTER = 200; /* ms */
   const PAN_SPEED = 0.9; /* screens a second */
   const ZOOM_SPEED = 5; /* factor a second */
-  const SCROLL_SPEED = 600; /* pixels a second */
-
-  /* Keys that act while held: step = at once, rate(seconds) = in every frame afterwards. */
+  
+  /* Actions while a key is held: step = at once, rate(seconds) = in every frame afterwards. */
+  const zoom = (t, s, by) => t.viewport.zoom(s === null ? Math.pow(1.3, by) : Math.pow(ZOOM_SPEED, by * s), t.keyboard.focusX());
+  const pan = (t, s, by) => t.viewport.pan(by * (s === null ? 0.08 : PAN_SPEED * s) * t.viewport.width);
   const HELD = {
-    ArrowLeft: (t, s) => t.viewport.pan(-(s === null ? 0.08 : PAN_SPEED * s) * t.viewport.width),
-    ArrowRight: (t, s) => t.viewport.pan((s === null ? 0.08 : PAN_SPEED * s) * t.viewport.width),
-    ArrowUp: (t, s) => t.bands.scrollTo(t.bands.scroll - (s === null ? 36 : SCROLL_SPEED * s)),
-    ArrowDown: (t, s) => t.bands.scrollTo(t.bands.scroll + (s === null ? 36 : SCROLL_SPEED * s)),
-    "+": (t, s) => t.viewport.zoom(s === null ? 1.3 : Math.pow(ZOOM_SPEED, s), t.keyboard.focusX()),
-    "-": (t, s) => t.viewport.zoom(1 / (s === null ? 1.3 : Math.pow(ZOOM_SPEED, s)), t.keyboard.focusX()),
+    left: (t, s) => pan(t, s, -1),
+    right: (t, s) => pan(t, s, 1),
+    "zoom-in": (t, s) => zoom(t, s, 1),
+    "zoom-out": (t, s) => zoom(t, s, -1),
   };
-  HELD["="] = HELD["+"];
-  HELD["_"] = HELD["-"];
+  const HELD_KEYS = { "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", _: "zoom-out" };
 
   const PRESSED = {
     Home: (t) => { t.viewport.first = 0; t.viewport.keepInside(); t.moved(); },
     End: (t) => { t.viewport.pan(Number.MAX_SAFE_INTEGER / 4); t.moved(); },
     PageUp: (t) => { t.viewport.pan(-0.9 * t.viewport.width); t.moved(); },
     PageDown: (t) => { t.viewport.pan(0.9 * t.viewport.width); t.moved(); },
-    f: (t) => { t.viewport.fit(); t.bands.stretch = 1; t.moved(); },
     n: (t) => t.keyboard.neighbour(1),
     p: (t) => t.keyboard.neighbour(-1),
     g: (t) => t.keyboard.match(1),
     G: (t) => t.keyboard.match(-1),
+    M: (t) => t.setMarks([]),
     Enter: (t) => t.keyboard.enter(),
-    Escape: (t) => t.clear(),
+    ArrowLeft: (t) => t.cursor.move("left"),
+    ArrowRight: (t) => t.cursor.move("right"),
+    ArrowUp: (t) => t.cursor.move("up"),
+    ArrowDown: (t) => t.cursor.move("down"),
+  };
+
+  /* Keys with a meaning common to all plots (popvision.keyOf). */
+  const COMMON = {
+    next: (t) => t.keyboard.next(1),
+    previous: (t) => t.keyboard.next(-1),
+    fit: (t) => t.keyboard.fit(),
+    all: (t) => { t.viewport.fit(); t.bands.stretch = 1; t.moved(); },
+    mark: (t) => t.mark(),
+    clear: (t) => { t.cursor.clear(); t.clear(); },
   };
 
   class Keyboard {
@@ -60,21 +71,25 @@
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
       if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return false;
       if (document.querySelector("dialog[open], details.popover[open]")) return false;
-      return target === document.body || target.id === "page" || this.trace.host.contains(target);
+      const nobody = target === document.body || target.id === "page";
+      return (nobody && this.trace.facts.role === "source") || this.trace.host.contains(target);
     }
 
     keyDown(event) {
       if (!this.isOurs(event)) return;
       const { trace } = this;
+      const common = window.popvision.keyOf(event);
+      const held = HELD_KEYS[event.key] || (HELD[common] ? common : null);
       if (event.shiftKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
         trace.bands.zoomTiles(event.key === "ArrowUp" ? 1.25 : 0.8);
         trace.schedule();
-      } else if (HELD[event.key]) {
-        if (!event.repeat) this.hold_(event.key);
-      } else if (PRESSED[event.key]) PRESSED[event.key](trace);
+      } else if (held) {
+        if (!event.repeat) this.hold_(held);
+      } else if (COMMON[common]) COMMON[common](trace);
+      else if (PRESSED[event.key]) PRESSED[event.key](trace);
       else return;
       event.preventDefault();
-      trace.tooltip.hide();
+      if (!event.key.startsWith("Arrow")) trace.tooltip.hide();
     }
 
     hold_(key) {
@@ -120,14 +135,33 @@
 
     match(direction) {
       const { trace } = this;
-      const step = trace.search.go(direction, trace.viewport.from);
-      if (step < 0) return;
+      const found = trace.search.go(direction, trace.viewport.from);
+      if (!found) return;
       trace.revealNext = true;
-      trace.select(step, trace.searchIpu);
+      trace.select(found.step, found.ipu);
+    }
+
+    /* The next match while something is searched for, else the next step. */
+    next(direction) {
+      if (this.trace.search.steps.length) this.match(direction);
+      else this.neighbour(direction);
+    }
+
+    /* Show what is selected with a little room around it; everything when nothing is. */
+    fit() {
+      const { trace } = this;
+      const range = trace.chosen || (trace.selected ? [trace.selected.bar_begin, trace.selected.bar_end] : null);
+      if (range) {
+        const edge = (range[1] - range[0]) * 0.05 + 1;
+        trace.viewport.show(Math.max(0, range[0] - edge), Math.min(trace.viewport.total, range[1] + edge));
+      } else trace.viewport.fit();
+      trace.bands.stretch = 1;
+      trace.moved();
     }
 
     enter() {
       const { trace } = this;
+      if (trace.cursor.facts) { trace.cursor.choose(); return; }
       const hit = trace.pointer && trace.mouse.at(trace.pointer);
       if (hit && hit.part === "band" && trace.mouse.find(hit.spot, trace.pointer)) trace.mouse.selectAt(hit.spot, trace.pointer);
       else if (trace.chosen) { trace.viewport.show(trace.chosen[0], trace.chosen[1]); trace.moved(); }

@@ -32,7 +32,8 @@
   }
 
   class Palette {
-    constructor() {
+    /* `hidden` holds classes that are drawn as if nothing were there. */
+    constructor(hidden) {
       const style = getComputedStyle(document.documentElement);
       const token = (name) => style.getPropertyValue("--" + name).trim();
       this.font = token("font");
@@ -42,6 +43,8 @@
         const part = (which) => token("step-" + name + "-" + which);
         this.families[name] = { fill: part("fill"), edge: part("edge"), ink: part("ink"), tile: tile(part("pattern"), part("edge")) };
       }
+      this.families.copy = this.families.host; /* the bar over the parts of a stream copy */
+      this.hidden = CLASSES.map((name) => hidden.has(name));
       this.classFills = CLASSES.map((name) => rgb(this.families[name].fill));
       this.empty = rgb(this.plain.sunken);
       this.seen = new Uint32Array(4096);
@@ -64,6 +67,7 @@
     colour(pixel) {
       let sum = 0, red = 0, green = 0, blue = 0;
       for (let index = 0; index < 6; index += 1) {
+        if (this.hidden[index]) continue;
         const level = (pixel >>> (5 * index)) & 31;
         const fill = this.classFills[index];
         sum += level; red += level * fill[0]; green += level * fill[1]; blue += level * fill[2];

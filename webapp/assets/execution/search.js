@@ -4,6 +4,7 @@
   const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
 
   class Search {
+    /* `slot` shows the number of matches; null = nowhere. */
     constructor(facts, slot, changed) {
       this.facts = facts;
       this.slot = slot;
@@ -15,13 +16,13 @@
     clear() {
       this.count = 0;
       this.at = -1;
-      this.steps = new Int32Array(0);
+      this.steps = this.ipus = new Int32Array(0);
       this.begins = this.ends = new Float64Array(0);
     }
 
-    /* Look for `text` on `ipu`; the same question is not asked twice. */
-    async look(text, ipu) {
-      const question = ipu + ":" + text;
+    /* Look for `text` on `ipus`; the same question is not asked twice. */
+    async look(text, ipus) {
+      const question = ipus.join() + ":" + text;
       if (question === this.question) return;
       this.question = question;
       this.text = text;
@@ -31,13 +32,15 @@
         return;
       }
       try {
-        const found = await ex.get(`/data/${this.facts.key}/execution/find?ipu=${ipu}&text=${encodeURIComponent(text)}`);
+        const found = await ex.get(`/data/${this.facts.key}/execution/find?ipus=${ipus.join()}&text=${encodeURIComponent(text)}`);
         if (question !== this.question) return;
         this.count = found.header.count;
         this.at = -1;
         this.steps = found.arrays.step;
+        this.ipus = found.arrays.ipu;
         this.begins = found.arrays.begin;
         this.ends = found.arrays.end;
+        this.longest = this.ends.reduce((most, end, row) => Math.max(most, end - this.begins[row]), 0);
       } catch (problem) {
         ex.complain(problem);
       }
@@ -47,13 +50,14 @@
     tell() {
       const shown = this.steps.length;
       const cut = this.count > shown ? ` (first ${ex.integer(shown)})` : "";
-      this.slot.textContent = !this.text ? "" : !this.count ? "no match" : this.at < 0 ? ex.integer(this.count) + " matches" + cut : `${ex.integer(this.at + 1)} of ${ex.integer(this.count)}${cut}`;
+      if (this.slot) this.slot.textContent = !this.text ? "" : !this.count ? "no match" : this.at < 0 ? ex.integer(this.count) + " matches" + cut : `${ex.integer(this.at + 1)} of ${ex.integer(this.count)}${cut}`;
       this.changed();
     }
 
-    /* The next (or previous) match after the current one, or after `from` when there is none; -1 without matches. */
+    /* The next (or previous) match {step, ipu} after the current one, or after `from` when there is none; null without
+       matches. */
     go(direction, from) {
-      if (!this.steps.length) return -1;
+      if (!this.steps.length) return null;
       if (this.at >= 0) this.at = (this.at + direction + this.steps.length) % this.steps.length;
       else {
         let next = this.begins.findIndex((begin) => begin >= from);
@@ -61,26 +65,28 @@
         this.at = direction > 0 ? next : (next - 1 + this.steps.length) % this.steps.length;
       }
       this.tell();
-      return this.steps[this.at];
+      return { step: this.steps[this.at], ipu: this.ipus[this.at] };
     }
 
-    /* One mark per pixel column of the visible window. */
-    draw(draw, palette, viewport, left, top, height) {
+    /* One mark per pixel column of the visible window in the band of one IPU. */
+    draw(draw, palette, viewport, ipu, top, height) {
       let before = -1;
       draw.fillStyle = palette.plain.accent;
       for (let row = this.firstVisible(viewport.from); row < this.begins.length && this.begins[row] <= viewport.to; row += 1) {
+        if (this.ipus[row] !== ipu) continue;
         const x = Math.round(viewport.x(this.begins[row])), end = Math.round(viewport.x(this.ends[row]));
         if (x === before && end - x < 2) continue;
         before = x;
-        draw.fillRect(left + Math.max(0, x), top, Math.max(2, Math.min(end, viewport.width) - Math.max(0, x)), height);
+        draw.fillRect(Math.max(0, x), top, Math.max(2, Math.min(end, viewport.width) - Math.max(0, x)), height);
       }
     }
 
+    /* Matches come by their begin; the longest says how far before the window one may begin and still reach it. */
     firstVisible(from) {
-      let low = 0, high = this.ends.length;
+      let low = 0, high = this.begins.length;
       while (low < high) {
         const middle = (low + high) >> 1;
-        if (this.ends[middle] < from) low = middle + 1;
+        if (this.begins[middle] < from - this.longest) low = middle + 1;
         else high = middle;
       }
       return low;

@@ -18,7 +18,8 @@
     "trace-in": (t) => { t.viewport.zoom(1.5, t.viewport.width / 2); t.moved(); },
     "trace-out": (t) => { t.viewport.zoom(1 / 1.5, t.viewport.width / 2); t.moved(); },
     "trace-fit": (t) => { t.viewport.fit(); t.bands.stretch = 1; t.moved(); },
-    "trace-save": (t) => save(t),
+    "trace-save": (t) => savePng(t),
+    "trace-save-svg": (t) => saveSvg(t),
   };
 
   ex.fillToolbar = function (trace) {
@@ -37,6 +38,8 @@
     root.addEventListener("click", (event) => {
       const button = event.target.closest("[data-action]");
       if (button && ACTIONS[button.dataset.action]) ACTIONS[button.dataset.action](trace);
+      const hide = event.target.closest("[data-hide]");
+      if (hide) switchClass(trace, hide);
     });
     const find = root.querySelector('.search[data-param="find"] input');
     if (find) find.addEventListener("keydown", (event) => {
@@ -45,6 +48,14 @@
     });
     ex.fillKey(trace);
   };
+
+  /* A switch of the options menu: the class is drawn or not; figures do not change by it. */
+  function switchClass(trace, button) {
+    const shown = button.getAttribute("aria-checked") !== "true";
+    button.setAttribute("aria-checked", shown ? "true" : "false");
+    const hidden = ex.CLASSES.filter((name) => (name === button.dataset.hide ? !shown : trace.hidden.has(name)));
+    window.popvision.select({ hide: hidden.join(",") || null });
+  }
 
   function setZoom(trace, text) {
     const percent = parseFloat(text.replace(/[,\s%]/g, ""));
@@ -120,14 +131,27 @@
     return row;
   }
 
-  function save(trace) {
-    ex.drawFrame(trace);
-    trace.canvas.toBlob((blob) => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(blob);
-      link.download = "execution-trace.png";
-      link.click();
-      window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    }, "image/png");
+  function offer(blob, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  /* With a comparison both drawings are saved, the target's as a file of its own. */
+  function drawings(trace) {
+    return [[trace, ""]].concat(trace.peer ? [[trace.peer, "-target"]] : []);
+  }
+
+  function savePng(trace) {
+    for (const [each, suffix] of drawings(trace)) {
+      ex.drawFrame(each);
+      each.canvas.toBlob((blob) => offer(blob, `execution-trace${suffix}.png`), "image/png");
+    }
+  }
+
+  function saveSvg(trace) {
+    for (const [each, suffix] of drawings(trace)) offer(new Blob([ex.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
   }
 })();

@@ -15,7 +15,12 @@
       this.spoken.setAttribute("aria-live", "polite");
       host.append(this.canvas, this.spoken);
       this.viewport = new ex.Viewport(this.facts.total);
-      this.palette = new ex.Palette();
+      this.hidden = new Set();
+      this.palette = new ex.Palette(this.hidden);
+      this.options = { labels: true, small: true };
+      this.marks = [];
+      this.names = ex.keysOf(this.facts.role);
+      this.cursor = new ex.Cursor(this);
       const changed = () => this.schedule();
       this.changed = changed;
       this.bars = new Map();
@@ -23,7 +28,7 @@
       this.overview = new ex.Overview(this.facts, changed);
       this.bands = new ex.Bands(this.facts);
       this.tooltip = new ex.Tooltip(host, this.facts, () => this.units);
-      this.search = new ex.Search(this.facts, this.slot("matches"), changed);
+      this.search = new ex.Search(this.facts, this.isSource ? this.slot("matches") : null, changed);
       this.view = { width: 0, height: 0, scale: 1, overview: 0, bandsTop: 0 };
       this.selected = null;
       this.published = {};
@@ -33,6 +38,8 @@
       this.stops = [];
       this.start();
     }
+
+    get isSource() { return this.facts.role === "source"; }
 
     slot(name) { return this.host.closest(".execution").querySelector(`[data-slot="${name}"]`); }
 
@@ -47,7 +54,7 @@
       this.apply(window.popvision.selection());
       this.mouse = new ex.Mouse(this);
       this.keyboard = new ex.Keyboard(this);
-      ex.fillToolbar(this);
+      if (this.isSource) ex.fillToolbar(this);
     }
 
     stop() {
@@ -73,7 +80,6 @@
     }
 
     get ipus() { return this.ipu === null ? Array.from({ length: this.facts.ipus }, (_, ipu) => ipu) : [this.ipu]; }
-    get searchIpu() { return this.ipu === null ? 0 : this.ipu; }
 
     /* ---- state in and out of the URL ---- */
 
@@ -82,22 +88,35 @@
       this.ipu = selection.ipu !== undefined && ipu < this.facts.ipus ? ipu : null;
       this.on = this.ipu === null ? Math.min(Number(selection.on) || 0, this.facts.ipus - 1) : this.ipu;
       this.mode = selection.mode === "flat" ? "flat" : "flame";
-      this.withTiles = selection.bsp !== "0";
+      this.withTiles = selection.bsp !== "0" && !this.facts.unknown;
+      this.options = { labels: selection.labels !== "0", small: selection.small !== "0" };
+      this.hide(selection.hide || "");
+      this.marks = this.isSource ? ex.readMarks(selection.marks, this.facts.total) : [];
       this.units = (selection.units || window.popvision.preference("time")) === "time" ? "time" : "cycles";
       const ends = (selection.sel || "").split("-").map(Number);
-      this.chosen = ends.length === 2 && ends[0] < ends[1] ? ends : null;
-      this.search.look(selection.find || "", this.searchIpu);
-      if (this.published.from !== selection.from || this.published.to !== selection.to) this.move(selection);
-      this.pick(selection.step === undefined ? null : Number(selection.step), selection.from === undefined && this.published.from === undefined);
+      this.chosen = this.isSource && ends.length === 2 && ends[0] < ends[1] ? ends : null;
+      this.search.look(selection.find || "", this.ipus);
+      this.link(selection.link !== "0");
+      const from = selection[this.names.from], to = selection[this.names.to];
+      if (this.published.from !== from || this.published.to !== to) this.move(from, to);
+      this.pickFrom(selection, from === undefined && this.published.from === undefined);
       this.schedule();
     }
 
-    move(selection) {
-      this.published.from = selection.from;
-      this.published.to = selection.to;
-      const from = Number(selection.from || 0), to = selection.to === undefined ? this.facts.total : Number(selection.to);
-      if (selection.from === undefined && selection.to === undefined) this.viewport.fit();
-      else if (from < to) this.viewport.show(from, Math.min(to, this.facts.total));
+    hide(text) {
+      const hidden = new Set(text.split(",").filter((name) => ex.CLASSES.includes(name)));
+      if (Array.from(hidden).join() === Array.from(this.hidden).join()) return;
+      this.hidden = hidden;
+      this.recolour();
+    }
+
+    move(fromText, toText) {
+      this.published.from = fromText;
+      this.published.to = toText;
+      const total = this.viewport.total;
+      const from = Number(fromText || 0), to = toText === undefined ? total : Number(toText);
+      if (fromText === undefined && toText === undefined) this.viewport.fit();
+      else if (from < to) this.viewport.show(from, Math.min(to, total));
     }
 
     /* Fetch the facts of a step so that it can be outlined; bring it into view when asked. */
@@ -114,10 +133,10 @@
         const facts = await ex.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
         if (this.picked !== name || this.stopped) return;
         this.selected = facts;
-        this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
-        if (this.linkNext) window.popvision.select({ program: facts.program });
+        if (!this.cursor.at) this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
+        if (this.linkNext && this.isSource) window.popvision.select({ program: facts.program });
         if (reveal || this.revealNext) {
-          if (this.viewport.reveal(facts.begin, facts.end)) this.moved();
+          if (this.viewport.reveal(facts.bar_begin, facts.bar_end)) this.moved();
         }
       } catch (problem) { ex.complain(problem); }
       this.revealNext = this.linkNext = false;
@@ -126,20 +145,22 @@
 
     /* Select a step on a band's IPU; its program follows, so that the other pages show it. */
     select(step, ipu) {
+      if (!this.isSource) { this.selectPartner(step, ipu); return; }
       this.linkNext = true;
-      window.popvision.select({ step: step, on: this.ipu === null && ipu ? ipu : null, sel: null });
+      window.popvision.select({ step: step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
     }
 
     choose(from, to) {
       const begin = Math.max(0, Math.floor(from)), end = Math.min(this.facts.total, Math.ceil(to));
-      window.popvision.select({ sel: end > begin ? begin + "-" + end : null, step: null, on: null });
+      window.popvision.select({ sel: end > begin ? begin + "-" + end : null, step: null, tstep: null, on: null });
     }
 
-    clear() { window.popvision.select({ sel: null, step: null, on: null }); }
+    clear() { window.popvision.select({ sel: null, step: null, tstep: null, on: null }); }
 
     /* The window moved: draw now, tell the page when it rests. */
     moved() {
       this.movedAt = performance.now();
+      this.leadPeer();
       window.clearTimeout(this.restTimer);
       this.restTimer = window.setTimeout(() => this.publish(), REST);
       this.schedule();
@@ -150,7 +171,7 @@
       const fit = this.viewport.isFit;
       this.published.from = fit ? undefined : String(Math.floor(this.viewport.from));
       this.published.to = fit ? undefined : String(Math.ceil(this.viewport.to));
-      window.popvision.select({ from: this.published.from || null, to: this.published.to || null });
+      window.popvision.select({ [this.names.from]: this.published.from || null, [this.names.to]: this.published.to || null });
     }
 
     /* ---- frames ---- */
@@ -172,10 +193,10 @@
     }
 
     recolour() {
-      this.palette = new ex.Palette();
+      this.palette = new ex.Palette(this.hidden);
       this.overview.recolour();
       for (const bsp of this.bsps.values()) bsp.recolour();
-      ex.fillKey(this);
+      if (this.isSource) ex.fillKey(this);
       this.schedule();
     }
 
@@ -218,15 +239,5 @@
     }
   }
 
-  /* A page's trace begins when its element appears and stops when it goes. */
-  let current = null;
-  function look() {
-    const host = document.querySelector("[data-trace]");
-    if (current && current.host !== host) {
-      current.stop();
-      current = ex.current = null;
-    }
-    if (host && !current) current = ex.current = new Trace(host);
-  }
-  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+  ex.Trace = Trace;
 })();
