@@ -176,7 +176,7 @@ def _plain_masthead(name: str) -> Component:
     return html.Div(
         [
             html.A([icon("logo"), html.Span("PopVision")], href="/", className="brand"),
-            html.Span(name, className="report-name"),
+            html.H1(name, className="report-name plain"),
         ],
         className="masthead",
     )
@@ -184,4 +184,5 @@ def _plain_masthead(name: str) -> Component:
 
 def _not_found(sentence: str) -> Parts:
     link = html.A("Back to the list", href="/", **attributes(data_nav="home"))
-    return [], picker.masthead(), message_page("Not found", sentence, link)
+    heading = html.H1("PopVision", className="visually-hidden")
+    return [], [heading, picker.masthead()], message_page("Not found", sentence, link)

@@ -50,8 +50,11 @@ def test_text_can_be_read(theme: str) -> None:
     for surface in ("surface", "canvas", "raised", "sunken", "hover"):
         assert contrast(values["ink"], values[surface]) >= 7
         assert contrast(values["muted"], values[surface]) >= 4.5
-    for name in ("faint", "accent", "good", "warn", "bad"):
-        assert contrast(values[name], values["surface"]) >= 4.0, name
+    for name, surface in itertools.product(
+        ("muted", "faint", "accent", "good", "warn", "bad"),
+        ("surface", "canvas", "raised", "sunken", "hover", "chosen"),
+    ):
+        assert contrast(values[name], values[surface]) >= 4.5, (name, surface)
     assert contrast(values["bad"], values["bad-surface"]) >= 4.5
     assert contrast(values["warn"], values["warn-surface"]) >= 4.5
     assert contrast(values["accent-ink"], values["accent"]) >= 4.5

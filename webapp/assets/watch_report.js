@@ -54,7 +54,7 @@
   }
 
   function hasChanged(view, state) {
-    if (state.generation === null) return looked !== null;
+    if (state.generation === null) return looked === view;
     return String(state.generation) !== view.dataset.generation || state.identity !== view.dataset.identity;
   }
 
@@ -64,7 +64,7 @@
 
   function act(view, state) {
     if (state.problem) { if (dismissed !== state.problem) tell(state.problem, false); return; }
-    if (!hasChanged(view, state)) return;
+    if (!hasChanged(view, state)) { clear(); return; }
     const text = sentence(view, state);
     if (window.popvision.preference("reload") === "always" && !isBusy()) reload();
     else if (dismissed !== text) tell(text, true);

@@ -112,10 +112,11 @@ def definitions(columns: Sequence[Column]) -> list[dict[str, Any]]:
     for column in columns:
         if not column.group:
             found.append(_definition(column))
-        elif found and found[-1].get("groupId") == column.group:
+        elif found and found[-1].get("groupId") == f"group {column.group}":
             found[-1]["children"].append(_definition(column))
         else:
-            found.append({"groupId": column.group, "headerName": column.group, "children": [_definition(column)]})
+            definition = {"groupId": f"group {column.group}", "headerName": column.group}
+            found.append(definition | {"children": [_definition(column)]})
     return found
 
 

@@ -6,21 +6,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from popvision.analysis.step_details import StepFacts, StepTiles, step_facts, step_tiles
+from popvision.analysis.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
+from popvision.analysis.tile_knowledge import tiles_unknown
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.selection import Selection
-from webapp.theme import step_style
+from webapp.theme import step_style, tokens
 from webapp.view import page_key
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
     from webapp.library import Library
+
+Int64 = npt.NDArray[np.int64]
 
 _NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
 
@@ -29,6 +33,8 @@ _COLUMNS = (
     Column("begin", "Begin", "cycles", "absolute device cycle at which the tile begins the step", flex=3),
     Column("cycles", "Cycles", "cycles", "cycles the tile spends in the step; 0 = takes no part", flex=3),
     Column("end", "End", "cycles", "begin + cycles", flex=3),
+    Column("waits", "Waits", "cycles", "last end of the step over all tiles - own end; empty: takes no part", flex=3),
+    Column("estimate", "Estimate", "cycles", "cycles of one execution as compiled; empty: not stored", flex=3),
 )
 
 
@@ -62,8 +68,15 @@ def register(app: Dash, library: Library) -> None:
 def details(source: ReportSource, key: str, ipu: int, step: int, theme: str) -> list[Component]:
     """Facts of one step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
-    table = data_table("execution-tiles", _rows(facts, tiles), _COLUMNS, name=f"step-{step}-tiles", height="100%")
-    plot = figure("execution-tile-plot", _plot(facts, tiles, theme), theme, image_name=f"step-{step}-cycles-by-tile")
+    if unknown := tiles_unknown(source):
+        return [html.Div(_facts(key, facts, None), className="trace-facts"), empty_hint(unknown)]
+    estimate = step_estimate(source, ipu, step)
+    table = data_table(
+        "execution-tiles", _rows(facts, tiles, estimate), _COLUMNS, name=f"step-{step}-tiles", height="100%"
+    )
+    plot = figure(
+        "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
+    )
     return [
         html.Div(_facts(key, facts, tiles), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
@@ -71,28 +84,39 @@ def details(source: ReportSource, key: str, ipu: int, step: int, theme: str) -> 
     ]
 
 
-def _facts(key: str, facts: StepFacts, tiles: StepTiles) -> list[Component]:
+def _facts(key: str, facts: StepFacts, tiles: StepTiles | None) -> list[Component]:
+    """`tiles` None = the report does not know what single tiles did."""
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
-    balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
     rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
         ("Cycles", cycles_text(facts.end - facts.begin), "to - from; lengths of all steps add up to the total"),
         ("From", cycles_text(facts.begin), "largest begin over all tiles (flat bar)"),
         ("To", cycles_text(facts.end), "largest end over all tiles (flat bar)"),
-        ("Tile balance", balance, "mean / max of tile cycles over all tiles of the IPU"),
-        ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
-        *_statistics(tiles),
-        ("First begin", cycles_text(facts.busy_begin), "over tiles that take part"),
-        ("Last end", cycles_text(facts.busy_end), "over tiles that take part"),
+        *([] if tiles is None else _of_tiles(facts, tiles)),
         ("Data in", bytes_text(facts.data_in), "bytes received on the device"),
         ("Data out", bytes_text(facts.data_out), "bytes sent on the device"),
     ]
     listing = html.Dl(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
     )
-    return [html.H3([swatch, facts.name]), html.P(where, className="where"), listing]
+    return [html.H2([swatch, facts.name]), html.P(where, className="where"), listing]
+
+
+def _of_tiles(facts: StepFacts, tiles: StepTiles) -> list[tuple[str, Any, str]]:
+    """Facts that need every tile's cycles. Waiting = what tiles that take part wait for the last of them."""
+    waiting = facts.busy_end - (tiles.begin + tiles.cycles)[tiles.cycles > 0]
+    balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
+    return [
+        ("Tile balance", balance, "mean / max of tile cycles over all tiles of the IPU"),
+        ("Active balance", percent_text(facts.active_tile_balance), "mean / max of tile cycles over active tiles"),
+        ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
+        *_statistics(tiles),
+        ("First begin", cycles_text(facts.busy_begin), "over tiles that take part"),
+        ("Last end", cycles_text(facts.busy_end), "over tiles that take part"),
+        ("Waiting", cycles_text(int(waiting.sum())), "sum over active tiles of last end - own end"),
+    ]
 
 
 def _statistics(tiles: StepTiles) -> list[tuple[str, str, str]]:
@@ -119,21 +143,25 @@ def _balance_help(facts: StepFacts, tiles: StepTiles) -> Component:
     )
 
 
-def _rows(facts: StepFacts, tiles: StepTiles) -> Any:
-    import pandas as pd
-
+def _rows(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None) -> list[dict[str, Any]]:
     first = facts.ipu * facts.tiles
-    return pd.DataFrame(
+    end = tiles.begin + tiles.cycles
+    compiled = [None] * facts.tiles if estimate is None else estimate.tolist()
+    columns = zip(tiles.begin.tolist(), tiles.cycles.tolist(), end.tolist(), compiled, strict=True)
+    return [
         {
-            "tile": np.arange(first, first + facts.tiles),
-            "begin": tiles.begin,
-            "cycles": tiles.cycles,
-            "end": tiles.begin + tiles.cycles,
+            "tile": first + place,
+            "begin": begin,
+            "cycles": cycles,
+            "end": ends,
+            "waits": facts.busy_end - ends if cycles else None,
+            "estimate": guess,
         }
-    )
+        for place, (begin, cycles, ends, guess) in enumerate(columns)
+    ]
 
 
-def _plot(facts: StepFacts, tiles: StepTiles, theme: str) -> dict[str, Any]:
+def _plot(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None, theme: str) -> dict[str, Any]:
     first = facts.ipu * facts.tiles
     line = {
         "type": "scatter",
@@ -141,14 +169,27 @@ def _plot(facts: StepFacts, tiles: StepTiles, theme: str) -> dict[str, Any]:
         "line": {"width": 1, "shape": "hvh", "color": step_style(facts.type, theme).edge},
         "x": np.arange(first, first + facts.tiles),
         "y": tiles.cycles,
+        "name": "recorded",
         "hovertemplate": "tile %{x}: %{y:,} cycles<extra></extra>",
     }
+    drawn = [line]
+    if estimate is not None and not np.array_equal(estimate, tiles.cycles):
+        drawn.append(
+            line
+            | {
+                "y": estimate,
+                "name": "estimate",
+                "line": {"width": 1, "shape": "hvh", "dash": "dot", "color": tokens(theme)["muted"]},
+                "hovertemplate": "tile %{x}: estimate %{y:,} cycles<extra></extra>",
+            }
+        )
     return {
-        "data": [line],
+        "data": drawn,
         "layout": {
             "xaxis": {"title": {"text": "Tile"}},
             "yaxis": {"title": {"text": "Cycles"}, "rangemode": "tozero"},
-            "showlegend": False,
+            "showlegend": len(drawn) > 1,
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
             "margin": {"l": 64, "r": 12, "t": 10, "b": 36},
         },
     }

@@ -10,9 +10,12 @@ from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.execution import WindowFigures, window_figures
+from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.timeline import PHASES
+from webapp.comparison import target_of_page
 from webapp.components import help_text, icon, register_rows
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
+from webapp.graph_analyser.execution_difference import difference_table
 from webapp.graph_analyser.execution_filter import filter_line, hidden_types, types_named
 from webapp.graph_analyser.execution_transfers import transfers_table
 from webapp.graph_analyser.execution_window import Window, window_of
@@ -61,7 +64,7 @@ def register(app: Dash, library: Library) -> None:
         if selection.extras.get("detail", "summary") != "summary":
             return no_update
         key = page_key(pathname)
-        return summary(library.report(key), key, selection)
+        return summary(library.report(key), key, selection, target_of_page(library, params))
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
@@ -85,8 +88,8 @@ def _plain_row(each: WindowFigures) -> dict[str, Any]:
     return found | {"hidden types": ",".join(sorted(each.hidden))}
 
 
-def summary(source: ReportSource, key: str, selection: Selection) -> list[Component]:
-    """Total cycles, then a table with one row per IPU."""
+def summary(source: ReportSource, key: str, selection: Selection, other: ReportSource | None = None) -> list[Component]:
+    """Total cycles, then a table with one row per IPU; with another report, what differs from it."""
     window = window_of(source, selection)
     target = source.reader.target()
     ipus = range(target.num_ipus) if selection.ipu is None else [min(selection.ipu, target.num_ipus - 1)]
@@ -94,9 +97,14 @@ def summary(source: ReportSource, key: str, selection: Selection) -> list[Compon
     counted = hidden if selection.extras.get("filtered") == "1" else ()
     figures = [window_figures(source, ipu, window.begin, window.end, counted) for ipu in ipus]
     head = _head(window, figures, target.clock_hz)
+    unknown = tiles_unknown(source)
+    note = f"{unknown} Proportions below are those of the flat bars; balances and utilisation are unknown."
+    compared = [] if other is None else [difference_table(source, other, selection, counted)]
     return [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
         *filter_line(hidden, bool(counted)),
+        *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
+        *compared,
         _table(figures),
         transfers_table(figures, target),
     ]
@@ -143,7 +151,7 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Co
 def _table(figures: list[WindowFigures]) -> Component:
     head = html.Tr(
         [
-            html.Th(""),
+            html.Th(html.Span("IPU", className="visually-hidden")),
             html.Th(["Proportions", help_text("Proportions", _SHARE_HELP, formula=SHARE)], className="wide"),
             html.Th(["Tile utilisation", help_text("Tile utilisation", _USE_HELP, formula=UTILISATION)]),
             html.Th(["Tile balance", help_text("Tile balance", _BALANCE_HELP, formula=BALANCE)]),

@@ -130,7 +130,7 @@ def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
 def _facts(source: ReportSource, facts: StepFacts, lanes: WorkerLanes) -> list[Component]:
     names, row = source.reader.vertex_types().name, lanes.critical
     if row < 0:
-        return [html.H3(facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
+        return [html.H2(facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
     unknown = tiles_unknown(source)
     own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
     on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
@@ -151,7 +151,7 @@ def _facts(source: ReportSource, facts: StepFacts, lanes: WorkerLanes) -> list[C
     )
     where = [f"tile {lanes.tile} · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
     where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
-    return [html.H3(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
+    return [html.H2(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
 
 
 def _idle_help(lanes: WorkerLanes) -> Component:

@@ -97,12 +97,12 @@ def _summary(found: ProgramFacts, total: int, key: str) -> Component:
     if found.compute_set >= 0:
         what.append(("Compute set", f"{found.compute_set}: {found.compute_set_name}"))
     columns = [
-        html.Div([html.H3("Program"), facts(what)]),
-        html.Div([html.H3("Device time"), facts(time), _links(found, key)]),
+        html.Div([html.H2("Program"), facts(what)]),
+        html.Div([html.H2("Device time"), facts(time), _links(found, key)]),
     ]
     data = _data_facts(found)
     if data:
-        columns.append(html.Div([html.H3("Data and work"), facts(data)]))
+        columns.append(html.Div([html.H2("Data and work"), facts(data)]))
     return html.Div(columns, className="detail-columns")
 
 

@@ -124,7 +124,7 @@ def _root_list(found: Sequence[Root], start: int) -> Component:
     items: list[Component] = []
     for owner, title in (("control", "Control programs"), ("function", "Functions")):
         members = [root for root in found if root.owner == owner]
-        items.append(html.H3(title))
+        items.append(html.H2(title))
         items += [_root_item(root, start) for root in members] or [html.Span("none", className="dim")]
     return html.Nav(items, className="tree-list", **attributes(aria_label="Programs"))
 

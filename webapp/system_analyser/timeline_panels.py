@@ -149,7 +149,7 @@ def _trace_rows(source: TraceSource) -> list[tuple[str, Any]]:
 
 def _facts(rows: list[tuple[str, Any]], title: str = "") -> Component:
     body = html.Table(html.Tbody([html.Tr([html.Th(name), html.Td(value)]) for name, value in rows]))
-    return html.Div([html.H3(title) if title else None, body], className="tl-fact-list")
+    return html.Div([html.H2(title) if title else None, body], className="tl-fact-list")
 
 
 # -- Call Tree and Statistics
