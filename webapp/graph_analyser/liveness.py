@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
@@ -11,6 +12,7 @@ from popvision.analysis.liveness import Where, fullest_tile, liveness
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
+from webapp.comparison import target_of_page
 from webapp.components import (
     options_menu,
     register_rows,
@@ -21,10 +23,11 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
+from webapp.graph_analyser.liveness_frames import always_frame, live_frame, steps_frame
 from webapp.graph_analyser.liveness_parts import plot_parts
 from webapp.graph_analyser.liveness_routes import register_routes
 from webapp.graph_analyser.liveness_state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
-from webapp.graph_analyser.liveness_tabs import always_frame, live_frame, steps_frame, tab_content
+from webapp.graph_analyser.liveness_tabs import tab_content
 from webapp.graph_analyser.plot_box import register_plot, save_plot
 from webapp.graph_analyser.plot_page import plot_page
 from webapp.library import Library
@@ -53,7 +56,7 @@ def layout(context: ViewContext) -> Component:
     source = context.source
     state = _state(source, context.params)
     stores = (PLOT_KEYS, TAB_KEYS)
-    bar = _toolbar(source, state)
+    bar = _toolbar(source, state, context.target is not None)
     canvas = html.Div(
         id="live-heat",
         className="live-heat",
@@ -76,7 +79,7 @@ def _state(source: ReportSource, params: Any) -> LivenessState:
     return liveness_state(source, params, len(liveness(source).program))
 
 
-def _toolbar(source: ReportSource, state: LivenessState) -> Component:
+def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Component:
     target = target_of(source)
     where = state.where
     sources = {"": "All tiles" if target.num_replicas == 1 else "All tiles of a replica"}
@@ -88,6 +91,12 @@ def _toolbar(source: ReportSource, state: LivenessState) -> Component:
         toggle("live_max", "Show memory (capacity)", state.show_max),
         toggle("live_nopeaks", "Show peaks", state.peaks, on="", off="1"),
     ]
+    if compares:
+        options += [
+            toggle("live_diff", "Difference (target − source)", state.difference),
+            toggle("live_split", "Target in a plot of its own", state.split),
+            toggle("live_align", "Pair indices by matched programs", state.by == "programs", on="programs"),
+        ]
     replicas: list[Component] = []
     if target.num_replicas > 1:
         names = {str(each): f"{each} of {target.num_replicas}" for each in range(target.num_replicas)}
@@ -130,9 +139,9 @@ def register(app: Dash, library: Library) -> None:
     _register_drawing(app, library)
     for tab in TABS:
         _register_tab(app, library, tab)
-    register_rows(app, library, "liveness-always", always_frame)
-    register_rows(app, library, "liveness-live", live_frame)
-    register_rows(app, library, "liveness-steps", steps_frame)
+    register_rows(app, library, "liveness-always", partial(always_frame, library))
+    register_rows(app, library, "liveness-live", partial(live_frame, library))
+    register_rows(app, library, "liveness-steps", partial(steps_frame, library))
 
 
 def _register_drawing(app: Dash, library: Library) -> None:
@@ -156,7 +165,8 @@ def _register_drawing(app: Dash, library: Library) -> None:
         source = library.report(key)
         state = _state(source, params)
         hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat")
-        return *plot_parts(source, key, state, theme or "light"), *hidden
+        target = target_of_page(library, params)
+        return *plot_parts(source, key, state, theme or "light", target), *hidden
 
 
 def _register_tab(app: Dash, library: Library, tab: str) -> None:
@@ -166,7 +176,7 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
             return no_update
         key = page_key(pathname)
         source = library.report(key)
-        return tab_content(source, key, _state(source, params))
+        return tab_content(source, key, _state(source, params), target_of_page(library, params), params.get("vs", ""))
 
 
 def _missing(context: ViewContext) -> str:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.difference import relative
 from popvision.analysis.live_steps import program_label
-from popvision.analysis.liveness import Curve, Where, curve, fullest_tile, peak
+from popvision.analysis.liveness import Curve, Peak, Where, curve, fullest_tile, peak
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.components import help_text
+from webapp.components.difference import relative_text, signed_text
 from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.bytes_axis import both_units
 from webapp.graph_analyser.headline import Figure, headline
 from webapp.graph_analyser.liveness_state import LivenessState, where_text
 
 
-def liveness_headline(source: ReportSource, key: str, line: Curve, state: LivenessState) -> list[Component]:
-    """Peak of the curve shown and of the fullest tile, and the selected index."""
+def liveness_headline(
+    source: ReportSource, key: str, line: Curve, state: LivenessState, target: Curve | None = None
+) -> list[Component]:
+    """Peak of the curve shown and of the fullest tile, the peak of the target's curve, and the selected index."""
     top = peak(line)
     here = where_text(line.where, target_of(source).num_replicas)
     step = program_label(source, top.program)
@@ -36,7 +40,9 @@ def liveness_headline(source: ReportSource, key: str, line: Curve, state: Livene
             both_units(line.always_live),
         ),
     ]
-    if line.where.kind != "tile":
+    if target is not None:
+        figures.append(_of_target(top.total, peak(target)))
+    elif line.where.kind != "tile":
         figures += _fullest(source, key, line)
     for index in state.indices[:1]:
         program = int(line.program[index])
@@ -57,6 +63,18 @@ def liveness_headline(source: ReportSource, key: str, line: Curve, state: Livene
         formula="live at an index = always live + not always live there",
     )
     return [headline(figures), help_]
+
+
+def _of_target(before: int, top: Peak) -> Figure:
+    change = top.total - before
+    share = relative_text(float(relative(before, top.total)))
+    return Figure(
+        "Target: peak",
+        bytes_text(top.total),
+        f"index {top.index:,}, {signed_text(change, 'bytes')}" + (f" ({share})" if share else ""),
+        f"{both_units(top.total)}; difference {change:+,} B",
+        state="",
+    )
 
 
 def _fullest(source: ReportSource, key: str, line: Curve) -> list[Figure]:

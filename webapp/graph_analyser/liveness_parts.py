@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.live_runs import first_step
 from popvision.analysis.live_steps import program_count, program_label
-from popvision.analysis.liveness import Where, peak
+from popvision.analysis.liveness import Where, curve, peak
 from popvision.analysis.lowered import variables
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
@@ -22,6 +22,7 @@ from webapp.components import empty_hint, themed
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.headline import range_line
 from webapp.graph_analyser.liveness_headline import liveness_headline
+from webapp.graph_analyser.liveness_pair import PairedCurve
 from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
 from webapp.graph_analyser.liveness_state import LivenessState
 from webapp.graph_analyser.plot_box import NOTHING, hits_text
@@ -31,10 +32,19 @@ _HINT = "Select an index to read its values here: click, or use the arrow keys; 
 _HEAT_HINT = "Select a place to read its values here: click, or use the arrow keys (up and down: tiles)."
 
 
-def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str) -> tuple[Any, ...]:
-    """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot)."""
+def plot_parts(
+    source: ReportSource, key: str, state: LivenessState, theme: str, target: ReportSource | None = None
+) -> tuple[Any, ...]:
+    """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot). Where `target`,
+    the report compared with, has no such curve, the source is shown alone and a line says why."""
     try:
-        drawing = draw_liveness(source, state, theme)
+        if target is not None:
+            try:
+                curve(target, state.where)
+            except (NotRecordedError, ValueError) as problem:
+                state = replace(state, problems=(*state.problems, f"Target: {problem}"))
+                target = None
+        drawing = draw_liveness(source, state, theme, target)
     except (NotRecordedError, ValueError) as problem:
         empty = themed(NOTHING, theme)
         return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
@@ -42,7 +52,7 @@ def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str)
     return (
         themed(shown, theme),
         _config(source, key, drawing, state),
-        liveness_headline(source, key, drawing.curve, state),
+        liveness_headline(source, key, drawing.curve, state, None if drawing.pair is None else drawing.pair.target),
         _reading(source, key, drawing, state),
         _below(source, drawing, state),
     )
@@ -50,7 +60,7 @@ def plot_parts(source: ReportSource, key: str, state: LivenessState, theme: str)
 
 def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> dict[str, Any]:
     """What assets/plots.js and assets/liveness/ need to know of the drawing."""
-    count = len(drawing.curve.program)
+    count = drawing.plot.count
     spans = drawing.lifetime
     heat = None
     if state.graph == "heat":
@@ -100,7 +110,13 @@ def _links(source: ReportSource, key: str, program: int) -> list[Component]:
 
 def _naming(source: ReportSource, drawing: LivenessDrawing) -> Callable[[int], str]:
     program = drawing.curve.program
-    return lambda index: f"Index {index:,}: {program_label(source, int(program[index]))}"
+
+    def named(index: int) -> str:
+        if index >= len(program):
+            return f"Index {index:,}, only in the target"
+        return f"Index {index:,}: {program_label(source, int(program[index]))}"
+
+    return named
 
 
 def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
@@ -108,6 +124,7 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     first, last = drawing.shown
     whole = len(drawing.curve.program)
     quantity = "Live, always live included" if state.always else "Live, always live not included"
+    quantity = quantity if drawing.pair is None else "Source: " + quantity[0].lower() + quantity[1:]
     name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
     drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
     position = lambda at: f"index {first + at:,}"  # noqa: E731
@@ -116,7 +133,7 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     lines.append(
         range_line(drawing.statistics, quantity, name, position=position, decimated=drawing.decimated, drawn=drawn)
     )
-    notes = []
+    notes = [] if drawing.pair is None else _pairing_notes(drawing.pair, state)
     if drawing.matching is not None and not state.filter.strip():
         notes.append(_program_note(source, state.program, drawing.matching))
     elif drawing.matching is not None:
@@ -127,6 +144,23 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     if state.variable is not None:
         notes.append(_lifetime_note(source, state.variable, drawing.lifetime))
     return lines + [html.Div(note, className="range-plain") for note in notes]
+
+
+def _pairing_notes(pair: PairedCurve, state: LivenessState) -> list[str]:
+    """How the indices of two reports lie on each other, and how many have no partner: none is dropped silently."""
+    ours, theirs = len(pair.source.program), len(pair.target.program)
+    if state.by == "index":
+        if ours == theirs:
+            return []
+        return [
+            f"Source has {ours:,} indices, target {theirs:,}: index i lies on index i. Options: pair indices by "
+            "matched programs."
+        ]
+    alone = int((pair.partner < 0).sum())
+    return [
+        f"Indices are paired by matched programs: {ours - alone:,} pairs; {alone:,} of the source and "
+        f"{len(pair.alone):,} of the target have no partner (Steps lists them all)."
+    ]
 
 
 def _program_note(source: ReportSource, program: int | None, indices: npt.NDArray[np.int64]) -> str:

@@ -14,6 +14,7 @@ from popvision.analysis.live_variables import lifetime
 from popvision.analysis.liveness import Curve, curve
 from popvision.analysis.range_statistics import Statistics, statistics
 from popvision.analysis.source import ReportSource
+from webapp.graph_analyser.liveness_pair import PairedCurve, pair_series, paired_curve
 from webapp.graph_analyser.liveness_state import LivenessState
 from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
 from webapp.theme import tokens
@@ -31,6 +32,7 @@ class LivenessDrawing:
     figure: dict[str, Any]
     plot: SteppedPlot
     curve: Curve
+    pair: PairedCurve | None
     statistics: Statistics
     shown: tuple[int, int]
     decimated: bool
@@ -39,40 +41,35 @@ class LivenessDrawing:
     peaks: list[int]
 
 
-def draw_liveness(source: ReportSource, state: LivenessState, theme: str) -> LivenessDrawing:
-    """The drawing of a state. Raises NotRecordedError when the report lacks the curve, ValueError for a variable or
-    place that does not exist."""
+def draw_liveness(
+    source: ReportSource, state: LivenessState, theme: str, target: ReportSource | None = None
+) -> LivenessDrawing:
+    """The drawing of a state, over it the curve of `target` where two reports are compared. Raises NotRecordedError
+    when the report lacks the curve, ValueError for a variable or place that does not exist."""
     line = curve(source, state.where)
     matching = _matching(source, state)
     ranges = lifetime(source, state.variable) if state.variable is not None else None
     high = peaks(line.not_always_live).tolist()
+    pair = None if target is None else paired_curve(source, target, state.where, state.by)
     plot = SteppedPlot(
-        _series(line, state, theme),
-        lambda positions: [_label(source, int(program)) for program in line.program[positions]],
+        _series(line, state, theme) if pair is None else pair_series(pair, state, theme),
+        lambda positions: [_label(source, line, target, pair, position) for position in positions.tolist()],
         "Liveness index %{x:,.0f}",
         "Liveness index (static program order, not time)",
         window=state.window,
         marked=state.indices[:40],
         bands=ranges or (),
-        limit=(line.capacity, "Memory of " + _place(line)) if state.show_max else None,
+        limit=(line.capacity, "Memory of " + _place(line)) if state.show_max and not state.difference else None,
         points=matching if matching is not None else (),
         mark=state.mark,
-        peaks=high if state.peaks else (),
+        peaks=high if state.peaks and not (pair is not None and (state.difference or state.split)) else (),
+        split=state.split,
     )
     figure, decimated = plot.draw(theme)
     first, last = plot.shown
     total = line.not_always_live + (line.always_live if state.always else 0)
-    return LivenessDrawing(
-        figure,
-        plot,
-        line,
-        statistics(total[first : last + 1]),
-        plot.shown,
-        decimated,
-        matching,
-        ranges,
-        high,
-    )
+    seen = total[first : last + 1] if first < len(total) else total[-1:]
+    return LivenessDrawing(figure, plot, line, pair, statistics(seen), plot.shown, decimated, matching, ranges, high)
 
 
 def _matching(source: ReportSource, state: LivenessState) -> Int64Array | None:
@@ -91,7 +88,17 @@ def _series(line: Curve, state: LivenessState, theme: str) -> list[Series]:
     return [Series("Always live", always, colours["series-1"], stacked=True), live]
 
 
-def _label(source: ReportSource, program: int) -> str:
+def _label(
+    source: ReportSource, line: Curve, target: ReportSource | None, pair: PairedCurve | None, position: int
+) -> str:
+    if position < len(line.program):
+        return _named(source, int(line.program[position]))
+    assert target is not None
+    assert pair is not None
+    return "only in the target: " + _named(target, int(pair.target.program[position]))
+
+
+def _named(source: ReportSource, program: int) -> str:
     text = program_label(source, program)
     text = text if len(text) <= _NAME else "…" + text[-_NAME:]
     return f"{text}, Id {program}"

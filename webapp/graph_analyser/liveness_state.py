@@ -16,9 +16,20 @@ from webapp.selection import Selection
 PLOT_KEYS = (
     "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
     "variable", "tiles", "live_mark", "live_nopeaks",
-    "live_graph", "program",
+    "live_graph", "program", "live_diff", "live_align", "live_split", "vs",
 )  # fmt: skip
-TAB_KEYS = ("liveness", "live_also", "live_source", "live_tab", "live_replica", "tiles", "live_graph", "live_filter")
+TAB_KEYS = (
+    "liveness",
+    "live_also",
+    "live_source",
+    "live_tab",
+    "live_replica",
+    "tiles",
+    "live_graph",
+    "live_filter",
+    "live_align",
+    "vs",
+)
 
 GRAPHS = {"curve": "Curve", "heat": "Tiles × indices"}
 
@@ -53,6 +64,9 @@ class LivenessState:
     tile: int | None = None  #: the row of the heat map that the cursor is on
     mark: int | None = None  #: the index that figures are measured from
     peaks: bool = True
+    difference: bool = False  #: draw target - source instead of both
+    split: bool = False  #: the target in a plot of its own
+    by: str = "index"  #: how indices of two reports are paired
     problems: tuple[str, ...] = ()
 
 
@@ -82,6 +96,9 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         tab=extras.get("live_tab", "always") if extras.get("live_tab") in TABS else "always",
         variable=selection.variable,
         program=selection.program,
+        difference=extras.get("live_diff") == "1",
+        split=extras.get("live_split") == "1",
+        by="programs" if extras.get("live_align") == "programs" else "index",
         tile=next((tile for tile in selection.tiles if tile < target_of(source).num_tiles), None),
         mark=next((each for each in parse_numbers(extras.get("live_mark", ""), 1) if each < count), None),
         peaks=extras.get("live_nopeaks") != "1",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.live_steps import cycles_table, flops_table, program_at, program_label, vertices_table
-from popvision.analysis.live_table import curve_table
 from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import Where, curve
 from popvision.analysis.not_recorded import NotRecordedError
@@ -19,11 +16,9 @@ from popvision.analysis.tiles import target_of
 from webapp.components import Column, data_table, empty_hint, help_text, long_table
 from webapp.formats import bytes_text
 from webapp.graph_analyser.bytes_axis import both_units
-from webapp.graph_analyser.liveness_state import MOST_INDICES, LivenessState, parse_where, where_text
-from webapp.graph_analyser.memory_state import parse_numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
+from webapp.graph_analyser.liveness_frames import query_of
+from webapp.graph_analyser.liveness_pair_tabs import pair_tab
+from webapp.graph_analyser.liveness_state import MOST_INDICES, LivenessState, where_text
 
 _NOTHING = "Select a step in the plot (shift-click adds more) to see its {}."
 _CYCLES = (
@@ -49,9 +44,13 @@ _STEPS = (
 )
 
 
-def tab_content(source: ReportSource, key: str, state: LivenessState) -> Component:
-    """The chosen tab. What the report lacks is said in its place."""
+def tab_content(
+    source: ReportSource, key: str, state: LivenessState, target: ReportSource | None = None, vs: str = ""
+) -> Component:
+    """The chosen tab, compared with `target`, whose key is `vs`. What a report lacks is said in its place."""
     try:
+        if target is not None and (state.indices or state.tab in ("always", "steps")):
+            return pair_tab(source, target, key, vs, state)
         if state.tab == "always":
             return _always(source, key, state)
         if state.tab == "steps":
@@ -64,36 +63,8 @@ def tab_content(source: ReportSource, key: str, state: LivenessState) -> Compone
         )
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-
-
-def query_of(state: LivenessState) -> dict[str, str]:
-    """The part of a state that the tables of variables depend on."""
-    where = state.where
-    place = f"replica:{where.number}" if where.kind == "all" else f"{where.kind}:{where.number}"
-    query = {"where": place, "indices": ",".join(map(str, state.indices[:MOST_INDICES]))}
-    return {name: value for name, value in query.items() if value}
-
-
-def always_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
-    """Always-live variables of the place that the query names."""
-    return always_live_table(source, _where(source, query))
-
-
-def steps_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
-    """A row per liveness index of the place that the query names."""
-    return curve_table(source, _where(source, query), query.get("filter", ""))
-
-
-def live_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
-    """Not-always-live variables at the indices of the query, with a column per index and per difference."""
-    return live_table(source, parse_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
-
-
-def _where(source: ReportSource, query: Mapping[str, str]) -> Any:
-    text = query.get("where", "")
-    if text.startswith("replica:"):
-        return parse_where(source, "", text.partition(":")[2])[0]
-    return parse_where(source, text)[0]
+    except ValueError as problem:  # the target has no such place
+        return empty_hint(f"Target: {problem}")
 
 
 def _always(source: ReportSource, key: str, state: LivenessState) -> Component:

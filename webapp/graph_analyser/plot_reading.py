@@ -4,13 +4,14 @@ mark. It is read aloud when it changes; the same figures stand in the page's tab
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from dash import html
 from dash.development.base_component import Component
 
 from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.bytes_axis import both_units
-from webapp.graph_analyser.stepped_plot import SteppedPlot
+from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
 
 
 def reading(
@@ -23,7 +24,8 @@ def reading(
     curves = _curves(plot, total)
     parts: list[Component] = [html.Span(name(cursor), className="reading-name")]
     for label, value in curves:
-        parts.append(_part(label, _text(value(cursor)), _exact(value(cursor))))
+        plus = "+" if label.startswith("Difference") else ""
+        parts.append(_part(label, _text(value(cursor), plus), _exact(value(cursor))))
     if plot.mark is not None and 0 <= plot.mark < plot.count and plot.mark != cursor:
         distance = cursor - plot.mark
         away = f"{_signed(integer_text(abs(distance)), distance)} from the mark at {name(plot.mark)}"
@@ -38,19 +40,34 @@ def reading(
 
 def _curves(plot: SteppedPlot, total: str) -> list[tuple[str, Callable[[int], int | None]]]:
     """(name, value at a position) of each curve, and of their sum."""
-    curves = [(each.name, each.at) for each in plot.series]
-    stacked = [each for each in plot.series if each.stacked]
-    if total and len(stacked) > 1 and len({each.side for each in stacked}) == 1:
-        curves.append((total, lambda position: sum(each.at(position) or 0 for each in stacked)))
+    curves = [(each.name, each.at) for each in plot.series if not each.silent]
+    sides = dict.fromkeys(each.side for each in plot.series if each.stacked)
+    sums = [partial(_sum, [each for each in plot.series if each.stacked and each.side == side]) for side in sides]
+    if total and len(sides) == 1 and len(plot.series) > 1:
+        curves.append((total, sums[0]))
+    if len(sides) == 2:
+        curves.append(("Difference", partial(_change, *sums)))
     return curves
+
+
+def _sum(series: list[Series], position: int) -> int | None:
+    """The sum of stacked curves; None where none of them has a value."""
+    values = [value for each in series if (value := each.at(position)) is not None]
+    return sum(values) if values else None
+
+
+def _change(before: Callable[[int], int | None], after: Callable[[int], int | None], position: int) -> int | None:
+    """Target - source, of the sums of their stacked curves."""
+    one, other = before(position), after(position)
+    return None if one is None or other is None else other - one
 
 
 def _part(label: str, text: str, exact: str) -> Component:
     return html.Span([html.Span(label, className="range-label"), html.B(text)], title=exact, className="reading-part")
 
 
-def _text(value: int | None) -> str:
-    return "–" if value is None else _signed(bytes_text(abs(value)), value, plus="")
+def _text(value: int | None, plus: str) -> str:
+    return "–" if value is None else _signed(bytes_text(abs(value)), value, plus)
 
 
 def _exact(value: int | None) -> str:

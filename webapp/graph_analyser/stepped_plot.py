@@ -60,6 +60,7 @@ class SteppedPlot:
     limit: tuple[int, str] | None = None
     points: Sequence[int] | Values = field(default_factory=tuple)  #: positions that get a tick mark under the axis
     mark: int | None = None
+    split: bool = False  #: curves of side "target" in a plot of their own, below
     peaks: Sequence[int] = ()
 
     @property
@@ -80,7 +81,9 @@ class SteppedPlot:
         colours = tokens(theme)
         first, last = self.shown
         traces = [label_trace(self.labels(positions), positions)]
-        traces += [series_trace(series, positions, theme) for series in self.series]
+        apart = self.split and any(series.side == "target" for series in self.series)
+        for series in self.series:
+            traces.append(series_trace(series, positions, theme, "y2" if apart and series.side == "target" else "y"))
         traces += self._extra_traces(colours, first, last)
         layout = {
             "hovermode": "x unified",
@@ -93,6 +96,10 @@ class SteppedPlot:
             "yaxis": _y_axis(*self._extent(first, last)),
             "shapes": self._shapes(colours),
         }
+        if apart:
+            layout["xaxis"] = {**layout["xaxis"], "anchor": "y2"}
+            layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.46]}
+            layout["yaxis"] = {**layout["yaxis"], "domain": [0.54, 1]}
         return {"data": traces, "layout": layout}, decimated
 
     def _extra_traces(self, colours: dict[str, str], first: int, last: int) -> list[dict[str, Any]]:
@@ -195,7 +202,7 @@ def difference_series(source: Series, target: Series, theme: str) -> list[Series
     if known is not None:
         change = np.where(known, change, 0)
     return [
-        Series("Target is higher", np.maximum(change, 0), colours["bad"], known=known),
-        Series("Target is lower", np.minimum(change, 0), colours["series-1"], known=known),
+        Series("Target is higher", np.maximum(change, 0), colours["diff-more"], silent=True),
+        Series("Target is lower", np.minimum(change, 0), colours["diff-less"], silent=True),
         Series("Difference (Target − Source)", change, colours["ink"], filled=False, known=known),
     ]

@@ -34,6 +34,7 @@ class Series:
     filled: bool = True
     side: str = ""
     known: npt.NDArray[np.bool_] | None = None
+    silent: bool = False  #: drawn only: not in the hover box, nor in the line of values below the plot
 
     def at(self, position: int) -> int | None:
         """The value of a position, None where there is none."""
@@ -42,7 +43,8 @@ class Series:
         return int(self.values[position])
 
 
-def series_trace(series: Series, positions: Values, theme: str) -> dict[str, Any]:
+def series_trace(series: Series, positions: Values, theme: str, axis: str = "y") -> dict[str, Any]:
+    """`axis` is the y axis that the curve is drawn on."""
     name = plain(series.name)
     values = series.values[positions].tolist()
     if series.known is not None:
@@ -53,11 +55,15 @@ def series_trace(series: Series, positions: Values, theme: str) -> dict[str, Any
         "type": "scatter",
         "mode": "lines",
         "name": name,
+        "yaxis": axis,
         "x": to_edges(positions),
         "y": [values[0], *values, values[-1]],
         "line": {"shape": "hvh", "width": 1.4, "color": series.colour, "dash": "dot" if is_target else "solid"},
         "hovertemplate": "%{y:,} B<extra>" + name + "</extra>",
     }
+    if series.silent:
+        trace["hoverinfo"] = "skip"
+        del trace["hovertemplate"]
     if series.stacked:
         alpha = 0.2 if is_target else 0.55 if theme == "light" else 0.5
         trace |= {"stackgroup": series.side or "all", "fillcolor": translucent(series.colour, alpha)}
