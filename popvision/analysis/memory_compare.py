@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 Int64Array = npt.NDArray[np.int64]
 
 
-def joined(source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_column: str) -> pd.DataFrame:
+def joined(
+    source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_column: str, figures: Sequence[str]
+) -> pd.DataFrame:
     """Rows of either table, the source's first in their order, then what the target alone has.
 
-    `id_column` holds rows of what `matching` matches. Columns of numbers become `<name>_source` and `<name>_target`,
-    missing (NaN) where that report lacks the row; text is the source's where it has any. Rows with id -1 are matched by
-    their first text. "<id_column> of target" is the target's id and "In" says "both", "source" or "target".
+    `id_column` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
+    `figures` becomes `<name>_source` and `<name>_target`, missing (NaN) where that report lacks the row; other columns
+    are the source's where it has the row, else the target's, but ids are the source's alone, else -1. "In" says
+    "both", "source" or "target".
     """
     import pandas as pd
 
@@ -44,10 +47,10 @@ def joined(source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_co
     found: dict[str, object] = {}
     for name in source.columns:
         mine, other = both[f"{name}_source"], both[f"{name}_target"]
-        if name == id_column:
-            found[name], found[f"{name} of target"] = mine, other
-        elif pd.api.types.is_numeric_dtype(source[name]):
+        if name in figures:
             found[f"{name}_source"], found[f"{name}_target"] = mine.astype(float), other.astype(float)
+        elif name in (id_column, "Program"):
+            found[name] = mine.fillna(-1).astype(np.int64)
         else:
             found[name] = mine.where(mine.notna(), other)
     table = pd.DataFrame(found)

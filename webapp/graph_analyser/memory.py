@@ -27,7 +27,17 @@ from webapp.components import (
 )
 from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.headline import range_line
+from webapp.graph_analyser.memory_frames import (
+    ROWS,
+    details_frame,
+    lowered_frame,
+    table_frame,
+    tiles_frame,
+    variables_frame,
+)
 from webapp.graph_analyser.memory_headline import memory_headline
+from webapp.graph_analyser.memory_page import MemoryPage
+from webapp.graph_analyser.memory_peak_tab import peak_frame
 from webapp.graph_analyser.memory_plot import draw_memory
 from webapp.graph_analyser.memory_routes import register_memory_routes
 from webapp.graph_analyser.memory_state import (
@@ -39,20 +49,23 @@ from webapp.graph_analyser.memory_state import (
     MemoryState,
     memory_state,
 )
-from webapp.graph_analyser.memory_tabs import (
-    ROWS,
-    details_frame,
-    lowered_frame,
-    tab_content,
-    table_frame,
-    variables_frame,
-)
+from webapp.graph_analyser.memory_tabs import tab_content
 from webapp.graph_analyser.plot_box import NOTHING, register_plot, save_plot
 from webapp.graph_analyser.plot_page import plot_page
 from webapp.graph_analyser.plot_reading import reading
 from webapp.graph_analyser.tile_map_plot import draw_tile_map, map_parts
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
+
+#: Rows of a table -> what selecting one of them selects (assets/memory/rows.js).
+_CHOOSE = {
+    "memory-tiles": "tile",
+    "memory-lowered": "variable",
+    "memory-sizes": "variable",
+    "memory-peak": "variable",
+    "memory-exchanges": "program",
+    "memory-compute-sets": "program",
+}
 
 KEYS = (
     ("← →", "Move the selected tile (focus the plot first)"),
@@ -125,12 +138,20 @@ def register(app: Dash, library: Library) -> None:
         Input({"rows": "memory-variables", "query": ALL}, "selectedRows"),
         prevent_initial_call=True,
     )
+    for rows, choose in _CHOOSE.items():
+        app.clientside_callback(
+            ClientsideFunction("memory", choose),
+            Output("mem-done", "title", allow_duplicate=True),
+            Input({"rows": rows, "query": ALL}, "selectedRows"),
+            prevent_initial_call=True,
+        )
     _register_drawing(app, library)
     for tab, rows in ROWS.items():
-        register_rows(app, library, rows, partial(table_frame, tab))
-    register_rows(app, library, "memory-details", details_frame)
+        register_rows(app, library, rows, partial(table_frame, tab, library))
+    frames = {"details": details_frame, "variables": variables_frame, "tiles": tiles_frame, "peak": peak_frame}
+    for name, frame in frames.items():
+        register_rows(app, library, f"memory-{name}", partial(frame, library))
     register_rows(app, library, "memory-lowered", lowered_frame)
-    register_rows(app, library, "memory-variables", variables_frame)
     register_memory_routes(app, library)
 
 
@@ -186,7 +207,8 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
             return no_update
         key = page_key(pathname)
         source = library.report(key)
-        return tab_content(source, key, memory_state(source, {**(selection or {}), **params}))
+        state = memory_state(source, {**(selection or {}), **params})
+        return tab_content(MemoryPage(library, key, source, state, params.get("vs", "")), theme or "light")
 
 
 def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[Any, ...]:

@@ -16,18 +16,28 @@ from webapp.selection import Selection
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
     "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_max", "mem_order", "mem_ipus", "mem_view", "mem_vars",
-    "mem_replica", "mem_part", "mem_mark",
+    "mem_replica", "mem_part", "mem_mark", "mem_scale", "mem_diff", "vs",
 )  # fmt: skip
-TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map")
+TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map", "mem_side", "mem_whole", "vs")
 
 GRAPHS = {"total": "Total memory", "variables": "Variables", "map": "Tile map"}
 BREAKDOWNS = {"none": "None", "region": "By region", "category": "By category", "liveness": "By liveness"}
 TABS = {
     "details": "Details",
+    "peak": "Peak",
     "compute_sets": "Compute sets",
     "vertices": "Vertices",
     "exchanges": "Exchanges",
     "variables": "Variables",
+    "tiles": "Tiles",
+}
+
+#: How the tile map's colours are spread.
+SCALES = {
+    "zero": "0 to highest",
+    "range": "Lowest to highest",
+    "capacity": "0 to a tile's memory",
+    "log": "Logarithmic",
 }
 
 #: Columns of details that fit side by side; more tiles may be selected than are shown.
@@ -48,7 +58,11 @@ class MemoryState:
     replica: int | None = 0
     part: str = "total"
     tab: str = "details"
-    as_map: bool = False
+    shows: str = ""  #: what the Variables tab shows of tiles: "" by address, "sizes" by variable, "map"
+    side: str = ""  #: "target": the map shows the report compared with
+    scale: str = "zero"
+    whole: str = ""  #: "1" the waterfall goes up to the memory of a tile, "0" to what is live, "" as fits
+    difference: bool = False  #: of two reports the difference is drawn, not both
     tiles: tuple[int, ...] = ()
     ipus: tuple[int, ...] = ()
     variables: tuple[int, ...] = ()
@@ -87,7 +101,11 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         replica=replica,
         part=extras.get("mem_part", "total"),
         tab=_one_of(extras.get("mem_tab"), TABS),
-        as_map=extras.get("mem_map") == "map",
+        shows=_shows(extras.get("mem_map", ""), len(tiles)),
+        side=extras.get("mem_side", ""),
+        scale=_one_of(extras.get("mem_scale"), SCALES),
+        whole=extras.get("mem_whole", ""),
+        difference=extras.get("mem_diff") == "1",
         tiles=() if by_ipu else tuple(tiles),
         ipus=ipus,
         variables=parse_numbers(extras.get("mem_vars", "")),
@@ -135,6 +153,12 @@ def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> boo
     except NotRecordedError:
         return False
     return 2 * int(memory.including_gaps.max()) >= memory.capacity
+
+
+def _shows(text: str, tiles: int) -> str:
+    """Several tiles stand side by side by variable unless another way is chosen."""
+    known = {"sizes": "sizes", "map": "map", "address": ""}
+    return known.get(text, "sizes" if tiles > 1 else "")
 
 
 def _one_of(value: str | None, known: Mapping[str, str] | Sequence[str]) -> str:
