@@ -13,6 +13,7 @@ MODULES = (
     "webapp.graph_analyser.memory",
     "webapp.graph_analyser.liveness",
     "webapp.graph_analyser.program_tree",
+    "webapp.graph_analyser.source",
     "webapp.graph_analyser.execution",
     "webapp.system_analyser.timeline",
 )

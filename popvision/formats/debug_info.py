@@ -2,11 +2,13 @@
 
 Both files hold the same document:
 
-    {"format": "popvision.debug", "formatVersion": "1.0.0", "runId": "...", "crc32": 123, "contexts": [
+    {"format": "popvision.debug", "formatVersion": "1.1.0", "runId": "...", "crc32": 123, "contexts": [
       {"id": 7, "parents": [3], "layer": "poplibs", "name": "matMul", "arguments": {...}, "outputs": {...},
-       "file": "train.py", "line": 12}, ...]}
+       "file": "train.py", "line": 12}, ...],
+     "sourcesCrc32": 456, "sources": [{"file": "train.py", "text": "import ...", "absent": ""}, ...]}
 
-crc32 runs over the contexts as compact JSON in UTF-8 with sorted keys, in either file.
+Each crc32 runs over its list as compact JSON in UTF-8 with sorted keys, in either file. `sources` (since 1.1) holds the
+user's files that contexts name, each once; it is left out where the texts are not to be passed on.
 """
 
 from __future__ import annotations
@@ -26,12 +28,27 @@ from popvision.formats.errors import FormatError
 from popvision.formats.replacing import replacing
 
 FORMAT = "popvision.debug"
-FORMAT_VERSION = (1, 0, 0)
+FORMAT_VERSION = (1, 1, 0)
 
 JSON_NAME, CBOR_NAME = "debug.json", "debug.cbor"
 
 #: Larger files are refused: they would not fit into memory when decoded.
 MAX_BYTES = 4 << 30
+
+#: Largest source file whose text is kept, and all of them together, in bytes of UTF-8.
+MOST_SOURCE_BYTES, MOST_SOURCES_BYTES = 1 << 20, 8 << 20
+
+#: Files that a report may name.
+MOST_SOURCES = 100_000
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """One of the user's source files. `absent` says why it has no text: "it is larger than 1 MiB"."""
+
+    file: str
+    text: str = ""
+    absent: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,10 +78,17 @@ class DebugInfo:
 
 
 class DebugContexts:
-    """The contexts of one file, by id."""
+    """The contexts of one file, by id. `sources` are the user's source files by name, None where the report was written
+    without them."""
 
-    def __init__(self, records: Sequence[dict[str, Any]] = (), run_id: str = "") -> None:
+    def __init__(
+        self,
+        records: Sequence[dict[str, Any]] = (),
+        run_id: str = "",
+        sources: Sequence[SourceText] | None = None,
+    ) -> None:
         self.run_id = run_id
+        self.sources = None if sources is None else {source.file: source for source in sources}
         self._records = {int(record["id"]): record for record in records}
 
     def __len__(self) -> int:
@@ -86,9 +110,14 @@ class DebugContexts:
 
 
 def write_debug_info(
-    folder: str | Path, contexts: Iterable[DebugInfo], run_id: str, names: Sequence[str] = (JSON_NAME, CBOR_NAME)
+    folder: str | Path,
+    contexts: Iterable[DebugInfo],
+    run_id: str,
+    names: Sequence[str] = (JSON_NAME, CBOR_NAME),
+    sources: Sequence[SourceText] | None = None,
 ) -> None:
-    """Writes debug.json and debug.cbor (or those of `names`) into `folder`, each complete or not at all.
+    """Writes debug.json and debug.cbor (or those of `names`) into `folder`, each complete or not at all; with the texts
+    of `sources`, if they are given.
 
     Raises FormatError when an argument is no JSON value or the folder cannot be written."""
     try:
@@ -100,6 +129,9 @@ def write_debug_info(
             "crc32": _crc(records),
             "contexts": records,
         }
+        if sources is not None:
+            texts = [{"file": source.file, "text": source.text, "absent": source.absent} for source in sources]
+            document |= {"sourcesCrc32": _crc(texts), "sources": texts}
         for name in names:
             data = orjson.dumps(document) if name == JSON_NAME else cbor2.dumps(document)
             with replacing(Path(folder) / name) as temporary:
@@ -140,7 +172,20 @@ def _checked(document: Any, path: Path) -> DebugContexts:
     records = document["contexts"]
     if _crc(records) != document.get("crc32"):
         raise FormatError(f"{path} is damaged: its checksum does not match; write the report again.")
-    return DebugContexts(records, str(document.get("runId", "")))
+    return DebugContexts(records, str(document.get("runId", "")), _sources(document, path))
+
+
+def _sources(document: dict[str, Any], path: Path) -> list[SourceText] | None:
+    """Text alone, within the limits: a file beyond them was not written by us."""
+    records = document.get("sources")
+    if records is None:
+        return None
+    if _crc(records) != document.get("sourcesCrc32"):
+        raise FormatError(f"{path} is damaged: the checksum of its sources does not match; write the report again.")
+    texts = [SourceText(str(each["file"]), str(each["text"]), str(each["absent"])) for each in records]
+    if sum(len(each.text) for each in texts) > MOST_SOURCES_BYTES or len(texts) > MOST_SOURCES:
+        raise FormatError(f"{path} holds more sources than a report may: {len(texts)} files.")
+    return texts
 
 
 def run_id_of(path: str | Path) -> str:

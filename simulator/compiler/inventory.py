@@ -87,7 +87,7 @@ class Inventory:
     def add_buffers(self, buffers: Sequence[Buffer], live: LiveClasses) -> None:
         """The compiler's buffers; call this second."""
         first = len(self.names)
-        self._open_rows([b.name for b in buffers], [-1] * len(buffers), live.of_buffer.tolist())
+        self._open_rows([b.name for b in buffers], [b.debug_id for b in buffers], live.of_buffer.tolist())
         for number, buffer in enumerate(buffers):
             row = first + number
             self._add_per_tile(buffer.bytes, buffer.category, row, row, int(live.of_buffer[number]))

@@ -68,6 +68,8 @@ class Items:
         self._blocks: dict[int, list[VertexBlock]] = {}
         for block in store.blocks:
             self._blocks.setdefault(block.compute_set, []).append(block)
+        streams = (info for info in store.debug_infos if info["category"] == "stream")
+        self._stream_debug_ids = {str(info["name"]): int(info["id"]) for info in streams}
         self._computes: dict[int, ComputeItem] = {}
         self._copies: dict[tuple[int, ...], tuple[CopyItem, list[Any]]] = {}
         self._next_number = 0
@@ -105,6 +107,7 @@ class Items:
 
     def _new_compute(self, index: int) -> ComputeItem:
         name, m = self.compute_set_names[index], self._machine
+        debug_id = self.compute_set_debug_ids[index]
         arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
         before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
         after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
@@ -115,10 +118,10 @@ class Items:
             after,
             self._local_copy(f"{name}/PreArrange-0", arranged.gather),
             self._local_copy(f"{name}/PostArrange-0", arranged.scatter),
-            self._buffer(f"{label}/message", "message", arranged.message)
-            + self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer),
-            self._buffer(f"{label}/output", "outputEdge", arranged.output)
-            + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer),
+            self._buffer(f"{label}/message", "message", arranged.message, debug_id)
+            + self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id),
+            self._buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
+            + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id),
             arranged.received,
             arranged.accesses,
         )
@@ -141,8 +144,12 @@ class Items:
         self.compute_set_debug_ids.append(-1)
         return len(self.compute_set_names) - 1
 
-    def _buffer(self, name: str, category: str, size: I8) -> tuple[int, ...]:
+    def stream_debug_id(self, handle: str) -> int:
+        """The debug record of the call that made a stream or a host copy, -1 where there is none."""
+        return self._stream_debug_ids.get(handle, -1)
+
+    def _buffer(self, name: str, category: str, size: I8, debug_id: int) -> tuple[int, ...]:
         if not size.any():
             return ()
-        self.buffers.append(Buffer(name, category, size))
+        self.buffers.append(Buffer(name, category, size, debug_id))
         return (len(self.buffers) - 1,)

@@ -72,7 +72,8 @@ class Lowering:
             self.branches.append(branch)
         for kind, handle, tensor in self._store.host_copies:
             branch = self.table.add(switch, "Sequence", handle)
-            self._tensor_to_or_from_host(branch, tensor, handle, to_device=kind == "write")
+            to_device = kind == "write"
+            self._tensor_to_or_from_host(branch, tensor, handle, to_device, self._items.stream_debug_id(handle))
             self.branches.append(branch)
         done = 0
         while done < len(self._functions):  # a function may call further functions
@@ -120,7 +121,8 @@ class Lowering:
             case host.WriteUndef():
                 self._write_undef(parent, program)
             case host.Sync():
-                self._sync(parent, external=program.sync_type != host.SyncType.INTERNAL)
+                external = program.sync_type != host.SyncType.INTERNAL
+                self._sync(parent, self._debug_id(program), external=external)
             case _:
                 raise poplar_error(f"Programs of type {type(program).__name__} cannot be compiled.")
 
@@ -168,16 +170,16 @@ class Lowering:
         covered = accesses_of([], [pieces], emap, self._items.numels).full_writes
         self.table.add(parent, "WriteUndef", work=Work(undefined=covered), debug_id=self._debug_id(program))
 
-    def _barrier(self, parent: int, *, external: bool) -> None:
-        """A sync of the compiler's own, unless one of the kind stands there already."""
+    def _barrier(self, parent: int, debug_id: int, *, external: bool) -> None:
+        """The sync that a program needs, made for that program, unless one of the kind stands there already."""
         before = self.table.children[parent][-1:]
         kind = "external" if external else "internal"
         if not before or self.table.sync_type[before[0]] != kind:
-            self._sync(parent, external=external)
+            self._sync(parent, debug_id, external=external)
 
-    def _sync(self, parent: int, *, external: bool) -> None:
+    def _sync(self, parent: int, debug_id: int, *, external: bool) -> None:
         name = "External" if external else "Internal"
-        self.table.add(parent, "Sync", name, sync_type=name.lower())
+        self.table.add(parent, "Sync", name, sync_type=name.lower(), debug_id=debug_id)
 
     def _exchange(self, parent: int, name: str, exchanges: Exchanges, work: Work, debug_id: int = -1) -> None:
         """Barrier and exchange, between IPUs first; nothing where nothing moves."""
@@ -187,7 +189,7 @@ class Lowering:
         )
         for type_, title, figures, external in parts:
             if figures is not None:
-                self._barrier(parent, external=external)
+                self._barrier(parent, debug_id, external=external)
                 own = Work(figures.cycles, figures, work.code, accesses=work.accesses, buffers=work.buffers)
                 self.table.add(parent, type_, title, work=own, debug_id=debug_id)
 
@@ -195,7 +197,7 @@ class Lowering:
         name = self._items.compute_set_names[compute_set]
         self.table.add(parent, "OnTileExecute", name, work=work, compute_set=compute_set, debug_id=debug_id)
         if self._sync_after_compute:
-            self._barrier(parent, external=False)
+            self._barrier(parent, debug_id, external=False)
 
     def _stream_copy(self, parent: int, copy: host.Copy) -> None:
         to_device = copy.kind == "host_to_device"
@@ -217,7 +219,7 @@ class Lowering:
         for part, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
             self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
-        self._barrier(parent, external=False)
+        self._barrier(parent, debug_id, external=False)
 
     def _broadcast_switch(self, root: int) -> None:
         m = self._machine

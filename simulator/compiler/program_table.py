@@ -23,6 +23,7 @@ class Buffer:
     name: str
     category: str
     bytes: I8  #: per tile of the device
+    debug_id: int = -1  #: record of the compute set that needs it
 
 
 @dataclass

@@ -8,16 +8,14 @@ it is always on. Vertices have no record of their own; they belong to their comp
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from simulator.poplar.user_files import is_users
+
 if TYPE_CHECKING:
     from simulator.poplar.store import GraphStore
-
-#: Frames of this package are not the user's.
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH100, PTH120
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,9 @@ class SourceLocation:
 
 
 def user_location() -> SourceLocation:
-    """The innermost frame outside the simulator."""
+    """The innermost frame of the user's own code: outside the simulator, installed packages and Python itself."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
 

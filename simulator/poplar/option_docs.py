@@ -28,7 +28,8 @@ too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets th
 
 Variables of the simulator itself: `POPVISION_TARGET` (ipu1, ipu2, ipu21) and `POPVISION_TILES` (tiles per IPU) replace
 what a program asks for, and reports say so; `POPVISION_IPUS` = IPUs of the simulated system (16); `POPVISION_LOCKS` =
-folder of its lock files.
+folder of its lock files; `POPVISION_SOURCES` = `off` leaves the texts of the user's source files out of debug.json and
+debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all).
 """
 
 _SECTIONS = (

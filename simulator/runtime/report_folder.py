@@ -28,6 +28,7 @@ from simulator.poplar.engine_options import EngineOptions
 from simulator.poplar.errors import poplar_error
 from simulator.runtime.archive_images import archive_images
 from simulator.runtime.report_meta import report_meta
+from simulator.runtime.source_texts import source_texts
 
 PROFILE_NAME, GRAPH_NAME, ARCHIVE_NAME = "profile.pop", "serialized_graph.capnp", "archive.a"
 
@@ -90,7 +91,8 @@ class ReportFolder:
         run_id = self._directory.run_id
         try:
             if self._options.output_debug_info:
-                write_debug_info(self._root, self._directory.contexts, run_id)
+                contexts = self._directory.contexts
+                write_debug_info(self._root, contexts, run_id, sources=source_texts(contexts))
             if executable.serialized is not None:
                 write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
             if self._archive_path is not None:

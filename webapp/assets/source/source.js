@@ -1,0 +1,258 @@
+/* The Source view: one file's lines with their figures in the margin. Only the rows on the screen are in the page; texts
+   come in blocks as they are scrolled, figures of the whole file once. */
+(function () {
+  "use strict";
+  const ROW = 20;
+  const BLOCK = 200;
+  const METRICS = [["Cycles", "cycles"], ["Live at peak", "bytes"], ["Received", "bytes"]];
+
+  function make(tag, className, text) {
+    const element = document.createElement(tag);
+    element.className = className;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  }
+
+  class SourceFile {
+    constructor(box) {
+      this.box = box;
+      this.scroller = box.querySelector(".code-scroll");
+      this.head = box.querySelector(".code-head");
+      this.space = box.querySelector(".code-space");
+      this.live = box.querySelector(".code-live");
+      this.problem = box.querySelector(".code-problem");
+      this.turn = 0;
+      this.cursor = 0;
+      this.reset();
+      this.stops = [window.popvision.onSelect((selection, patch) => this.changed(patch))];
+      this.scroller.addEventListener("scroll", () => this.draw());
+      this.scroller.addEventListener("keydown", (event) => this.key(event));
+      this.space.addEventListener("click", (event) => this.click(event));
+      this.observer = new ResizeObserver(() => this.draw());
+      this.observer.observe(this.scroller);
+      this.files = (event) => this.chooseFile(event);
+      document.addEventListener("click", this.files);
+      this.load();
+    }
+
+    stop() {
+      this.stops.forEach((stop) => stop());
+      this.observer.disconnect();
+      document.removeEventListener("click", this.files);
+    }
+
+    reset() {
+      this.count = 0;
+      this.texts = new Map();
+      this.asked = new Set();
+    }
+
+    query() {
+      const selection = window.popvision.selection();
+      this.file = selection.src_file || this.box.dataset.file;
+      const query = new URLSearchParams({ file: this.file });
+      if (selection.ipu) query.set("ipu", selection.ipu);
+      if (selection.vs) query.set("vs", selection.vs);
+      return query;
+    }
+
+    async load() {
+      const turn = ++this.turn;
+      const answer = await fetch("/data/" + this.box.dataset.key + "/source/rows?" + this.query());
+      if (turn !== this.turn) return;
+      if (!answer.ok) { window.popvision.notice(await answer.text()); return; }
+      const data = await answer.json();
+      if (turn !== this.turn) return;
+      this.reset();
+      Object.assign(this, { count: data.count, source: data.source, target: data.target, data });
+      this.problem.textContent = data.problem + (data.cut ? " " + data.cut.toLocaleString("en-US") + " further lines are not shown." : "");
+      this.problem.hidden = !this.problem.textContent;
+      this.metric = Math.max(0, ["cycles", "live", "bytes"].indexOf(window.popvision.selection().src_metric));
+      this.largest = METRICS.map((_, column) => Math.max(1, ...[data.figures, data.target_figures].flatMap((side) => Object.values(side).map((values) => values[column] || 0))));
+      this.hot = Array.from({ length: this.count }, (_, row) => row).filter((row) => this.figuresOf(row, 0) || this.figuresOf(row, 1));
+      this.space.style.height = this.count * ROW + "px";
+      this.scroller.setAttribute("aria-rowcount", this.count + 1);
+      this.drawHead();
+      for (const item of document.querySelectorAll(".source-files [data-file]")) {
+        item.setAttribute("aria-current", item.dataset.file === this.file ? "true" : "false");
+      }
+      this.follow(true);
+    }
+
+    lineOf(row, side) {
+      if (!side) return this.source ? this.source[row] : row + 1;
+      return this.target ? this.target[row] : 0;
+    }
+
+    figuresOf(row, side) {
+      const line = this.lineOf(row, side);
+      return line ? (side ? this.data.target_figures : this.data.figures)[line] : undefined;
+    }
+
+    rowOfLine(line) {
+      if (!this.source) return line - 1;
+      const row = this.source.indexOf(line);
+      return row;
+    }
+
+    columns() {
+      const [title, kind] = METRICS[this.metric];
+      if (!this.data.compares) return METRICS.map(([name, unit], column) => ({ title: name, kind: unit, column, side: 0 }));
+      return [
+        { title: title + ", source", kind, column: this.metric, side: 0 },
+        { title: title + ", target", kind, column: this.metric, side: 1 },
+        { title: "Difference", kind: "signed_" + kind, column: this.metric, side: 2 },
+      ];
+    }
+
+    drawHead() {
+      const cells = this.columns().map((each) => make("div", "code-figure", each.title));
+      cells.push(make("div", "code-number", "Line"), make("div", "code-text", "Source"));
+      cells.forEach((cell) => cell.setAttribute("role", "columnheader"));
+      this.head.replaceChildren(...cells);
+    }
+
+    draw() {
+      if (!this.data) return;
+      const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - 8);
+      const last = Math.min(this.count, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW) + 8);
+      const rows = document.createDocumentFragment();
+      for (let row = first; row < last; row++) rows.appendChild(this.rowElement(row));
+      this.space.replaceChildren(rows);
+      this.scroller.setAttribute("aria-activedescendant", this.count ? "code-row-" + this.cursor : "");
+      for (let block = Math.floor(first / BLOCK); block * BLOCK < last; block++) this.want(block);
+    }
+
+    rowElement(row) {
+      const line = make("div", "code-row");
+      line.id = "code-row-" + row;
+      line.dataset.row = row;
+      line.style.top = row * ROW + "px";
+      line.setAttribute("role", "row");
+      line.setAttribute("aria-rowindex", row + 2);
+      const number = this.lineOf(row, 0);
+      const selected = number && String(number) === window.popvision.selection().src_line;
+      line.setAttribute("aria-selected", selected ? "true" : "false");
+      line.classList.toggle("selected", Boolean(selected));
+      line.classList.toggle("cursor", row === this.cursor);
+      if (this.data.compares && this.target && !number) line.classList.add("only-target");
+      if (this.data.compares && this.target && !this.lineOf(row, 1)) line.classList.add("only-source");
+      line.append(...this.columns().map((each) => this.figure(row, each)));
+      const shown = this.data.compares && !number ? "+" + this.lineOf(row, 1) : String(number);
+      line.append(make("div", "code-number", shown), make("div", "code-text", this.texts.get(row) || ""));
+      for (const cell of line.children) cell.setAttribute("role", "gridcell");
+      return line;
+    }
+
+    figure(row, { kind, column, side }) {
+      const cell = make("div", "code-figure");
+      const values = [0, 1].map((each) => (this.figuresOf(row, each) || [])[column]);
+      if (values[0] === undefined && values[1] === undefined) return cell;
+      if (side === 2) {
+        const there = this.data.compares && this.lineOf(row, 0) && this.lineOf(row, 1);
+        const difference = (values[1] || 0) - (values[0] || 0);
+        cell.textContent = there ? window.popvision.format(difference, kind) : "\u2013";
+        if (there && difference) cell.classList.add(difference > 0 ? "diff-more" : "diff-less");
+        return cell;
+      }
+      const value = values[side];
+      if (value === undefined) return cell;
+      cell.textContent = window.popvision.format(value, kind);
+      if (value === 0) cell.classList.add("zero");
+      if (value === null) return cell;
+      const total = Number(this.box.dataset[side ? "targetTotals" : "totals"].split(",")[column]);
+      cell.style.setProperty("--share", (100 * value / this.largest[column]).toFixed(1) + "%");
+      cell.title = value.toLocaleString("en-US") + (kind === "bytes" ? " B" : " cycles") +
+        (total > 0 ? "; " + (100 * value / total).toFixed(2) + " % of " + total.toLocaleString("en-US") + " = line / total of the report" : "");
+      return cell;
+    }
+
+    async want(block) {
+      if (this.asked.has(block)) return;
+      this.asked.add(block);
+      const turn = this.turn;
+      const query = this.query();
+      query.set("from", block * BLOCK);
+      query.set("count", BLOCK);
+      const answer = await fetch("/data/" + this.box.dataset.key + "/source/text?" + query);
+      if (!answer.ok || turn !== this.turn) return;
+      (await answer.json()).forEach((text, place) => this.texts.set(block * BLOCK + place, text));
+      this.draw();
+    }
+
+    changed(patch) {
+      if ("src_file" in patch || "ipu" in patch || "vs" in patch || "src_metric" in patch) { this.load(); return; }
+      if ("src_line" in patch) this.follow(false);
+    }
+
+    /* Show the selected line, or the costliest of the file when the page opens without one. */
+    follow(opening) {
+      const line = Number(window.popvision.selection().src_line || 0);
+      let row = line ? this.rowOfLine(line) : -1;
+      if (row < 0 && opening && this.hot.length) {
+        row = this.hot.reduce((best, each) => (((this.figuresOf(each, 0) || [])[0] || 0) > ((this.figuresOf(best, 0) || [])[0] || 0) ? each : best), this.hot[0]);
+      }
+      if (row >= 0 && row < this.count) this.moveTo(row, opening);
+      else this.draw();
+    }
+
+    moveTo(row, align) {
+      this.cursor = Math.max(0, Math.min(this.count - 1, row));
+      const at = this.cursor * ROW;
+      const room = this.scroller.clientHeight - this.head.offsetHeight - ROW;
+      if (align || at < this.scroller.scrollTop || at > this.scroller.scrollTop + room) {
+        this.scroller.scrollTop = align ? at - room / 3 : at < this.scroller.scrollTop ? at : at - room;
+      }
+      this.draw();
+      if (!align) this.say();
+    }
+
+    say() {
+      const texts = this.columns().map((each) => each.title + " " + (this.figure(this.cursor, each).textContent || "none"));
+      this.live.textContent = "Line " + (this.lineOf(this.cursor, 0) || "of the target " + this.lineOf(this.cursor, 1)) + ": " + texts.join(", ");
+    }
+
+    choose() {
+      const line = this.lineOf(this.cursor, 0);
+      window.popvision.select({ src_file: this.file, src_line: line || null });
+      this.draw();
+    }
+
+    click(event) {
+      const line = event.target.closest(".code-row");
+      if (!line || String(window.getSelection()).length) return;
+      this.cursor = Number(line.dataset.row);
+      this.choose();
+    }
+
+    chooseFile(event) {
+      const item = event.target.closest(".source-files [data-file]");
+      if (item) { window.popvision.select({ src_file: item.dataset.file, src_line: null }); this.cursor = 0; }
+    }
+
+    /* The next or previous line that made something, round the end. */
+    step(direction) {
+      if (!this.hot.length) return;
+      const next = direction > 0 ? this.hot.find((row) => row > this.cursor) : this.hot.filter((row) => row < this.cursor).pop();
+      this.moveTo(next !== undefined ? next : this.hot[direction > 0 ? 0 : this.hot.length - 1], false);
+    }
+
+    key(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || !this.count) return;
+      const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
+      const moves = { ArrowDown: this.cursor + 1, ArrowUp: this.cursor - 1, PageDown: this.cursor + page, PageUp: this.cursor - page, Home: 0, End: this.count - 1 };
+      if (event.key in moves) this.moveTo(moves[event.key], false);
+      else if (event.key === "." || event.key === ",") this.step(event.key === "." ? 1 : -1);
+      else if (event.key === "Enter" || event.key === " ") this.choose();
+      else if (event.key === "Escape") window.popvision.select({ src_line: null });
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  }
+
+  window.popvision.mount("#source-code", (box) => {
+    const file = new SourceFile(box);
+    return () => file.stop();
+  });
+})();

@@ -1,0 +1,102 @@
+"""What the Source view in the browser asks for: rows and figures of a file once, texts as they are scrolled.
+
+/data/<key>/source/rows?file=NAME&ipu=0&vs=KEY                  JSON, see `_rows`
+/data/<key>/source/text?file=NAME&vs=KEY&from=R&count=N         JSON, texts of N rows from row R on
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from dash import Dash
+from flask import Response, request
+
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source_lines import line_table
+from popvision.analysis.source_rows import SourceRows, row_texts, source_rows
+from webapp.comparison import target_of_page
+from webapp.library import Library
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+#: Rows of text in one answer, and characters of each that are shown.
+MOST_ROWS, MOST_CHARACTERS = 200, 400
+
+#: Rows of one file that the page can show.
+MOST_LINES = 20_000
+
+_FIELDS = ("Cycles", "Live", "Received")
+
+
+def register(app: Dash, library: Library) -> None:
+    """Add the two routes."""
+
+    def route(name: str, answer: Any) -> None:
+        def view(key: str) -> Response:
+            try:
+                return _json(answer(library.report(key), target_of_page(library, request.args)))
+            except (ValueError, NotRecordedError) as problem:
+                return Response(str(problem), status=400, mimetype="text/plain")
+
+        app.server.add_url_rule(f"/data/<key>/source/{name}", f"source-{name}", view)
+
+    route("rows", _rows)
+    route("text", _text)
+
+
+def _json(value: Any) -> Response:
+    answer = Response(orjson.dumps(value), mimetype="application/json")
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _number(name: str) -> int | None:
+    text = request.args.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise ValueError(f"{name} must be a whole number, not {text[:40]!r}")
+    return int(text)
+
+
+def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
+    """`count` rows; `source` and `target` line numbers (None: row r is line r + 1); figures by line for each side."""
+    file = request.args.get("file", "")[:4000]
+    rows = source_rows(source, file, target)
+    count = min(len(rows.source), MOST_LINES)
+    plain = not rows.target_file and bool((rows.source[:count] == range(1, count + 1)).all())
+    ipu = _number("ipu")
+    return {
+        "problem": rows.problem,
+        "count": count,
+        "cut": len(rows.source) - count,
+        "source": None if plain else rows.source[:count].tolist(),
+        "target": None if plain else rows.target[:count].tolist(),
+        "compares": target is not None,
+        "figures": _figures(source, file, ipu),
+        "target_figures": _figures(target, rows.target_file, ipu) if target is not None and rows.target_file else {},
+    }
+
+
+def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:
+    """Line -> cycles, live bytes and bytes received; None where not recorded."""
+    import pandas as pd
+
+    table = line_table(source, file, ipu if ipu is None or ipu < source.reader.target().num_ipus else None)
+    columns = [[None if each is pd.NA else int(each) for each in table[field]] for field in _FIELDS]
+    return {str(line): list(values) for line, *values in zip(table["Line"].tolist(), *columns, strict=True)}
+
+
+def _text(source: ReportSource, target: ReportSource | None) -> list[str]:
+    rows: SourceRows = source_rows(source, request.args.get("file", "")[:4000], target)
+    begin = _number("from") or 0
+    end = begin + min(_number("count") or MOST_ROWS, MOST_ROWS)
+    return [_shown(text) for text in row_texts(source, rows, begin, end, target)]
+
+
+def _shown(text: str) -> str:
+    text = text.expandtabs(4)
+    cut = f"{text[:MOST_CHARACTERS]} … ({len(text):,} characters)" if len(text) > MOST_CHARACTERS else text
+    return cut.encode("utf-8", "replace").decode()
