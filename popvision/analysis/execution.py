@@ -16,7 +16,7 @@ Every figure is exact over the half-open window [begin, end) (`window_steps`). N
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from popvision.analysis.raster import ArrayReader
 from popvision.analysis.stream_destination import DESTINATIONS, destinations
+from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
 from popvision.analysis.window_steps import WindowSteps, window_steps
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -79,6 +80,7 @@ class WindowFigures:
     compute_max: int  #: sum over compute steps of the maximum over tiles
     transfers: dict[str, Transfer]  #: by the names of MOVERS
     streams: dict[str, Transfer]  #: "stream copy" split by DESTINATIONS; those that occur
+    of_tiles: bool = True  #: False: from flat bars, the report does not know its tiles
 
     @property
     def whole(self) -> int:
@@ -110,6 +112,8 @@ class WindowFigures:
 
     @property
     def utilisation(self) -> float | None:
+        if not self.of_tiles:
+            return None
         return self.useful / self.whole if self.whole else None
 
     @property
@@ -130,7 +134,26 @@ def window_figures(source: ReportSource, ipu: int, begin: int, end: int, hidden:
         raise ValueError(f"the window from {begin} to {end} ends before it begins")
     total = run_bars(source).total
     window = min(max(begin, 0), total), min(max(end, 0), total)
-    return figures_of(timeline(source, ipu), source.reader, *window, hidden, destinations(source))
+    steps = timeline(source, ipu)
+    if tiles_unknown(source):
+        return flat_figures(steps, *window, hidden, destinations(source))
+    return figures_of(steps, source.reader, *window, hidden, destinations(source))
+
+
+def flat_figures(
+    steps: Timeline,
+    begin: int,
+    end: int,
+    hidden: Collection[str] = (),
+    destination: npt.NDArray[np.uint8] | None = None,
+) -> WindowFigures:
+    """Figures of a report that does not know its tiles: the IPU counts as one tile that does what the flat bars say.
+    Balances are None, `of_tiles` is False."""
+    length = np.maximum(np.minimum(steps.end, end) - np.maximum(steps.begin, begin), 0)
+    inside = (length > 0) & (steps.begin >= begin) & (steps.end <= end)
+    here = WindowSteps(inside, length, length, (length > 0).astype(np.int64), length)
+    found = _figures(replace(steps, tiles=1), here, (begin, end), hidden, destination)
+    return replace(found, tiles=1, compute_mean=0.0, active_mean=0.0, compute_max=0, of_tiles=False)
 
 
 def figures_of(
@@ -143,7 +166,17 @@ def figures_of(
 ) -> WindowFigures:
     """`window_figures` of a timeline that is at hand; the window must lie within it. `destination`: row = program,
     None = not known."""
-    here = window_steps(steps, reader, begin, end)
+    return _figures(steps, window_steps(steps, reader, begin, end), (begin, end), hidden, destination)
+
+
+def _figures(
+    steps: Timeline,
+    here: WindowSteps,
+    window: tuple[int, int],
+    hidden: Collection[str],
+    destination: npt.NDArray[np.uint8] | None,
+) -> WindowFigures:
+    begin, end = window
     drawn = np.zeros(len(PROGRAM_TYPES), np.int64)
     np.add.at(drawn, steps.type, here.tile_cycles)
     tail = steps.tiles * (end - begin) - int(drawn[PHASE != NOT_DRAWN].sum())

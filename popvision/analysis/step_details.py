@@ -98,6 +98,14 @@ def step_tiles(source: ReportSource, ipu: int, step: int) -> StepTiles:
     return StepTiles(start.astype(np.int64) + steps.spans.base[step], cycles.astype(np.int64))
 
 
+def step_estimate(source: ReportSource, ipu: int, step: int) -> Int64 | None:
+    """Cycles per tile that the compiler expected of the step's program, None where the report stores none."""
+    steps = timeline(source, ipu)
+    check_step(steps, step)
+    found = source.reader.program_on_ipu(int(steps.program[step]), ipu)
+    return None if found is None or found.cycles is None else np.asarray(found.cycles).astype(np.int64)
+
+
 def step_at(source: ReportSource, ipu: int, tile: int, cycle: int) -> int:
     """The step that a tile (counted within its IPU) executes at a cycle, -1 where it has none."""
     steps = timeline(source, ipu)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.steps import FIELDS, steps_of_both
 from popvision.analysis.step_details import steps_in_window
+from webapp.comparison import target_keys, target_of_page
 from webapp.components import Column, long_table, register_rows
-from webapp.graph_analyser.execution_window import selected_ipu, window_of
+from webapp.components.difference import add_difference, difference_columns
+from webapp.graph_analyser.execution_window import selected_ipu, target_window, window_of
 from webapp.selection import Selection
 from webapp.view import page_key
 
@@ -40,6 +43,19 @@ _COLUMNS = (
 )
 
 
+_BOTH = (
+    Column("step_source", "Source step", "integer", "execution step of the source; – = only in the target", 105),
+    Column("step_target", "Target step", "integer", "execution step of the target; – = only in the source", 105),
+    Column("name", "Name", flex=2),
+    Column("type", "Type", width=130),
+    Column("matched", "Matched by", width=120, help="debug identity, name or order; empty = unmatched"),
+    *difference_columns("cycles", "Cycles", "cycles", help="to - from of the flat bar."),
+    *difference_columns("max_cycles", "Max tile cycles", "cycles"),
+    *difference_columns("mean_cycles", "Mean tile cycles", "decimal"),
+    *difference_columns("data_in", "Data in", "bytes"),
+)
+
+
 def panel() -> Component:
     """The tab's content, filled by a callback."""
     return html.Div(id="execution-steps", className="trace-steps")
@@ -48,6 +64,7 @@ def panel() -> Component:
 def register(app: Dash, library: Library) -> None:
     """The rows, and the callback that shows them for the window."""
     register_rows(app, library, "steps-in-window", rows)
+    register_rows(app, library, "steps-of-both", lambda source, query: compared(library, source, query))
 
     @app.callback(
         Output("execution-steps", "children"),
@@ -61,14 +78,28 @@ def register(app: Dash, library: Library) -> None:
         if selection.extras.get("detail") != "steps":
             return no_update, no_update
         key = page_key(pathname)
-        window = window_of(library.report(key), selection)
+        source, target = library.report(key), target_of_page(library, params)
+        window = window_of(source, selection)
         query = {"ipu": str(selected_ipu(selection)), "from": str(window.begin), "to": str(window.end)}
+        if target is not None:
+            other = target_window(source, target, selection)
+            query |= {"vs": target_keys(params)[0], "vsfrom": str(other[0]), "vsto": str(other[1])}
         text = f"{key} {query}"
         if text == shown:
             return no_update, no_update
+        if target is not None:
+            return long_table("steps-of-both", key, query, _BOTH), text
         return long_table("steps-in-window", key, query, _COLUMNS), text
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """Rows of one query; see `steps_in_window`."""
     return steps_in_window(source, int(query["ipu"]), int(query["from"]), int(query["to"]))
+
+
+def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query against the report `vs`; see `steps_of_both`."""
+    windows = (int(query["from"]), int(query["to"])), (int(query["vsfrom"]), int(query["vsto"]))
+    frame = steps_of_both(source, library.report(query["vs"]), int(query["ipu"]), *windows)
+    frame = add_difference(frame, *FIELDS)
+    return frame.astype(object).where(frame.notna(), None)
