@@ -126,7 +126,7 @@ def test_every_tab_in_both_themes(viewer: Opened) -> None:
             viewer.page.click(f"#live_tab-tab-{tab}")
             viewer.page.locator(f"#live-tab-{tab} > *").first.wait_for(timeout=8000)
         assert viewer.page.evaluate("document.documentElement.dataset.theme") == theme
-        viewer.page.keyboard.press("d")
+        viewer.page.keyboard.press("t")
     assert viewer.problems == []
 
 

@@ -162,7 +162,8 @@ def _variables(
     ]
     theirs = theirs.rename(columns={"Id": "Target id", "Variable": "Target variable"})
     joined = ours.merge(theirs, on="key", how="outer", suffixes=("_source", "_target"), sort=False)
-    joined["Variable"] = joined["Variable"].fillna(joined["Target variable"])
+    names = zip(joined["Variable"], joined["Target variable"], strict=True)
+    joined["Variable"] = [own if isinstance(own, str) else other for own, other in names]
     larger = joined[[f"{figures[0]}_source", f"{figures[0]}_target"]].max(axis=1) if figures else joined["Id"]
     joined = joined.iloc[np.argsort(-larger.fillna(-1).to_numpy(), kind="stable")]
     columns = [f"{figure}_{side}" for figure in figures for side in ("source", "target")]

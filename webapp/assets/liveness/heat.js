@@ -173,6 +173,7 @@
 
   window.popvision.mount("[data-live-heat]", (host) => {
     const map = new HeatMap(host);
+    host.heatMap = map;
     host.saveImage = (kind, name) => map.save(kind, name + "-heat-map");
     return () => map.stop();
   });
