@@ -50,6 +50,7 @@ class Card:
     capacity_bytes: int | None = None
     size_bytes: int = 0
     modified: float = 0.0  #: seconds since the epoch
+    opens: bool = True  #: False for a file of which nothing can be read
 
 
 def samples_folder() -> Path | None:
@@ -90,10 +91,10 @@ def _find_file(path: Path) -> tuple[list[Found], str]:
 
 
 def open_report(folder: Path) -> ReportSource:
-    """Raises FormatError."""
+    """As far as it can be read: `lost` of the source says what damage has cost. Raises FormatError."""
     from popvision.analysis.source import ReportSource
 
-    return ReportSource(folder)
+    return ReportSource(folder, salvage=True)
 
 
 def open_trace(path: Path) -> TraceSource:
@@ -110,31 +111,39 @@ def describe(found: Found) -> Card:
     except FormatError as problem:
         state, sentence = "damaged", str(problem)
     size, modified = _size_and_time(found.path)
-    return Card(found.path.name, state, sentence, size_bytes=size, modified=modified)
+    return Card(found.path.name, state, sentence, size_bytes=size, modified=modified, opens=False)
 
 
 def _describe_report(folder: Path) -> Card:
+    from popvision.analysis.not_recorded import held
     from popvision.analysis.target import describe_target
 
     source = open_report(folder)
     reader = source.reader
-    runs = reader.runs()
-    memory = reader.tile_memory()
-    target = reader.target()
+    lost = source.lost
+    runs, memory, target = held(reader.runs), held(reader.tile_memory), held(reader.target)
     size, modified = _size_and_time(folder)
-    truncated = bool(runs.truncated.any())
+    truncated = runs is not None and bool(runs.truncated.any())
     return Card(
         label=source.label,
-        state="truncated" if truncated else _journal_state(folder),
-        target=describe_target(target),
+        state="damaged" if lost else "truncated" if truncated else _journal_state(folder),
+        problem=_problem(lost),
+        target="" if target is None else describe_target(target),
         simulated=bool(reader.meta.get("simulated", False)),
-        total_cycles=reader.total_cycles() if len(runs.name) else None,
-        runs=len(runs.name),
+        total_cycles=reader.total_cycles() if runs is not None and len(runs.name) else None,
+        runs=None if runs is None else len(runs.name),
         peak_bytes=None if memory is None else int(memory.including_gaps.max(initial=0)),
-        capacity_bytes=target.bytes_per_tile,
+        capacity_bytes=None if target is None else target.bytes_per_tile,
         size_bytes=size,
         modified=modified,
     )
+
+
+def _problem(lost: list[str]) -> str:
+    if not lost:
+        return ""
+    more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return f"Damaged, opens in part. Lost: {lost[0].rstrip('.')}{more}."
 
 
 def _describe_trace(path: Path) -> Card:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
 
-class NotRecordedError(LookupError):
-    """The report lacks what this question needs: one sentence saying what, and which option records it."""
+from popvision.formats.errors import AbsentError, LostError, NotRecordedError
+
+__all__ = ["GRAPH_PROFILE", "LIVENESS", "LOWERED_VARIABLES", "AbsentError", "LostError", "NotRecordedError", "held"]
+
+T = TypeVar("T")
+
+
+def held(question: Callable[[], T]) -> T | None:
+    """The answer, or None where the report does not hold it: for a page that shows a dash in its place."""
+    try:
+        return question()
+    except NotRecordedError:
+        return None
 
 
 GRAPH_PROFILE = "This report holds no graph profile: compile with autoReport.outputGraphProfile=true to record memory."

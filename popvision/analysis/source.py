@@ -14,15 +14,22 @@ from popvision.formats.profile import ProfileReader
 class ReportSource:
     """A report folder, or a profile.pop alone. Only profile.pop is needed; what else is missing reads as empty.
 
-    `debug_path` names the debug information to use instead of what lies beside the profile or one folder up.
+    `debug_path` names the debug information to use instead of what lies beside the profile or one folder up. With
+    `salvage` a damaged report opens as well: questions about what is damaged raise LostError, the others answer, and
+    `lost` says what is gone. Without it, whoever asks for something damaged gets a FormatError and nothing else.
+
     Raises FormatError when there is no readable profile.pop, or no file at `debug_path`."""
 
-    def __init__(self, folder_or_file: str | Path, *, debug_path: str | Path | None = None) -> None:
+    def __init__(
+        self, folder_or_file: str | Path, *, debug_path: str | Path | None = None, salvage: bool = False
+    ) -> None:
         self.folder, profile = locate(folder_or_file)
         self._debug_path = None if debug_path is None else Path(debug_path)
         if self._debug_path is not None and not self._debug_path.is_file():
             raise FormatError(f"{self._debug_path} does not exist; give a debug.json or debug.cbor, or leave it out.")
-        self.reader = ProfileReader(profile)
+        self.reader = ProfileReader(profile, salvage=salvage)
+        self._salvage = salvage
+        self._lost_debug = ""
         self._debug: DebugContexts | None = None
         self._lock = threading.Lock()
 
@@ -36,12 +43,27 @@ class ReportSource:
     def debug(self) -> DebugContexts:
         """Debug contexts, read when first asked for; empty when the report has none of its own run.
 
-        Raises FormatError when the file is damaged."""
+        Raises FormatError when the file is damaged; with `salvage` it then reads as empty, and `lost` says so."""
         with self._lock:
             if self._debug is None:
                 path = self._debug_path or self._found_debug()
-                self._debug = DebugContexts() if path is None else read_debug_info(path)
+                self._debug = DebugContexts() if path is None else self._read_debug(path)
             return self._debug
+
+    def _read_debug(self, path: Path) -> DebugContexts:
+        try:
+            return read_debug_info(path)
+        except FormatError as problem:
+            if not self._salvage:
+                raise
+            self._lost_debug = str(problem)
+            return DebugContexts()
+
+    @property
+    def lost(self) -> list[str]:
+        """What damage has cost, one sentence each: see ProfileReader.lost, and damaged debug information once it was
+        asked for. Always empty without `salvage`."""
+        return [*self.reader.lost, *([self._lost_debug] if self._lost_debug else [])]
 
     def _found_debug(self) -> Path | None:
         files = self.files

@@ -35,11 +35,14 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 class SqliteFile:
     """A path from which read-only connections can be opened, one request at a time, from any thread."""
 
-    def __init__(self, path: str | Path, what: str) -> None:
-        """`what` names the kind of file in messages, for example "profile.pop". Raises FormatError at once when the
-        path is no SQLite database."""
+    def __init__(self, path: str | Path, what: str, *, salvage: bool = False) -> None:
+        """`what` names the kind of file in messages, for example "profile.pop". With `salvage` a file that SQLite
+        refuses as a whole, because its end is missing or an entry of its schema is damaged, is opened all the same:
+        what lies in readable pages can then be read, and must be checked. Raises FormatError at once when the path is
+        no SQLite database."""
         self.path = Path(path)
         self._what = what
+        self._salvage = salvage
         self._lock = threading.Lock()
         self._copy: tuple[Signature, tempfile.TemporaryDirectory[str]] | None = None
         self._check_header()
@@ -82,13 +85,21 @@ class SqliteFile:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return _opened(self.path, "mode=ro")
+            return self._open_as_is(forced=False)
+        except sqlite3.DatabaseError as error:
+            if not self._salvage or isinstance(error, sqlite3.OperationalError):
+                raise
+        return self._open_as_is(forced=True)
+
+    def _open_as_is(self, forced: bool) -> sqlite3.Connection:
+        try:
+            return _opened(self.path, "mode=ro", forced)
         except sqlite3.OperationalError:
             if _writable(self.path.parent) or _stat(self.path) is None:
                 raise
         if _stat(self._log) is None or self._log.stat().st_size == 0:
-            return _opened(self.path, "mode=ro&immutable=1")
-        return _opened(self._copied(), "mode=rw")
+            return _opened(self.path, "mode=ro&immutable=1", forced)
+        return _opened(self._copied(), "mode=rw", forced)
 
     def _copied(self) -> Path:
         """A private copy of the file and its log, renewed when they have changed."""
@@ -108,11 +119,13 @@ class SqliteFile:
             return Path(self._copy[1].name) / self.path.name
 
 
-def _opened(path: Path, mode: str) -> sqlite3.Connection:
+def _opened(path: Path, mode: str, forced: bool) -> sqlite3.Connection:
     db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, isolation_level=None, timeout=5)
     try:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA cell_size_check=ON")
+        if forced:  # SQLite then takes the file as long as it is, and skips entries of the schema that make no sense
+            db.execute("PRAGMA writable_schema=ON")
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:

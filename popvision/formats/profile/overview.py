@@ -25,7 +25,8 @@ _COUNTED = {
     "steps": "execution_steps",
 }
 
-_ARRAYS_OF_TARGET = ("physical_tile", "relative_sync_delay")
+#: Facts of the target that are ids of arrays.
+ARRAYS_OF_TARGET = ("physical_tile", "relative_sync_delay")
 
 
 def overview(path: str | Path) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def overview(path: str | Path) -> dict[str, Any]:
         facts: dict[str, Any] = {"kind": "profile.pop", "file_bytes": Path(path).stat().st_size}
         facts |= {key: meta[key] for key in sorted(meta) if key not in ("engineOptions", "targetOptions")}
         if isinstance(facts.get("target"), dict):  # arrays stand there as ids, which say nothing to a reader
-            facts["target"] = {k: v for k, v in facts["target"].items() if k not in _ARRAYS_OF_TARGET}
+            facts["target"] = {k: v for k, v in facts["target"].items() if k not in ARRAYS_OF_TARGET}
         facts["rows"] = {
             what: int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
             for table, what in _COUNTED.items()

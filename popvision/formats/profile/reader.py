@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from popvision.formats.errors import FormatError
+from popvision.formats.errors import AbsentError, FormatError, LostError
 from popvision.formats.profile import compilation_reader, run_reader
 from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.arrays import AnyArray, widened
 from popvision.formats.profile.connection import SqliteFile
+from popvision.formats.profile.losses import Losses
 from popvision.formats.profile.model import (
     BranchRecord,
     CategoryMemory,
@@ -42,6 +43,7 @@ from popvision.formats.profile.model import (
 )  # fmt: skip
 from popvision.formats.profile.schema_report import SchemaReport, schema_report
 from popvision.formats.profile.tables import Tables
+from popvision.formats.profile.traffic_reader import traffic_rows
 
 #: Tiles whose columns are read together, so that memory does not grow with the machine.
 _TILES_AT_ONCE = 512
@@ -52,11 +54,14 @@ class ProfileReader:
 
     A foreign SQLite database opens as far as its tables are known: `missing` names the rest, which reads as empty."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, salvage: bool = False) -> None:
+        """With `salvage` a damaged file opens as well: what is damaged raises LostError, the rest answers, and `lost`
+        says what is gone."""
         self.path = Path(path)
-        self._file = SqliteFile(self.path, "profile.pop")
-        self._tables = Tables(self._file)
-        if not self._tables.foreign:
+        self._file = SqliteFile(self.path, "profile.pop", salvage=salvage)
+        self._tables = Tables(self._file, salvage=salvage)
+        self._losses = Losses(self._file, self._tables)
+        if not self._tables.foreign and not salvage:
             self._tables["meta"]
 
     @property
@@ -70,9 +75,26 @@ class ProfileReader:
         return self._tables.missing
 
     @property
+    def lost(self) -> list[str]:
+        """What damage has cost, one sentence each; empty for a whole file, and always without `salvage`.
+
+        A file of up to 32 MB is read through once to say so; of a larger one, what questions met until now
+        (`survey()` reads any)."""
+        return self._losses.known()
+
+    def survey(self) -> list[str]:
+        """The same after everything in the file has been read and checked, however long that takes."""
+        return self._losses.survey()
+
+    @property
     def meta(self) -> dict[str, Any]:
-        """Facts about the report: Compilation.meta and format, formatVersion, generation, target, counts."""
-        table = self._tables["meta"]
+        """Facts about the report: Compilation.meta and format, formatVersion, generation, target, counts.
+
+        {} where they were lost (with `salvage`)."""
+        try:
+            table = self._tables["meta"]
+        except LostError:
+            return {}
         try:
             return {key: json.loads(value) for key, value in zip(table["key"], table["value"], strict=True)}
         except ValueError:
@@ -98,20 +120,27 @@ class ProfileReader:
             raise FormatError(f"{self.path}: the format version in table meta is damaged.") from None
         return major, minor, point
 
+    def _facts(self) -> dict[str, Any]:
+        """`meta`, but raises LostError where it was lost."""
+        self._tables["meta"]
+        return self.meta
+
     def schema_report(self) -> SchemaReport:
         """Tables, columns, row counts and sizes, without any contents."""
         return schema_report(self._file)
 
     def target(self) -> Target:
         """The machine. Raises FormatError when the file does not say."""
-        facts = self.meta.get("target")
+        facts = self._facts().get("target")
         if not isinstance(facts, dict):
-            raise FormatError(f"{self.path} does not say which target the program was compiled for.")
+            raise AbsentError(f"{self.path} does not say which target the program was compiled for.")
         return compilation_reader.target(facts, self._optional)
 
     def counts(self) -> dict[str, int]:
         """num_vertices, num_edges, num_variables, num_compute_sets."""
-        counts = self.meta.get("counts", {})
+        counts = self._facts().get("counts", {})
+        if not counts and self._tables.salvage:
+            raise AbsentError(f"{self.path} does not say how many vertices and variables the graph has.")
         names = ("num_vertices", "num_edges", "num_variables", "num_compute_sets")
         return {name: int(counts.get(name, 0)) for name in names}
 
@@ -148,6 +177,14 @@ class ProfileReader:
         found = self._row_arrays("messages", {"program": program, "ipu": ipu}, names)
         return None if found is None else Messages(program, ipu, *(_present(column) for column in found))
 
+    def traffic(self, table: str, programs: Sequence[int]) -> Iterator[tuple[int, int, list[AnyArray]]]:
+        """(program, ipu, columns) of many exchange programs; `table` is "messages" (source, destination, bytes) or
+        "sendings" (source, receivers, bytes: model.Sendings). Columns have their stored narrow types (see `arrays`).
+        Nothing where the file lacks the table; format 1.0 has no sendings."""
+        for program, ipu, ids in traffic_rows(self._tables, table, programs):
+            columns = iter(self.arrays([identity for identity in ids if identity >= 0], narrow=True))
+            yield program, ipu, [next(columns) if identity >= 0 else _present(None) for identity in ids]
+
     def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
@@ -156,6 +193,12 @@ class ProfileReader:
         """(compute set, provenance) of every row of compute_set_vertices, without its arrays."""
         table = self._tables["compute_set_vertices"]
         return [(int(row), str(name)) for row, name in zip(table["compute_set"], table["provenance"], strict=True)]
+
+    def compute_set_types(self) -> list[tuple[int, int]]:
+        """(compute set, vertex type) of every row of compute_set_vertices, without its arrays."""
+        table = self._tables["compute_set_vertices"]
+        columns = (np.asarray(table[name]).tolist() for name in ("compute_set", "vertex_type"))
+        return list(zip(*columns, strict=True))
 
     def vertex_lanes(self, compute_set: int, ipu: int) -> VertexLanes | None:
         """Which vertex ran on which worker, None where nothing was stored."""
@@ -237,8 +280,14 @@ class ProfileReader:
 
         They come as int64, so that sums do not wrap; `narrow=True` leaves the stored u1, u2, u4, u8 or i8, which is
         eight times smaller at best and which NumPy adds modulo its width."""
-        with self._naming_the_file(), self._file.connect() as db:
-            found = read_arrays(db, [int(identity) for identity in ids])
+        try:
+            with self._naming_the_file(), self._file.connect() as db:
+                found = read_arrays(db, [int(identity) for identity in ids])
+        except FormatError as problem:
+            if not self._tables.salvage:
+                raise
+            self._losses.note(str(problem))
+            raise LostError(str(problem)) from problem
         return found if narrow else [widened(values) for values in found]
 
     def run_tail(self, run: int, ipu: int) -> AnyArray:

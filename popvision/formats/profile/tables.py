@@ -78,17 +78,16 @@ class Tables:
 
     @property
     def lost(self) -> list[str]:
-        """What damage has cost so far: one sentence for each table, and one for recorded runs."""
+        """What damage has cost in the state of the file read last: a sentence for each table, one for recorded runs."""
         with self._lock:
-            self._forget_old()
-            runs = self._lost.get("")
-            return [text for name, text in self._lost.items() if not (runs and name and TABLES[name].per_run)]
+            return list(dict.fromkeys(self._lost.values()))
 
     def _lose(self, name: str, problem: FormatError) -> None:
         """Note a damaged table; raises LostError unless some of its runs are whole."""
         if self.foreign or not TABLES[name].per_run:
-            self._lost[name] = str(problem)
-            raise LostError(str(problem)) from problem
+            text = str(problem.__cause__ or problem).removeprefix(f"{self.file.path}: table {name} is damaged: ")
+            self._lost[name] = f"{self.file.path}: table {name} is damaged: {text.rstrip('.')}."
+            raise LostError(self._lost[name]) from problem
         with self.file.connect() as db:
             runs = whole_runs(db, self._present)
             self._lost[""] = f"{self.file.path}: {runs.sentence}."
@@ -116,7 +115,7 @@ class Tables:
             try:
                 recorded = {name for (name,) in db.execute("SELECT DISTINCT name FROM parts")}
             except (sqlite3.Error, UnicodeDecodeError):
-                recorded = set()
+                recorded = set(() if self.foreign else TABLES)  # nothing can be checked, hence nothing is shown
         return [name for name in TABLES if name in self._present or name in recorded]
 
     def ints(self, name: str, column: str) -> Any:
