@@ -34,9 +34,10 @@ class FloorPlan:
 def floor_plan(target: Target) -> FloorPlan:
     """The plan of one IPU of `target`, the same for all. Raises NotRecordedError without physical ids."""
     physical = physical_ids(target)
-    columns = COLUMNS if len(physical) >= COLUMNS * ISLAND else max(1, round(len(physical) ** 0.5 / 2))
     span = int(physical.max()) + 1
     islands = -(-span // ISLAND)
+    # A machine made small for an experiment has no columns to follow: about twice as wide as high.
+    columns = COLUMNS if islands >= COLUMNS * COLUMNS else max(1, round((islands / 2) ** 0.5))
     islands_per_column = -(-islands // columns)
     island, corner = physical // ISLAND, physical % ISLAND
     # Corner bits: ids that differ by 2 share an exchange bus and lie side by side.

@@ -88,14 +88,17 @@ def columns_of_target(
     machine = target_of(target)
     chosen, limit = (tiles, machine.num_tiles) if tiles else (ipus, machine.num_ipus)
     if not chosen:
-        replicas = machine.num_replicas
-        whole = replica if replica is None or replica < replicas else 0
-        return tile_columns(machine, replica=whole), [0]
+        return tile_columns(machine, replica=replica_of_target(target, replica)), [0]
     there = [position for position, number in enumerate(chosen) if number < limit]
     if not there:
         return None, []
     numbers = [chosen[position] for position in there]
     return tile_columns(machine, numbers if tiles else (), () if tiles else numbers), there
+
+
+def replica_of_target(target: ReportSource, replica: int | None) -> int | None:
+    """The target's replica of the same number, its first where it has fewer; None (all) stays."""
+    return replica if replica is None or replica < target_of(target).num_replicas else 0
 
 
 @dataclass(frozen=True)

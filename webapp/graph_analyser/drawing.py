@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,3 +26,4 @@ class Drawing:
     decimated: bool = False
     plot: SteppedPlot | None = None  #: None for bars and the tile map, which have no window
     whole: int = 0  #: positions in all
+    also: Sequence[tuple[str, Statistics | None]] = ()  #: the same statistics of each curve by its name

@@ -9,11 +9,14 @@ import numpy as np
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
+from popvision.analysis.binary_memory import has_archive
+from popvision.analysis.catalogue import FormatError
 from popvision.analysis.liveness import fullest_tile
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
+from webapp.comparison import target_of_page
 from webapp.components import (
     empty_hint,
     options_menu,
@@ -44,6 +47,7 @@ from webapp.graph_analyser.memory_state import (
     BREAKDOWNS,
     GRAPHS,
     PLOT_KEYS,
+    SCALES,
     TAB_KEYS,
     TABS,
     MemoryState,
@@ -86,14 +90,15 @@ def layout(context: ViewContext) -> Component:
     source = context.source
     state = memory_state(source, context.params)
     stores = (PLOT_KEYS, TAB_KEYS)
-    bar = _toolbar(source, state)
+    bar = _toolbar(source, state, context.target)
     return plot_page("mem", "memory", "Memory by tile", context.theme, bar, TABS, state.tab, stores, KEYS)
 
 
-def _toolbar(source: ReportSource, state: MemoryState) -> Component:
+def _toolbar(source: ReportSource, state: MemoryState, target_report: ReportSource | None) -> Component:
     target = target_of(source)
     physical = target.physical_tile is not None
     graphs = {name: text for name, text in GRAPHS.items() if name != "map" or physical}
+    comparing = target_report is not None
     options: list[Any] = [
         toggle("mem_nogaps", "Include gaps", state.gaps, on="", off="1"),
         toggle("mem_max", "Show memory of a tile", state.show_max, on="1", off="0"),
@@ -102,10 +107,19 @@ def _toolbar(source: ReportSource, state: MemoryState) -> Component:
     if physical:
         title = "Sort tiles by physical id within each IPU"
         options.insert(2, toggle("mem_order", "Hardware order", state.order == "hardware", on="hardware", title=title))
+    if comparing:
+        options.append(toggle("mem_diff", "Draw the difference", state.difference, title="Target − source"))
+    elif has_archive(source):
+        title = "Sizes of the sections in archive.a"
+        options.append(toggle("mem_binary", "Tile memory from binary", state.binary, title=title))
     return toolbar(
         select("mem_graph", "Graph", graphs, state.graph),
         html.Div(select("mem_by", "Breakdown", BREAKDOWNS, state.by), id="mem-by-field"),
-        html.Div(select("mem_part", "Show", map_parts(), state.part), id="mem-part-field"),
+        html.Div(
+            [select("mem_part", "Show", map_parts(), state.part), select("mem_scale", "Colours", SCALES, state.scale)],
+            id="mem-part-field",
+            className="toolbar-group",
+        ),
         spacer(),
         *_replica_choice(target.num_replicas, state.replica),
         html.Div(
@@ -176,7 +190,8 @@ def _register_drawing(app: Dash, library: Library) -> None:
         key = page_key(pathname)
         source = library.report(key)
         state = memory_state(source, params)
-        drawn, config, values, line = plot_parts(source, state, theme or "light")
+        target = target_of_page(library, params)
+        drawn, config, values, line = plot_parts(source, state, theme or "light", target)
         total = state.graph == "total"
         return (
             drawn,
@@ -211,11 +226,14 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
         return tab_content(MemoryPage(library, key, source, state, params.get("vs", "")), theme or "light")
 
 
-def plot_parts(source: ReportSource, state: MemoryState, theme: str) -> tuple[Any, ...]:
+def plot_parts(
+    source: ReportSource, state: MemoryState, theme: str, target: ReportSource | None = None
+) -> tuple[Any, ...]:
     """(figure, configuration for plots.js, values at the cursor, the line of statistics below it)."""
     try:
-        drawing = draw_tile_map(source, state, theme) if state.graph == "map" else draw_memory(source, state, theme)
-    except (NotRecordedError, ValueError) as problem:
+        draw = draw_tile_map if state.graph == "map" else draw_memory
+        drawing = draw(source, state, theme, target)
+    except (NotRecordedError, ValueError, FormatError) as problem:
         return themed(NOTHING, theme), {"name": "mem", "count": 0}, "", empty_hint(str(problem))
     first = int(drawing.ids[0])
     in_order = state.graph == "map" or bool((drawing.ids[1:] > drawing.ids[:-1]).all())
@@ -256,6 +274,13 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
     lines.append(
         range_line(drawing.statistics, where, name, position=position, decimated=drawing.decimated, drawn=drawn)
     )
+    if len(drawing.also) > 1:
+        each = [
+            range_line(figures, title, name, position=position, decimated=False, drawn="")
+            for title, figures in drawing.also
+            if figures is not None
+        ]
+        lines.append(html.Details([html.Summary(f"The same of each of the {len(each)} curves"), *each]))
     if state.graph == "map":
         lines.append(
             html.Div(

@@ -17,7 +17,7 @@ from popvision.analysis.compare.matching import (
     match_vertex_types,
 )
 from popvision.analysis.lowered import lowered_table, variables
-from popvision.analysis.memory_compare import columns_of_target, details_pair, joined, joined_tiles
+from popvision.analysis.memory_compare import columns_of_target, details_pair, joined, joined_tiles, replica_of_target
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import TileColumns, tile_columns
 from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
@@ -121,8 +121,7 @@ def tiles_frame(library: Library | None, source: ReportSource, query: Mapping[st
     target = None if library is None else target_of_page(library, query)
     if target is None:
         return mine
-    there = target_of(target).num_replicas
-    other = tile_ranking(target, replica if replica is None or replica < there else 0)
+    other = tile_ranking(target, replica_of_target(target, replica))
     return add_difference(joined_tiles(mine, other, FIGURES), *FIGURES)
 
 

@@ -20,8 +20,13 @@ from webapp.theme import tokens
 Int64Array = npt.NDArray[np.int64]
 
 
-def draw_ipus(memory: MemoryByTile, parts: Breakdown | None, state: MemoryState, theme: str) -> Drawing:
-    """Bars of the IPUs of a replica, split like `parts`, with lines for gaps and capacity as the state asks."""
+def draw_ipus(
+    memory: MemoryByTile, parts: Breakdown | None, state: MemoryState, theme: str, theirs: MemoryByTile | None = None
+) -> Drawing:
+    """Bars of the IPUs of a replica, split like `parts`, with lines for gaps and capacity as the state asks; with
+    `theirs` bars of both reports side by side, or of target - source."""
+    if theirs is not None:
+        return _draw_both(memory, theirs, state, theme)
     per_ipu = memory.tiles_per_ipu
     ids = np.arange(memory.tiles.start // per_ipu, memory.tiles.stop // per_ipu, dtype=np.int64)
     colours = tokens(theme)
@@ -39,6 +44,39 @@ def draw_ipus(memory: MemoryByTile, parts: Breakdown | None, state: MemoryState,
     quantity = "memory including gaps" if state.gaps else "memory excluding gaps"
     figure = {"data": traces + [_line(ids, *line) for line in lines], "layout": layout}
     return Drawing(figure, ids, statistics(main), quantity, (0, len(ids) - 1), whole=len(ids))
+
+
+def _draw_both(memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, theme: str) -> Drawing:
+    """IPUs are compared by number; one that the target lacks has no bar there and no difference."""
+    sums = [
+        by_ipu(each.including_gaps if state.gaps else each.excluding_gaps, each.tiles_per_ipu)
+        for each in (memory, theirs)
+    ]
+    first = memory.tiles.start // memory.tiles_per_ipu
+    ids = np.arange(first, first + len(sums[0]), dtype=np.int64)
+    shared = min(len(sums[0]), len(sums[1]))
+    colours = tokens(theme)
+    what = "memory including gaps" if state.gaps else "memory excluding gaps"
+    if state.difference:
+        change = sums[1][:shared] - sums[0][:shared]
+        fills = [colours["diff-more"] if each > 0 else colours["diff-less"] for each in change.tolist()]
+        bar = _bar(ids[:shared], "Difference (Target − Source)", change, colours["diff-more"])
+        bar["marker"] = {"color": fills}
+        bars, shown, quantity = [bar], change, f"target − source, {what}"
+    else:
+        bars = [
+            _bar(ids, "Tile memory (Source)", sums[0], colours["series-2"]),
+            _bar(ids[:shared], "Tile memory (Target)", sums[1][:shared], colours["series-1"]),
+        ]
+        shown, quantity = sums[1][:shared], f"{what} of the target"
+    highest = max(int(np.abs(each["y"]).max(initial=0)) for each in bars)
+    layout = _layout(ids, len(bars), highest) | {"barmode": "group"}
+    if state.difference and (shown < 0).any():
+        layout["yaxis"] = layout["yaxis"] | {"range": [-highest * 1.06, highest * 1.06], "zeroline": True}
+    layout["shapes"] = [_mark(ipu, colours["accent"]) for ipu in state.ipus]
+    figure = {"data": bars, "layout": layout}
+    figures = statistics(shown) if len(shown) else None
+    return Drawing(figure, ids, figures, quantity, (0, len(ids) - 1), whole=len(ids))
 
 
 def _bars(memory: MemoryByTile, parts: Breakdown | None, theme: str) -> list[tuple[str, Int64Array, str]]:

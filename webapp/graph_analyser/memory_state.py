@@ -16,7 +16,7 @@ from webapp.selection import Selection
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
     "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_max", "mem_order", "mem_ipus", "mem_view", "mem_vars",
-    "mem_replica", "mem_part", "mem_mark", "mem_scale", "mem_diff", "vs",
+    "mem_replica", "mem_part", "mem_mark", "mem_scale", "mem_diff", "mem_binary", "vs",
 )  # fmt: skip
 TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map", "mem_side", "mem_whole", "vs")
 
@@ -61,6 +61,7 @@ class MemoryState:
     shows: str = ""  #: what the Variables tab shows of tiles: "" by address, "sizes" by variable, "map"
     side: str = ""  #: "target": the map shows the report compared with
     scale: str = "zero"
+    binary: bool = False  #: sizes of archive.a are drawn too
     whole: str = ""  #: "1" the waterfall goes up to the memory of a tile, "0" to what is live, "" as fits
     difference: bool = False  #: of two reports the difference is drawn, not both
     tiles: tuple[int, ...] = ()
@@ -104,6 +105,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         shows=_shows(extras.get("mem_map", ""), len(tiles)),
         side=extras.get("mem_side", ""),
         scale=_one_of(extras.get("mem_scale"), SCALES),
+        binary=extras.get("mem_binary") == "1",
         whole=extras.get("mem_whole", ""),
         difference=extras.get("mem_diff") == "1",
         tiles=() if by_ipu else tuple(tiles),

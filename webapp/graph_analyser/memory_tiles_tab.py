@@ -8,10 +8,10 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory import MemoryByTile, memory_by_tile
+from popvision.analysis.memory_compare import replica_of_target
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_ranking import FIGURES, Histogram, histogram
-from popvision.analysis.tiles import target_of
 from webapp.components import Column, figure, help_text, long_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns
@@ -120,8 +120,7 @@ def _bars(name: str, bins: Histogram, colour: str) -> dict[str, Any]:
 def _of_target(target: ReportSource | None, replica: int | None) -> MemoryByTile | None:
     if target is None:
         return None
-    there = target_of(target).num_replicas
     try:
-        return memory_by_tile(target, replica if replica is None or replica < there else 0)
+        return memory_by_tile(target, replica_of_target(target, replica))
     except NotRecordedError:
         return None

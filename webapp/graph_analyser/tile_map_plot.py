@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.floor_plan import floor_plan, on_floor_plan
-from popvision.analysis.memory import category_by_tile, memory_by_tile
-from popvision.analysis.memory_labels import CATEGORY_LABELS
+from popvision.analysis.memory import breakdown, category_by_tile, memory_by_tile
+from popvision.analysis.memory_compare import by_position, replica_of_target
+from popvision.analysis.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.range_statistics import statistics
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
-from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
-from webapp.graph_analyser.category_colours import mix
+from webapp.formats import bytes_text
+from webapp.graph_analyser.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.memory_state import MemoryState
-from webapp.theme import tokens
+from webapp.theme import diverging_scale, sequential_scale, tokens
 
-#: What the map can show, beside one category.
-PARTS = {"total": "Including gaps", "excluding": "Excluding gaps", "always": "Always live", "peak": "Not always live"}
+#: What the map can show, beside one region or one category.
+PARTS = {
+    "total": "Including gaps",
+    "excluding": "Excluding gaps",
+    "gaps": "Gaps",
+    "always": "Always live",
+    "peak": "Not always live",
+}
 
 #: Empty cells between two IPUs.
 _GAP = 3
@@ -28,62 +36,106 @@ _GAP = 3
 
 def map_parts() -> dict[str, str]:
     """Values and labels of the choice of what the map shows."""
-    return PARTS | CATEGORY_LABELS
+    return PARTS | REGION_LABELS | CATEGORY_LABELS
 
 
-def draw_tile_map(source: ReportSource, state: MemoryState, theme: str) -> Drawing:
-    """The map of a replica. Raises NotRecordedError without physical tile ids or a graph profile."""
-    target = target_of(source)
+def draw_tile_map(source: ReportSource, state: MemoryState, theme: str, target: ReportSource | None = None) -> Drawing:
+    """The map of a replica; of two reports that of target - source. Raises NotRecordedError without physical tile ids
+    or a graph profile."""
+    machine = target_of(source)
     values, tiles, label = _values(source, state)
-    plan = floor_plan(target)
-    per_ipu = target.tiles_per_ipu
-    ipus = range(tiles.start // per_ipu, tiles.stop // per_ipu)
-    blank = np.full((plan.height, _GAP), np.nan)
-    images, numbers = [], []
-    for ipu in ipus:
-        first = ipu * per_ipu - tiles.start
-        images += [on_floor_plan(plan, values[first : first + per_ipu]), blank]
-        numbers += [on_floor_plan(plan, np.arange(ipu * per_ipu, (ipu + 1) * per_ipu)), blank]
-    image, number = np.concatenate(images[:-1], axis=1), np.concatenate(numbers[:-1], axis=1)
+    known = np.ones(len(values), dtype=np.bool_)
+    before = values
+    if target is not None:
+        other, _, _ = _values(target, replace(state, replica=replica_of_target(target, state.replica)))
+        after = by_position(source, target, other, state.replica)
+        known = after >= 0
+        values, label = np.where(known, after - before, 0), f"Target − source, {label.lower()}"
+    image, number = _images(source, np.where(known, values, np.nan), tiles)
+    plan = floor_plan(machine)
     colours = tokens(theme)
-    top = int(values.max(initial=0))
-    ticks, texts = binary_ticks(max(top, 1), 8)
     heat = {
         "type": "heatmap",
-        "z": _cells(image),
         "customdata": _cells(number, whole=True),
-        "text": _texts(image, number, source),
+        "text": _texts(image, number, source, target is not None),
         "hovertemplate": "%{text}<extra></extra>",
+        "hoverongaps": False,
         "xgap": 1 if image.shape[1] < 200 else 0,
         "ygap": 1 if image.shape[1] < 200 else 0,
-        "zmin": 0,
-        "zmax": max(top, 1),
-        "colorscale": _scale(colours),
-        "colorbar": {
-            "tickvals": ticks,
-            "ticktext": texts,
-            "thickness": 12,
-            "outlinewidth": 0,
-            "title": {"text": label},
-        },
-    }
-    layout = _layout(plan.width, plan.height, list(ipus), image.shape)
+    } | _colouring(image, values[known], state, theme, label, machine.bytes_per_tile, target is not None)
+    layout = _layout(plan.width, plan.height, _ipus(tiles, machine.tiles_per_ipu), image.shape)
     layout["shapes"] = _marks(number, state.tiles, colours["bad"])
     ids = np.arange(tiles.start, tiles.stop, dtype=np.int64)
     figure = {"data": [heat], "layout": layout}
-    return Drawing(figure, ids, statistics(values), label.lower(), (0, len(ids) - 1), whole=len(ids))
+    figures = statistics(values[known]) if known.any() else None
+    return Drawing(figure, ids, figures, label.lower(), (0, len(ids) - 1), whole=len(ids))
+
+
+def _ipus(tiles: range, per_ipu: int) -> list[int]:
+    return list(range(tiles.start // per_ipu, tiles.stop // per_ipu))
+
+
+def _images(
+    source: ReportSource, values: npt.NDArray[np.float64], tiles: range
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """(values, tile numbers) on the floor plans of all IPUs side by side, NaN between them."""
+    machine = target_of(source)
+    plan, per_ipu = floor_plan(machine), machine.tiles_per_ipu
+    blank = np.full((plan.height, _GAP), np.nan)
+    images, numbers = [], []
+    for ipu in _ipus(tiles, per_ipu):
+        first = ipu * per_ipu - tiles.start
+        images += [on_floor_plan(plan, values[first : first + per_ipu]), blank]
+        numbers += [on_floor_plan(plan, np.arange(ipu * per_ipu, (ipu + 1) * per_ipu)), blank]
+    return np.concatenate(images[:-1], axis=1), np.concatenate(numbers[:-1], axis=1)
+
+
+def _colouring(
+    image: npt.NDArray[np.float64], values: npt.NDArray[np.int64], state: MemoryState, theme: str, label: str,
+    capacity: int, signed: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Cells, scale and colour bar. A logarithmic scale shows log10 of bytes, 0 bytes as the lowest colour."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    bar: dict[str, Any] = {"thickness": 12, "outlinewidth": 0, "title": {"text": label}}
+    if signed:
+        top = max(abs(low), abs(high), 1)
+        ticks, texts = byte_ticks(top, 3)
+        bar |= {
+            "tickvals": [*(-tick for tick in ticks[:0:-1]), *ticks],
+            "ticktext": [*(f"−{text}" for text in texts[:0:-1]), texts[0], *(f"+{text}" for text in texts[1:])],
+        }
+        scale = {"zmin": -top, "zmax": top, "colorscale": diverging_scale(theme)}
+        return scale | {"z": _cells(image), "colorbar": bar}
+    if state.scale == "log":
+        top = max(high, 10)
+        steps = np.unique(np.round(np.linspace(0, np.log10(top), 6), 1))
+        bar |= {"tickvals": steps.tolist(), "ticktext": [bytes_text(round(10**each)) for each in steps.tolist()]}
+        scale = {"zmin": 0, "zmax": float(np.log10(top)), "colorscale": sequential_scale(theme)}
+        return scale | {"z": _cells(np.log10(np.maximum(image, 1))), "colorbar": bar}
+    bottom = low if state.scale == "range" and high > low else 0
+    top = max(capacity if state.scale == "capacity" else high, bottom + 1)
+    ticks, texts = byte_ticks(top, 8, bottom)
+    bar |= {"tickvals": ticks, "ticktext": texts}
+    scale = {"zmin": bottom, "zmax": top, "colorscale": sequential_scale(theme)}
+    return scale | {"z": _cells(image), "colorbar": bar}
 
 
 def _values(source: ReportSource, state: MemoryState) -> tuple[npt.NDArray[np.int64], range, str]:
     memory = memory_by_tile(source, state.replica)
+    if state.part in CATEGORY_LABELS:
+        return category_by_tile(source, state.part, state.replica), memory.tiles, CATEGORY_LABELS[state.part]
+    if state.part in REGION_LABELS:
+        parts = breakdown(source, "region", state.replica)
+        by_key = dict(zip(parts.keys, parts.values, strict=True))
+        zero = np.zeros(len(memory.tiles), dtype=np.int64)
+        return by_key.get(state.part, zero), memory.tiles, REGION_LABELS[state.part]
     totals = {
         "total": memory.including_gaps,
         "excluding": memory.excluding_gaps,
+        "gaps": memory.gaps,
         "always": memory.always_live,
         "peak": memory.not_always_live,
     }
-    if state.part in CATEGORY_LABELS:
-        return category_by_tile(source, state.part, state.replica), memory.tiles, CATEGORY_LABELS[state.part]
     part = state.part if state.part in totals else "total"
     return totals[part], memory.tiles, PARTS[part]
 
@@ -92,30 +144,22 @@ def _cells(image: npt.NDArray[np.float64], whole: bool = False) -> list[list[Any
     return [[None if v != v else (int(v) if whole else v) for v in row] for row in image.tolist()]
 
 
-def _texts(image: npt.NDArray[np.float64], number: npt.NDArray[np.float64], source: ReportSource) -> list[list[str]]:
+def _texts(
+    image: npt.NDArray[np.float64], number: npt.NDArray[np.float64], source: ReportSource, signed: bool
+) -> list[list[str]]:
     target = target_of(source)
     physical = [] if target.physical_tile is None else np.asarray(target.physical_tile).tolist()
-    return [
-        [
-            ""
-            if value != value
-            else f"tile {int(tile):,}, physical {physical[int(tile) % target.tiles_per_ipu]}"
-            f"<br>{both_units(int(value))}"
-            for value, tile in zip(values, tiles, strict=True)
-        ]
-        for values, tiles in zip(image.tolist(), number.tolist(), strict=True)
-    ]
 
+    def text(value: float, tile: float) -> str:
+        if tile != tile:
+            return ""
+        where = f"tile {int(tile):,}, physical {physical[int(tile) % target.tiles_per_ipu]}<br>"
+        if value != value:
+            return f"{where}not in the target"
+        return where + (f"{int(value):+,} B" if signed else both_units(int(value)))
 
-def _scale(colours: dict[str, str]) -> list[list[Any]]:
-    """From the surface through the accent's hue to the ink: lightness alone orders the values."""
-    accent, ink, surface = colours["series-1"], colours["ink"], colours["surface"]
-    return [
-        [0.0, mix(accent, surface, 0.08)],
-        [0.35, mix(accent, surface, 0.45)],
-        [0.7, accent],
-        [1.0, mix(accent, ink, 0.45)],
-    ]
+    pairs = zip(image.tolist(), number.tolist(), strict=True)
+    return [[text(value, tile) for value, tile in zip(values, tiles, strict=True)] for values, tiles in pairs]
 
 
 def _layout(width: int, height: int, ipus: list[int], shape: tuple[int, ...]) -> dict[str, Any]:
