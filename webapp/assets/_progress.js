@@ -1,5 +1,7 @@
 /* A quiet bar over the part of the page that is being prepared, when that takes more than a moment: every callback and
-   binary request passes through window.fetch. The part is aria-busy meanwhile; what is awaited is read out once. */
+   binary request passes through window.fetch. The part is aria-busy meanwhile; what is awaited is read out once.
+
+   popvision.waiting()   parts of the page that wait for an answer now */
 (function () {
   "use strict";
   const MOMENT = 300; /* ms without any sign */
@@ -76,6 +78,8 @@
     const place = document.getElementById("progress-status");
     if (place && place.textContent !== text) place.textContent = text;
   }
+
+  window.popvision = Object.assign(window.popvision || {}, { waiting: () => waits.size });
 
   window.fetch = function (resource, options) {
     const area = areaOf(typeof resource === "string" ? resource : resource.url || String(resource), options);

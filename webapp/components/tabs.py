@@ -64,6 +64,7 @@ def _panel(param: str, tab: Tab, is_chosen: bool) -> Component:
         role="tabpanel",
         id=f"{param}-panel-{tab.value}",
         className="tab-panel",
+        tabIndex="0",
         hidden=not is_chosen,
         **attributes(aria_labelledby=f"{param}-tab-{tab.value}", data_value=tab.value),
     )

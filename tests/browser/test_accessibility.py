@@ -1,0 +1,153 @@
+"""axe-core on every page, with menus, popovers, tabs and dialogs open, in both themes; keyboard and landmarks.
+
+A dark page differs from a light one in its colours alone, so it is tried with the rule of contrast alone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.axe_pages import violations
+from tests.browser.shell_pages import Viewer, write_reports
+from webapp.views import views_of
+
+pytestmark = pytest.mark.browser
+
+VIEWS = [view.id for view in views_of("report")]
+SELECTED = "tiles=0,1&program=1&liveness=1&step=0&variable=0"
+TRACED = (
+    "import popvision.pvti as pvti\n"
+    "channel = pvti.createTraceChannel('work')\n"
+    "for i in range(12):\n"
+    "    with pvti.Tracepoint(channel, f'step {i}'):\n"
+    "        pass\n"
+)
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("accessible")
+    write_reports(folder)
+    traced = json.dumps({"directory": str(folder / "trace")})
+    subprocess.run([sys.executable, "-c", TRACED], env={"PVTI_OPTIONS": traced}, check=True)
+    opened = Viewer(chromium, folder)
+    # Half-way through a transition colours are of neither end.
+    opened.page.emulate_media(reduced_motion="reduce")
+    yield opened
+    opened.page.close()
+
+
+def in_theme(page: Page, theme: str) -> None:
+    page.evaluate("(theme) => popvision.setTheme(theme)", theme)
+
+
+def settle(page: Page) -> None:
+    """Until nothing is awaited and nothing has been drawn for a moment."""
+    page.evaluate(SETTLED)
+
+
+#: Grids draw their rows and headers in several steps.
+SETTLED = """() => new Promise((resolve) => {
+  let last = performance.now();
+  const end = last + 8000;
+  const watch = new MutationObserver(() => { last = performance.now(); });
+  watch.observe(document.body, { childList: true, subtree: true, attributes: true });
+  const look = () => {
+    const now = performance.now();
+    if (now < end && (popvision.waiting() || now - last < 250)) { setTimeout(look, 50); return; }
+    watch.disconnect();
+    resolve();
+  };
+  setTimeout(look, 50);
+})"""
+
+
+def in_both_themes(page: Page, within: str = "html") -> list[str]:
+    """All rules in the light page; that of contrast in the dark one, which differs in colours alone."""
+    settle(page)
+    found = violations(page, within=within)
+    in_theme(page, "dark")
+    settle(page)
+    found += [f"dark: {line}" for line in violations(page, within=within, rules=["color-contrast"])]
+    in_theme(page, "light")
+    return found
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_its_menus_its_tabs_and_its_comparison(viewer: Viewer, view: str) -> None:
+    page = viewer.open("tiny", view, SELECTED)
+    settle(page)
+    has_landmarks(page)
+    has_named_plots_with_tables(page)
+    found = in_both_themes(page)
+    page.evaluate("document.querySelectorAll('#page details').forEach((each) => { each.open = true; })")
+    found += in_both_themes(page)
+    page.keyboard.press("Escape")
+    for index in range(1, page.locator("#page [role=tab]").count()):
+        page.evaluate("(index) => document.querySelectorAll('#page [role=tab]')[index].click()", index)
+        found += in_both_themes(page, "#page [role=tabpanel]:not([hidden])")
+    page.evaluate("(key) => { popvision.select({vs: key}); popvision.redraw(); }", viewer.keys["hostile"])
+    found += in_both_themes(page)
+    assert sorted(set(found)) == []
+
+
+def has_landmarks(page: Page) -> None:
+    assert page.locator("html").get_attribute("lang") == "en"
+    for landmark in ("main", "header", "nav.nav-views[aria-label]", "h1"):
+        expect(page.locator(landmark).locator("visible=true")).to_have_count(1)
+
+
+def has_named_plots_with_tables(page: Page) -> None:
+    """Whatever draws, Plotly or a canvas, has a name or is named by what holds it; the page lists the values too."""
+    plots = page.locator("#page .js-plotly-plot, #page canvas")
+    for plot in plots.all():
+        named = plot.locator("xpath=ancestor-or-self::*[@aria-label or @aria-labelledby or @aria-hidden='true']")
+        assert named.count() > 0, plot.evaluate("each => each.outerHTML.slice(0, 200)")
+    tables = page.locator("#page table, #page .table, #page [role=table], #page [role=tree], #page [role=treegrid]")
+    assert not plots.count() or tables.count() > 0
+
+
+def test_pages_beside_reports(viewer: Viewer) -> None:
+    trace = next(entry.key for entry in viewer.library.entries() if entry.kind == "trace" and not entry.is_sample)
+    for path in ("/", f"/t/{trace}/timeline", f"/r/{viewer.keys['broken']}/summary", "/r/nothing/summary"):
+        assert in_both_themes(viewer.go(path)) == [], path
+
+
+def test_dialogs_and_notices(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "memory")
+    for dialog in ("preferences", "palette", "shortcuts"):
+        page.evaluate(f"popvision.run('nav-{dialog}')")
+        expect(page.locator(f"#{dialog}")).to_be_visible()
+        assert in_both_themes(page, f"#{dialog}") == [], dialog
+    page.keyboard.press("Escape")
+    page.evaluate("popvision.notice('Something is wrong with it.')")
+    assert in_both_themes(page, "#notice") == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_keyboard_enters_and_its_place_is_seen(viewer: Viewer, view: str) -> None:
+    page = viewer.open("tiny", view)
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip-link")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#page")).to_be_focused()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        assert page.evaluate(SEES_FOCUS), page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+
+
+#: Whether the focused element, or what stands for it, is outlined or ringed.
+SEES_FOCUS = """() => {
+  const element = document.activeElement;
+  const isOutlined = (style) => style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+  const isFramed = (style) => style.content !== "none" && style.borderTopStyle !== "none";
+  const isRinged = (style) => isOutlined(style) || style.boxShadow !== "none";
+  const around = [element, element.parentElement].some((each) => isRinged(getComputedStyle(each)));
+  return element === document.body || around || isFramed(getComputedStyle(element, "::after"));
+}"""
