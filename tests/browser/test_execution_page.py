@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -135,9 +136,9 @@ def test_keys_move_zoom_and_write_the_address(viewer: Opened) -> None:
 def test_a_held_key_moves_until_released(viewer: Opened) -> None:
     viewer.go("ipu=0&from=0&to=8000")
     viewer.page.keyboard.down("d")
-    viewer.page.wait_for_function(
-        "() => { const v = popvision.execution.current.viewport; return v.first > 0.4 * v.width; }"
-    )
+    deadline = time.monotonic() + 10
+    while viewer.view()["first"] < 0.4 * viewer.view()["width"] and time.monotonic() < deadline:
+        viewer.page.wait_for_timeout(50)
     viewer.page.keyboard.up("d")
     viewer.settle()
     reached = viewer.view()["first"]
