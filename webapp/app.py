@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from flask import Response
 
 from popvision.analysis.catalogue import FormatError
+from popvision.analysis.not_recorded import NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
@@ -123,7 +124,8 @@ def _register_frame(app: Dash, library: Library) -> None:
 def _register_routes(app: Dash, library: Library) -> None:
     server = app.server
     server.register_error_handler(UnknownKeyError, lambda _problem: _sentence("There is no such report here.", 404))
-    server.register_error_handler(FormatError, lambda problem: _sentence(str(problem), 422))
+    for kind in (FormatError, NotRecordedError):
+        server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
 
     shell_routes.register(server, library)
     server.add_url_rule(
@@ -137,7 +139,7 @@ def _sentence(text: str, status: int) -> Response:
 
 def _show_problem(problem: Exception) -> None:
     """A failing callback leaves the page as it was and says why in the notice bar."""
-    if isinstance(problem, FormatError):
+    if isinstance(problem, (FormatError, NotRecordedError)):
         set_props("notice", {"children": str(problem)})
     elif isinstance(problem, UnknownKeyError):
         set_props("notice", {"children": "This report is no longer in the folders given: go back to the list."})

@@ -9,10 +9,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.catalogue import FormatError
+from popvision.analysis.not_recorded import NotRecordedError, held
 from popvision.analysis.target import describe_target
 from webapp import picker
 from webapp.comparison import target_of_page
 from webapp.components.attributes import attributes
+from webapp.components.damage import damage_banner
 from webapp.components.icon import icon
 from webapp.components.message import message_page
 from webapp.library import Entry, Library, UnknownKeyError
@@ -62,22 +64,44 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
         view = find_view(entry.kind, view_id)
         if view is None:
             return _not_found("There is no such page for this report.")
-        lacking = {each.id: each.missing(context) for each in views_of(entry.kind)}
-        sentence = lacking[view.id]
-        page = message_page(view.title, sentence) if sentence else view.layout(context)
+        lacking = {each.id: _lacking(each, context) for each in views_of(entry.kind)}
+        page = _content(view, context, lacking[view.id])
         return _menu(context, entry, view, lacking), _masthead(context, entry, view), _page(page, view, context)
     except FormatError as problem:
         back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
         return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", str(problem), back)
 
 
-def _page(content: Component, view: View, context: ViewContext) -> Component:
+def _lacking(view: View, context: ViewContext) -> str:
+    try:
+        return view.missing(context)
+    except NotRecordedError as problem:
+        return str(problem)
+
+
+def _content(view: View, context: ViewContext, lacking: str) -> Component:
+    """The page, or the sentence that says what of the report it would need."""
+    if lacking:
+        return message_page(view.title, lacking)
+    try:
+        return view.layout(context)
+    except NotRecordedError as problem:
+        return message_page(view.title, str(problem))
+
+
+def _page(content: Component, view: View, context: ViewContext) -> Any:
     facts = attributes(data_report=context.key)
+    banners: list[Component | None] = []
     if view.kind == "report":
         source = context.source
-        clock = source.reader.target().clock_hz
+        target = held(source.reader.target)
+        clock = 0 if target is None else target.clock_hz
+        banners = [damage_banner(source.lost)]
+        if context.target is not None:
+            banners.append(damage_banner(context.target.lost, "The report compared with"))
         facts |= attributes(data_clock=clock, data_generation=source.generation, data_identity=source.report_id)
-    return html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
+    page = html.Div(content, className=f"view view-{view.id.replace('_', '-')}", id=f"view-{view.id}", **facts)
+    return [*(banner for banner in banners if banner is not None), page]
 
 
 def _menu(context: ViewContext, entry: Entry, current: View, lacking: Mapping[str, str]) -> list[Component]:
@@ -153,7 +177,8 @@ def _masthead(context: ViewContext, entry: Entry, view: View) -> Component:
         )
     if meta.get("whatIf"):
         facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))
-    facts.append(html.Span(describe_target(context.source.reader.target()), className="fact"))
+    target = held(context.source.reader.target)
+    facts.append(html.Span("unknown target" if target is None else describe_target(target), className="fact"))
     if meta.get("modelVersion"):
         facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))
     if meta.get("poplarVersion"):

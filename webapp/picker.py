@@ -129,14 +129,14 @@ def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) 
 
 def _name(entry: Entry, card: Card) -> Component:
     where = html.Span(str(entry.path), className="card-path", title=str(entry.path))
-    if card.state == "damaged":
-        return html.Div(
-            [html.Span(card.label, className="card-name"), where, html.Span(card.problem, className="card-problem")]
-        )
+    problem = [html.Span(card.problem, className="card-problem", title=card.problem)] if card.problem else []
+    if not card.opens:
+        return html.Div([html.Span(card.label, className="card-name"), where, *problem])
     letter = "r" if entry.kind == "report" else "t"
     views = views_of(entry.kind)
     href = f"/{letter}/{entry.key}/{views[0].id}" if views else f"/{letter}/{entry.key}"
-    return html.Div([html.A(card.label, href=href, className="card-name", **attributes(data_nav="open")), where])
+    link = html.A(card.label, href=href, className="card-name", **attributes(data_nav="open"))
+    return html.Div([link, where, *problem])
 
 
 def _target(entry: Entry, card: Card) -> list[Component | str]:

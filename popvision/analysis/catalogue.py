@@ -120,8 +120,8 @@ def _describe_report(folder: Path) -> Card:
 
     source = open_report(folder)
     reader = source.reader
-    lost = source.lost
     runs, memory, target = held(reader.runs), held(reader.tile_memory), held(reader.target)
+    lost = reader.noticed  # the pages look further
     size, modified = _size_and_time(folder)
     truncated = runs is not None and bool(runs.truncated.any())
     return Card(

@@ -39,8 +39,10 @@ class Losses:
         """See ProfileReader.lost."""
         if not self._tables.salvage:
             return []
-        if self._size() <= SURVEYED_BYTES:
-            return self.survey()
+        return self.survey() if self._size() <= SURVEYED_BYTES else self.noticed()
+
+    def noticed(self) -> list[str]:
+        """See ProfileReader.noticed."""
         with self._lock:
             self._forget_old()
             return self._named([*self._tables.lost, *self._met])

@@ -82,6 +82,11 @@ class ProfileReader:
         (`survey()` reads any)."""
         return self._losses.known()
 
+    @property
+    def noticed(self) -> list[str]:
+        """What the questions asked until now met of it, without looking further."""
+        return self._losses.noticed()
+
     def survey(self) -> list[str]:
         """The same after everything in the file has been read and checked, however long that takes."""
         return self._losses.survey()
