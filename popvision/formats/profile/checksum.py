@@ -23,7 +23,7 @@ def as_column(values: Sequence[Any] | npt.NDArray[Any], kind: str) -> Column:
     Raises TypeError, ValueError or OverflowError when a value does not fit."""
     if kind == "t":
         texts = list(values)
-        if not all(isinstance(text, str) for text in texts):
+        if not set(map(type, texts)) <= {str}:
             raise TypeError("a text column holds something else")
         return texts
     wanted = np.int64 if kind == "i" else np.float64
@@ -46,7 +46,8 @@ def columns_crc(columns: Sequence[Column]) -> int:
     crc = 0
     for column in columns:
         if isinstance(column, list):
-            crc = zlib.crc32("".join(f"{text}\0" for text in column).encode("utf-8", "surrogatepass"), crc)
+            text = "\0".join(column) + "\0" if column else ""
+            crc = zlib.crc32(text.encode("utf-8", "surrogatepass"), crc)
         else:
             crc = zlib.crc32(column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes(), crc)
     return crc

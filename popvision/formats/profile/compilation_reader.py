@@ -63,7 +63,7 @@ def programs(tables: Tables) -> Programs:
         raise FormatError(f"{tables.file.path}: table program_children names a program that is not there.")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=count)[:count])])
     return Programs(
-        type=[_name(PROGRAM_TYPES, code, "Unknown") for code in _list(table["type"])],
+        type=_names(PROGRAM_TYPES, table["type"], "Unknown"),
         name=list(table["name"]),
         owner=list(table["owner"]),
         compute_set=np.asarray(table["compute_set"]),
@@ -204,6 +204,13 @@ def _list(column: Column) -> list[int]:
 
 def _name(names: tuple[str, ...], code: int, other: str = "multiple") -> str:
     return names[code] if 0 <= code < len(names) else other
+
+
+def _names(names: tuple[str, ...], codes: Column, other: str) -> list[str]:
+    """One name per code; `other` for codes that are none."""
+    numbers = np.asarray(codes, np.int64)
+    known = np.where((numbers >= 0) & (numbers < len(names)), numbers, len(names))
+    return [*map([*names, other].__getitem__, known.tolist())]
 
 
 def _there(values: AnyArray | None) -> AnyArray:
