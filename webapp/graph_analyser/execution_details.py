@@ -68,8 +68,9 @@ def register(app: Dash, library: Library) -> None:
 def details(source: ReportSource, key: str, ipu: int, step: int, theme: str) -> list[Component]:
     """Facts of one step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
+    clock = source.reader.target().clock_hz
     if unknown := tiles_unknown(source):
-        return [html.Div(_facts(key, facts, None), className="trace-facts"), empty_hint(unknown)]
+        return [html.Div(_facts(key, facts, None, clock), className="trace-facts"), empty_hint(unknown)]
     estimate = step_estimate(source, ipu, step)
     table = data_table(
         "execution-tiles", _rows(facts, tiles, estimate), _COLUMNS, name=f"step-{step}-tiles", height="100%"
@@ -78,23 +79,23 @@ def details(source: ReportSource, key: str, ipu: int, step: int, theme: str) -> 
         "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
     )
     return [
-        html.Div(_facts(key, facts, tiles), className="trace-facts"),
+        html.Div(_facts(key, facts, tiles, clock), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
     ]
 
 
-def _facts(key: str, facts: StepFacts, tiles: StepTiles | None) -> list[Component]:
+def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) -> list[Component]:
     """`tiles` None = the report does not know what single tiles did."""
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
     rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
-        ("Cycles", cycles_text(facts.end - facts.begin), "to - from; lengths of all steps add up to the total"),
-        ("From", cycles_text(facts.begin), "largest begin over all tiles (flat bar)"),
-        ("To", cycles_text(facts.end), "largest end over all tiles (flat bar)"),
-        *([] if tiles is None else _of_tiles(facts, tiles)),
+        ("Cycles", cycles_text(facts.end - facts.begin, clock), "to - from; lengths of all steps add up to the total"),
+        ("From", cycles_text(facts.begin, clock), "largest begin over all tiles (flat bar)"),
+        ("To", cycles_text(facts.end, clock), "largest end over all tiles (flat bar)"),
+        *([] if tiles is None else _of_tiles(facts, tiles, clock)),
         ("Data in", bytes_text(facts.data_in), "bytes received on the device"),
         ("Data out", bytes_text(facts.data_out), "bytes sent on the device"),
     ]
@@ -104,7 +105,7 @@ def _facts(key: str, facts: StepFacts, tiles: StepTiles | None) -> list[Componen
     return [html.H2([swatch, facts.name]), html.P(where, className="where"), listing]
 
 
-def _of_tiles(facts: StepFacts, tiles: StepTiles) -> list[tuple[str, Any, str]]:
+def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[str, Any, str]]:
     """Facts that need every tile's cycles. Waiting = what tiles that take part wait for the last of them."""
     waiting = facts.busy_end - (tiles.begin + tiles.cycles)[tiles.cycles > 0]
     balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
@@ -112,22 +113,22 @@ def _of_tiles(facts: StepFacts, tiles: StepTiles) -> list[tuple[str, Any, str]]:
         ("Tile balance", balance, "mean / max of tile cycles over all tiles of the IPU"),
         ("Active balance", percent_text(facts.active_tile_balance), "mean / max of tile cycles over active tiles"),
         ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
-        *_statistics(tiles),
-        ("First begin", cycles_text(facts.busy_begin), "over tiles that take part"),
-        ("Last end", cycles_text(facts.busy_end), "over tiles that take part"),
-        ("Waiting", cycles_text(int(waiting.sum())), "sum over active tiles of last end - own end"),
+        *_statistics(tiles, clock),
+        ("First begin", cycles_text(facts.busy_begin, clock), "over tiles that take part"),
+        ("Last end", cycles_text(facts.busy_end, clock), "over tiles that take part"),
+        ("Waiting", cycles_text(int(waiting.sum()), clock), "sum over active tiles of last end - own end"),
     ]
 
 
-def _statistics(tiles: StepTiles) -> list[tuple[str, str, str]]:
+def _statistics(tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
     active = tiles.active
     if not len(active):
         return []
     text = "over active tiles"
     return [
-        ("Min", cycles_text(int(active.min())), f"least cycles {text}"),
+        ("Min", cycles_text(int(active.min()), clock), f"least cycles {text}"),
         ("Mean", f"{active.mean():,.1f}", f"mean of cycles {text}"),
-        ("Max", cycles_text(int(active.max())), f"most cycles {text}, tile {int(tiles.cycles.argmax())} of the IPU"),
+        ("Max", cycles_text(int(active.max()), clock), f"most cycles {text}, tile {int(tiles.cycles.argmax())} of the IPU"),
         ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
     ]
 

@@ -132,7 +132,7 @@ def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]
 def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Component]:
     length = window.end - window.begin
     facts = [
-        ("Total cycles", cycles_text(length), f"device cycles {window.begin:,} to {window.end:,}"),
+        ("Total cycles", cycles_text(length, clock), f"device cycles {window.begin:,} to {window.end:,}"),
         (
             "Device time",
             seconds_text(length / clock),

@@ -21,7 +21,7 @@ from popvision.analysis.program_details import (
 from webapp.components import Column, Tab, data_table, empty_hint, tabs
 from webapp.components.attributes import attributes
 from webapp.components.section import facts
-from webapp.formats import bytes_text, integer_text, percent_text
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.program_tiles import tiles_tab
 from webapp.selection import Selection
 
@@ -46,7 +46,8 @@ def program_panel(source: ReportSource, selection: Selection, theme: str, key: s
     except ValueError as problem:
         return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
     tiles = tile_figures(source, program)
-    items = [Tab("summary", "Summary", _summary(found, source.reader.total_cycles(), key))]
+    clock = source.reader.target().clock_hz
+    items = [Tab("summary", "Summary", _summary(found, source.reader.total_cycles(), key, clock))]
     if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):
         items.append(Tab("tiles", "Tiles", tiles_tab(tiles, selection, theme)))
     _add(items, "vertices", "Vertices", vertex_rows(source, program), _vertices)
@@ -71,12 +72,12 @@ def _add(items: list[Tab], value: str, label: str, rows: list[Any], content: Cal
         items.append(Tab(value, label, content(rows), str(len(rows))))
 
 
-def _summary(found: ProgramFacts, total: int, key: str) -> Component:
+def _summary(found: ProgramFacts, total: int, key: str, clock: float) -> Component:
     share = found.total_cycles / total if total else None
     time: list[tuple[Any, Any]] = [
         ("Executions", integer_text(found.executions)),
-        ("Self cycles", integer_text(found.self_cycles)),
-        ("Total cycles", integer_text(found.total_cycles)),
+        ("Self cycles", cycles_text(found.self_cycles, clock)),
+        ("Total cycles", cycles_text(found.total_cycles, clock)),
         ("Share of all cycles", percent_text(share)),
     ]
     if found.executions:
