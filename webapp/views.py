@@ -15,6 +15,7 @@ MODULES = (
     "webapp.graph_analyser.program_tree",
     "webapp.graph_analyser.source",
     "webapp.graph_analyser.execution",
+    "webapp.graph_analyser.exchange",
     "webapp.system_analyser.timeline",
 )
 

@@ -1,0 +1,48 @@
+"""Copies between host and device: bytes and the cycles of their three parts, over all recorded runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.exchange_programs import moved, ran
+from popvision.analysis.program_tree import programs_of
+from popvision.analysis.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+
+def host_copies(source: ReportSource, self_cycles: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
+    """One row per StreamCopyMid with the cycles of the Begin before and the End after it (None where they are not
+    there), most bytes first. `self_cycles` by program; `use` is None where the report does not hold the host rate."""
+    m, r, programs = moved(source), ran(source), programs_of(source)
+    rate = target_of(source).host_bytes_per_cycle
+    rows = []
+    for row in [row for row, type_ in enumerate(m.type) if type_ == "StreamCopyMid"]:
+        program = int(m.program[row])
+
+        def part(at: int, type_: str) -> int | None:
+            there = 0 <= at < len(programs.type) and programs.type[at] == type_
+            return int(self_cycles[at]) if there else None
+
+        size, cycles = int(r.received[row] + r.sent[row]), int(r.cycles[row])
+        achieved = size / cycles if cycles else None
+        possible = rate * int(m.ipus[row])
+        rows.append(
+            {
+                "program": program,
+                "name": m.name[row] or "control copy",
+                "executions": int(r.executions[row]),
+                "to_device": int(r.received[row]),
+                "to_host": int(r.sent[row]),
+                "begin": part(program - 1, "StreamCopyBegin"),
+                "mid": cycles,
+                "end": part(program + 1, "StreamCopyEnd"),
+                "achieved": achieved,
+                "use": achieved / possible if achieved is not None and possible else None,
+            }
+        )
+    return sorted(rows, key=lambda each: (-(each["to_device"] + each["to_host"]), each["program"]))

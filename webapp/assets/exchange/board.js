@@ -1,0 +1,212 @@
+/* The drawing of the exchange page: one canvas that shows a layer (matrix.js, plan.js, bars.js), its window, its cursor.
+
+   A layer has whole {width, height}, update(), paint(pen), cursor(), move(), patch(cursor), describe(cursor), reason. The cursor is
+   the selection (tiles, xch_to); the window stands in the address as xch_at = "x0-x1.y0-y1", in hundredths. */
+(function () {
+  "use strict";
+  const xch = (window.popvision.exchange = window.popvision.exchange || {});
+  const LAYERS = { matrix: () => xch.MatrixLayer, plan: () => xch.PlanLayer, tiles: () => xch.BarsLayer };
+  const COLOURS = ["ink", "muted", "faint", "axis", "line", "line-strong", "sunken", "surface", "accent", "bad", "grid", "series-1", "series-2", "series-3", "series-4"];
+  const LABELS = { received: "Received", sent: "Sent", code: "Exchange code", fan_in: "Receives from", fan_out: "Sends to" };
+  const REST = 180; /* ms without movement before the address follows */
+  const number = (value) => value.toLocaleString("en-US");
+
+  class Board {
+    constructor(host) {
+      this.host = host;
+      this.facts = JSON.parse(host.dataset.exchange);
+      this.canvas = host.appendChild(document.createElement("canvas"));
+      this.tip = host.appendChild(Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }));
+      this.spoken = host.appendChild(Object.assign(document.createElement("div"), { className: "visually-hidden" }));
+      this.spoken.setAttribute("aria-live", "polite");
+      this.waiting = 0;
+      this.selection = window.popvision.selection();
+      const resized = new ResizeObserver(() => this.schedule());
+      resized.observe(host);
+      const again = () => this.schedule();
+      document.addEventListener("popvision:theme", again);
+      this.stops = [() => resized.disconnect(), () => document.removeEventListener("popvision:theme", again), window.popvision.onSelect((selection) => this.apply(selection)), xch.listen(this)];
+      host.saveImage = (kind, name) => this.save(kind, name);
+      this.apply(this.selection);
+    }
+
+    stop() { this.stopped = true; this.stops.forEach((stop) => stop()); }
+
+    apply(selection) {
+      this.selection = selection;
+      const wanted = [selection.program, selection.step, selection.xch_order, this.facts.vs ? selection.vs : ""].join("|");
+      if (wanted !== this.wanted) {
+        this.wanted = wanted;
+        this.wait(xch.loadTiles(this.facts, selection), (data) => { if (wanted === this.wanted) this.show(data); });
+      } else if (this.data) this.place();
+      this.schedule();
+    }
+
+    show(data) {
+      this.data = data;
+      this.layers = {};
+      this.place();
+    }
+
+    /* The layer and the window that the address names. */
+    place() {
+      if (!this.data.rank) return;
+      const name = LAYERS[this.selection.xch_view] ? this.selection.xch_view : this.data.header.reason && !this.selection.xch_view && !this.data.header.signed ? "tiles" : "matrix";
+      if (!this.layers[name]) this.layers[name] = new (LAYERS[name]())(this);
+      this.layer = this.layers[name];
+      const { width, height } = this.layer.whole;
+      const found = /^(\d+)-(\d+)\.(\d+)-(\d+)$/.exec(this.selection.xch_at || "");
+      const [x0, x1, y0, y1] = found ? found.slice(1).map((text) => Number(text) / 100) : [0, width, 0, height];
+      this.areaKept = null;
+      this.view = x0 < x1 && y0 < y1 && x1 <= width && y1 <= height ? { x0, x1, y0, y1 } : { x0: 0, x1: width, y0: 0, y1: height };
+      this.announce();
+    }
+
+    /* Where the picture is, in pixels of the host; kept for a frame. */
+    get area() {
+      if (!this.areaKept) this.areaKept = this.measure();
+      return this.areaKept;
+    }
+
+    measure() {
+      const [width, height] = [this.host.clientWidth, this.host.clientHeight];
+      const box = { x: 74, y: 34, width: Math.max(10, width - 92), height: Math.max(10, height - 74) };
+      if (!this.layer || this.layer.name !== "floor-plan") return box;
+      const { x0, x1, y0, y1 } = this.view, scale = Math.min((width - 32) / (x1 - x0), (height - 52) / (y1 - y0));
+      return { x: 16 + ((width - 32) - scale * (x1 - x0)) / 2, y: 34, width: scale * (x1 - x0), height: scale * (y1 - y0) };
+    }
+
+    x(value) { return this.area.x + ((value - this.view.x0) * this.area.width) / (this.view.x1 - this.view.x0); }
+    y(value) { return this.area.y + ((value - this.view.y0) * this.area.height) / (this.view.y1 - this.view.y0); }
+    inside({ x, y }) { return x >= this.view.x0 && x < this.view.x1 && y >= this.view.y0 && y < this.view.y1; }
+
+    /* The place under a point of the host, null outside the picture. */
+    at(left, top) {
+      const { area, view } = this;
+      if (left < area.x || top < area.y || left >= area.x + area.width || top >= area.y + area.height) return null;
+      return { x: view.x0 + ((left - area.x) * (view.x1 - view.x0)) / area.width, y: view.y0 + ((top - area.y) * (view.y1 - view.y0)) / area.height };
+    }
+
+    /* Show [x0, x1) x [y0, y1), inside the whole and not smaller than a few cells. */
+    setView(x0, x1, y0, y1) {
+      const { width, height } = this.layer.whole;
+      const fit = (from, to, whole) => { const wide = Math.min(whole, Math.max(Math.min(whole, 4), to - from)), low = Math.max(0, Math.min(whole - wide, from)); return [low, low + wide]; };
+      const [left, right] = fit(x0, x1, width), [up, down] = this.layer.flat ? [0, height] : fit(y0, y1, height);
+      this.view = { x0: left, x1: right, y0: up, y1: down };
+      this.areaKept = null;
+      window.clearTimeout(this.restTimer);
+      this.restTimer = window.setTimeout(() => this.publish(), REST);
+      this.schedule();
+    }
+
+    publish() {
+      const { width, height } = this.layer.whole, { x0, x1, y0, y1 } = this.view;
+      const all = x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
+      const text = (value) => String(Math.round(100 * value));
+      window.popvision.select({ xch_at: all ? null : text(x0) + "-" + text(x1) + "." + text(y0) + "-" + text(y1) });
+    }
+
+    zoom(factor, at) {
+      const { x0, x1, y0, y1 } = this.view, place = at || this.layer.cursor() || { x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
+      const cx = Math.max(x0, Math.min(x1, place.x)), cy = Math.max(y0, Math.min(y1, place.y));
+      this.setView(cx - (cx - x0) * factor, cx + (x1 - cx) * factor, cy - (cy - y0) * factor, cy + (y1 - cy) * factor);
+    }
+
+    pan(dx, dy) {
+      const { x0, x1, y0, y1 } = this.view;
+      const keep = (by, from, to, whole) => Math.max(-from, Math.min(whole - to, by));
+      const moveX = keep(dx * (x1 - x0), x0, x1, this.layer.whole.width), moveY = keep(dy * (y1 - y0), y0, y1, this.layer.whole.height);
+      this.setView(x0 + moveX, x1 + moveX, y0 + moveY, y1 + moveY);
+    }
+
+    /* Move the cursor and keep it in sight. */
+    step(dx, dy) {
+      const from = this.layer.cursor(), { x0, x1, y0, y1 } = this.view;
+      const to = from ? this.layer.move(from, dx, dy) : this.layer.patch({ x: Math.floor(x0), y: Math.floor(y0) }) ? { x: Math.floor(x0), y: Math.floor(y0) } : this.layer.move({ x: Math.floor(x0) - 1, y: Math.floor(y0) }, 1, 0);
+      if (!this.inside(to)) this.setView(x0 + (to.x < x0 || to.x >= x1 ? to.x - (x0 + x1) / 2 : 0), x1 + (to.x < x0 || to.x >= x1 ? to.x - (x0 + x1) / 2 : 0), y0 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0), y1 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0));
+      window.popvision.select(this.layer.patch(to) || {});
+    }
+
+    announce() {
+      const cursor = this.layer.cursor();
+      if (cursor) this.spoken.textContent = this.layer.describe(cursor).join(", ");
+    }
+
+    /* ---- the quantity of the floor plan, and a tile in words ---- */
+
+    get quantity() { return LABELS[this.selection.xch_show] ? this.selection.xch_show : "received"; }
+    values() { return this.data.arrays[this.quantity]; }
+    label() { return LABELS[this.quantity]; }
+    text(value) { return this.quantity.startsWith("fan") ? number(value) + " tiles" : window.popvision.bytesText(value); }
+
+    describeTile(tile) {
+      const { arrays, header } = this.data, sign = (value) => (header.signed && value > 0 ? "+" : "") + number(value);
+      const lines = ["tile " + number(tile) + " on IPU " + Math.floor(tile / header.perIpu)];
+      for (const [name, label] of Object.entries(LABELS)) if (arrays[name]) lines.push(label + " " + sign(arrays[name][tile]) + (name.startsWith("fan") ? " tiles" : " B"));
+      if (arrays.moving) lines.push("own bytes take " + sign(arrays.moving[tile]) + " cycles" + (header.signed ? "" : " at " + header.rate + " B a cycle"));
+      if (arrays.estimated) lines.push("estimate " + sign(arrays.estimated[tile]) + " cycles");
+      if (arrays.recorded) lines.push("recorded " + sign(arrays.recorded[tile]) + " cycles in step " + number(header.step));
+      return lines;
+    }
+
+    /* ---- frames ---- */
+
+    wait(promise, then) {
+      this.waiting += 1;
+      promise.then(then).catch((problem) => window.popvision.notice("Exchange: " + problem.message)).finally(() => { this.waiting -= 1; this.schedule(); });
+    }
+
+    schedule() { if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame(() => this.draw()); }
+
+    draw() {
+      this.frame = 0;
+      this.areaKept = null;
+      const [width, height] = [this.host.clientWidth, this.host.clientHeight], ratio = window.devicePixelRatio || 1;
+      if (!width || !height || this.stopped) return;
+      const complete = !!this.data && (!this.layer || !!this.layer.reason || this.layer.update());
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+      const draw = this.canvas.getContext("2d");
+      draw.setTransform(ratio, 0, 0, ratio, 0, 0);
+      this.paint(new window.popvision.live.CanvasPen(draw, window.popvision.token("font")), width, height);
+      if (complete && this.layer) this.announce();
+      this.host.dataset.state = complete && !this.waiting ? "complete" : "loading";
+    }
+
+    paint(pen, width, height) {
+      this.colours = Object.fromEntries(COLOURS.map((name) => [name, window.popvision.token(name)]));
+      pen.box(0, 0, width, height, this.colours.surface);
+      const reason = this.data && (this.layer ? this.layer.reason : this.data.header.reason);
+      this.host.parentElement.querySelector(".exchange-reason").textContent = reason || "";
+      if (!this.layer || reason) return;
+      this.layer.paint(pen);
+      if (this.layer.name === "floor-plan" || !pen.draw) return;
+      const { area } = this; /* what was drawn beyond the picture's edges */
+      pen.outline(area.x, area.y, area.width, area.height, this.colours["line-strong"], 1);
+    }
+
+    save(kind, name) {
+      const [width, height] = [this.host.clientWidth, this.host.clientHeight];
+      const give = (blob) => {
+        const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name + "-" + (this.layer ? this.layer.name : "") + "." + kind });
+        link.click();
+        window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      };
+      if (kind === "svg") {
+        const pen = new window.popvision.live.SvgPen(width, height, window.popvision.token("font"));
+        this.paint(pen, width, height);
+        give(new Blob([String(pen)], { type: "image/svg+xml" }));
+        return;
+      }
+      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height }), draw = canvas.getContext("2d");
+      draw.scale(2, 2);
+      this.paint(new window.popvision.live.CanvasPen(draw, window.popvision.token("font")), width, height);
+      canvas.toBlob(give, "image/png");
+    }
+  }
+
+  window.popvision.mount("[data-exchange]", (host) => {
+    const board = (xch.current = new Board(host));
+    return () => board.stop();
+  });
+})();

@@ -1,0 +1,188 @@
+"""The tabs of the exchange page: what a tile exchanges, fan-out, traffic between IPUs, host copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.exchange_host import host_copies
+from popvision.analysis.exchange_messages import between_ipus, fan_outs, messages_of, partners, sendings_of
+from popvision.analysis.exchange_tiles import exchange_tiles
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.program_figures import figures
+from popvision.analysis.tiles import physical_id, target_of
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.section import facts
+from webapp.formats import bytes_text, cycles_text, integer_text
+from webapp.graph_analyser.category_colours import mix
+from webapp.theme import tokens
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+_NO_SENDINGS = (
+    "How many tiles get the same data is not in this report: it has format 1.0. Compile the program again to record it."
+)
+_PARTNER_ROWS = 5_000
+
+
+def tile_tab(source: ReportSource, program: int, step: int | None, tile: int | None, key: str) -> Component:
+    """One tile in the program: figures, who sends to it, to whom it sends."""
+    target = target_of(source)
+    if tile is None or tile >= target.num_tiles:
+        return empty_hint("Select a tile: click the drawing, or move its cursor with the arrow keys.")
+    found = exchange_tiles(source, program, step)
+    rows: list[tuple[Any, Any]] = [("Tile", f"{tile:,} on IPU {tile // target.tiles_per_ipu}")]
+    physical = physical_id(target, tile)
+    if physical is not None:
+        rows.append(("Physical id", integer_text(physical)))
+    rows += [
+        ("Received", _both(found.received[tile])),
+        ("Sent", _both(found.sent[tile])),
+        ("Exchange code", _both(found.code[tile])),
+    ]
+    if found.moving is not None:
+        rows.append(
+            ("Its own bytes take", f"{found.moving[tile]:,} cycles at {target.exchange_bytes_per_cycle:g} B a cycle")
+        )
+    for label, values in (("Estimate", found.estimated), (f"Recorded, step {found.step:,}", found.recorded)):
+        if values is not None:
+            rows.append((label, f"{cycles_text(int(values[tile]), target.clock_hz)}" + _of_longest(values, tile)))
+    columns: list[Any] = [html.Div([html.H3("In this program"), facts(rows), _links(key, program, found.step, tile)])]
+    try:
+        who = partners(source, program, tile)
+    except NotRecordedError as lacking:
+        return html.Div([*columns, empty_hint(str(lacking))], className="exchange-columns")
+    columns.append(_partner_table("from", f"Receives from {len(who.sources):,} tiles", who.sources, who.received))
+    columns.append(_partner_table("to", f"Sends to {len(who.destinations):,} tiles", who.destinations, who.sent))
+    columns.append(_sendings("Multicast of this tile", who.receivers, who.multicast))
+    return html.Div(columns, className="exchange-columns")
+
+
+def _both(size: Any) -> str:
+    size = int(size)
+    return f"{size:,} B" if size < 1024 else f"{size:,} B ({bytes_text(size)})"
+
+
+def _of_longest(values: Any, tile: int) -> str:
+    longest = int(values.max(initial=0))
+    return f" of {longest:,} on tile {int(values.argmax()):,}" if longest else ""
+
+
+def _links(key: str, program: int, step: int, tile: int) -> Component:
+    links = [
+        ("Memory of the tile", f"/r/{key}/memory?tiles={tile}&mem_tab=exchanges"),
+        ("Liveness of the tile", f"/r/{key}/liveness?tiles={tile}&program={program}"),
+        ("Program in the tree", f"/r/{key}/program_tree?program={program}"),
+    ]
+    if step >= 0:
+        links.append(("Step in the execution trace", f"/r/{key}/execution?step={step}"))
+    items = [html.Div(html.A(text, href=href, **attributes(data_nav="to"))) for text, href in links]
+    return html.Div(items, className="exchange-links")
+
+
+def _partner_table(name: str, title: str, tiles: Any, size: Any) -> Component:
+    rows = [
+        {"tile": tile, "bytes": count}
+        for tile, count in zip(tiles[:_PARTNER_ROWS].tolist(), size[:_PARTNER_ROWS].tolist(), strict=True)
+    ]
+    cut = f", the {_PARTNER_ROWS:,} heaviest below" if len(tiles) > _PARTNER_ROWS else ""
+    columns = [Column("tile", "Tile", "integer", width=110), Column("bytes", "Bytes", "bytes", width=130)]
+    table = data_table(f"xch-{name}", rows, columns, name=f"exchange-{name}", height=230, filter_box=False)
+    return html.Div([html.H3(f"{title}, {int(size.sum()):,} B{cut}"), table])
+
+
+def _sendings(title: str, receivers: Any, size: Any) -> Component:
+    if not len(receivers):
+        return html.Div(
+            [html.H3(title), empty_hint("It sends nothing, or " + _NO_SENDINGS[0].lower() + _NO_SENDINGS[1:])]
+        )
+    rows = [
+        {"receivers": count, "bytes": sent, "carried": count * sent}
+        for count, sent in zip(receivers.tolist(), size.tolist(), strict=True)
+    ]
+    columns = [
+        Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110),
+        Column("bytes", "Sent", "bytes", "Bytes sent to so many tiles at once", width=120),
+        Column("carried", "Received", "bytes", "Sent x receivers", width=120),
+    ]
+    return html.Div(
+        [html.H3(title), data_table("xch-sendings", rows, columns, name="multicast", height=230, filter_box=False)]
+    )
+
+
+def fan_tab(source: ReportSource, program: int) -> Component:
+    """How many tiles the tiles send to, and how many get the same data."""
+    try:
+        receivers, tiles = fan_outs(messages_of(source, program))
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+    most = max(1, int(tiles.max(initial=0)))
+    rows = [
+        {"receivers": count, "tiles": number, "share": number / int(tiles.sum()), "bar": round(100 * number / most)}
+        for count, number in zip(receivers.tolist(), tiles.tolist(), strict=True)
+    ]
+    columns = [
+        Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110),
+        Column("tiles", "Tiles", "integer", "Tiles that send to so many", width=110),
+        Column("share", "Share", "percent", "Of the tiles that send", width=100),
+    ]
+    histogram = data_table("xch-fan", rows, columns, name="fan-out", height=230, filter_box=False)
+    parts = [html.Div([html.H3("Fan-out of sending tiles"), histogram])]
+    spread, size = sendings_of(source, program)
+    if len(spread):
+        parts.append(_sendings("Bytes by the number of tiles that get them", spread, size))
+    else:
+        parts.append(html.Div([html.H3("Multicast"), empty_hint(_NO_SENDINGS)]))
+    return html.Div(parts, className="exchange-columns")
+
+
+def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
+    """Bytes from IPU to IPU."""
+    target = target_of(source)
+    if target.num_ipus < 2:
+        return empty_hint("This report has one IPU: all exchange stays inside it.")
+    try:
+        sums = between_ipus(messages_of(source, program), target)
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+    colours, most = tokens(theme), max(1, int(sums.max()))
+    head = html.Tr([html.Th("from \\ to"), *[html.Th(f"IPU {ipu}", scope="col") for ipu in range(target.num_ipus)]])
+    body = []
+    for ipu, row in enumerate(sums.tolist()):
+        shades = [mix(colours["series-1"], colours["surface"], 0.35 * value / most) for value in row]
+        cells = [
+            html.Td(f"{value:,} B", style={"background": shade} if value else {}, title=bytes_text(value))
+            for value, shade in zip(row, shades, strict=True)
+        ]
+        body.append(html.Tr([html.Th(f"IPU {ipu}", scope="row"), *cells]))
+    note = f"{int(sums.sum()):,} B in all, {int(sums.sum() - np.trace(sums)):,} B between IPUs, of one execution."
+    table = html.Table([html.Thead(head), html.Tbody(body)], className="exchange-ipus")
+    return html.Div(
+        html.Div([html.H3("Bytes between IPUs"), table, html.P(note, className="dim")]), className="exchange-columns"
+    )
+
+
+def host_tab(source: ReportSource) -> Component:
+    """Copies to and from the host over all recorded runs."""
+    rows = host_copies(source, figures(source).self_cycles)
+    if not rows:
+        return empty_hint("This program copies nothing to or from the host.")
+    columns = [
+        Column("program", "Id", "integer", "Id of the copy's Mid", width=70),
+        Column("name", "Stream", flex=2),
+        Column("executions", "Executions", "integer", width=100),
+        Column("to_device", "To device", "bytes", "data_in of its recorded steps, all IPUs", width=120),
+        Column("to_host", "To host", "bytes", "data_out of its recorded steps, all IPUs", width=120),
+        Column("begin", "Begin", "cycles", "Waiting for the host, all executions", width=120),
+        Column("mid", "Mid", "cycles", "Transfer, all executions", width=120),
+        Column("end", "End", "cycles", "Rearrangement after it, all executions", width=120),
+        Column("achieved", "B / cycle", "decimal", "Bytes / cycles of Mid", width=100),
+        Column("use", "Of possible", "percent", "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
+               "part; – = the report does not hold that rate (format 1.0)", width=110),
+    ]  # fmt: skip
+    return data_table("xch-host", rows, columns, name="host-copies", height="100%")
