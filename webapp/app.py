@@ -9,7 +9,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_props
 from dash.development.base_component import Component
-from flask import Response
+from flask import Response, request
 
 from popvision.analysis.catalogue import FormatError
 from popvision.analysis.not_recorded import NotRecordedError
@@ -128,9 +128,17 @@ def _register_routes(app: Dash, library: Library) -> None:
         server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
 
     shell_routes.register(server, library)
+    server.after_request(_keep_assets)
     server.add_url_rule(
         "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("There is no such data here.", 404)
     )
+
+
+def _keep_assets(response: Response) -> Response:
+    """A script or style whose address names its time of change never changes: a second visit asks for none of them."""
+    if request.path.startswith("/assets/") and "m" in request.args and response.status_code == 200:
+        response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+    return response
 
 
 def _sentence(text: str, status: int) -> Response:

@@ -128,7 +128,7 @@ def _statistics(tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
     return [
         ("Min", cycles_text(int(active.min()), clock), f"least cycles {text}"),
         ("Mean", f"{active.mean():,.1f}", f"mean of cycles {text}"),
-        ("Max", cycles_text(int(active.max()), clock), f"most cycles {text}, tile {int(tiles.cycles.argmax())} of the IPU"),
+        ("Max", cycles_text(int(active.max()), clock), f"most cycles {text}, tile {tiles.cycles.argmax()} of the IPU"),
         ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
     ]
 
