@@ -1,58 +1,23 @@
-"""The summary of a report: headline figures, target, graph, versions, options, runs and files, as plain values.
-
-Peak memory is given in two ways, because they answer different questions: the fullest tile *including gaps* against
-the bytes of a tile decides whether the program fits; the sum *excluding gaps* against all tiles says how much is used.
-Shares of time are tile cycles by phase over all tiles and recorded runs (phases.py); they add up to 1.
-"""
+"""The summary of a report: headline figures, target, graph, versions, options, runs and files, as plain values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from popvision.analysis.phases import PHASES, phase_totals
-from popvision.analysis.program_figures import figures
-from popvision.analysis.program_tree import programs_of
+from popvision.analysis.headline import Headline, LongestProgram, headline
+from popvision.analysis.not_recorded import held
 from popvision.analysis.target import architecture_name, type_name
-from popvision.formats.profile.model import PHASE_OF_TYPE
+from popvision.analysis.tiles import target_of
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
     from popvision.formats.profile.model import Target
 
-
-@dataclass(frozen=True)
-class LongestProgram:
-    """The program that took most device cycles of its own over all recorded runs, on the IPU where it took most."""
-
-    program: int
-    type: str
-    name: str
-    cycles: int
-    executions: int
-    share: float  #: cycles / total cycles, 0..1
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The figures one asks for first. Cycles and bytes None = not in the report; device time = cycles / clock."""
-
-    total_cycles: int | None
-    device_seconds: float | None
-    runs: int
-    truncated: bool
-    shares: dict[str, float] | None  #: phase -> part of all tile cycles, 0..1
-    longest: LongestProgram | None
-    tile_bytes: int | None  #: fullest tile, including gaps
-    worst_tile: int | None
-    tile_capacity: int
-    tile_share: float | None  #: tile_bytes / tile_capacity
-    used_bytes: int | None  #: all tiles, excluding gaps
-    total_capacity: int
-    used_share: float | None  #: used_bytes / total_capacity
-    tiles_out_of_memory: int | None
+__all__ = [
+    "Headline", "LongestProgram", "RunRow", "Summary", "TargetFacts", "headline", "options_of", "provenance_of",
+    "run_rows", "summarise", "target_facts",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,6 +38,28 @@ class TargetFacts:
     bytes_total: int
     compute_instrumentation: str
     external_exchange_instrumentation: str
+
+    def rows(self) -> list[tuple[str, str, float | str]]:
+        """(name, kind, value) of every fact; `kind` "text", "bytes", "integer" or "hertz"; replicas where there are
+        several."""
+        facts: list[tuple[str, str, float | str]] = [
+            ("Type", "text", self.type),
+            ("Architecture", "text", self.architecture),
+            ("Clock", "hertz", self.clock_hz),
+            ("Tiles per IPU", "integer", self.tiles_per_ipu),
+            ("IPUs per replica", "integer", self.ipus_per_replica),
+            ("Replicas", "integer", self.replicas),
+            ("Total IPUs", "integer", self.total_ipus),
+            ("Total tiles", "integer", self.total_tiles),
+            ("Memory per tile", "bytes", self.bytes_per_tile),
+            ("Memory per IPU", "bytes", self.bytes_per_ipu),
+            ("Memory per replica", "bytes", self.bytes_per_replica),
+            ("Total memory", "bytes", self.bytes_total),
+            ("Compute set instrumentation", "text", self.compute_instrumentation or "–"),
+            ("External exchange instrumentation", "text", self.external_exchange_instrumentation or "–"),
+        ]
+        of_replicas = {"IPUs per replica", "Replicas", "Memory per replica"}
+        return facts if self.replicas > 1 else [fact for fact in facts if fact[0] not in of_replicas]
 
 
 @dataclass(frozen=True)
@@ -108,61 +95,18 @@ def summarise(source: ReportSource) -> Summary:
     reader = source.reader
     return Summary(
         headline=headline(source),
-        target=_target_facts(reader.target(), reader.meta),
-        graph=reader.counts(),
-        provenance=_provenance(reader.meta),
-        options=_options(reader.meta),
-        runs=run_rows(source),
+        target=target_facts(source),
+        graph=held(reader.counts) or {},
+        provenance=provenance_of(source),
+        options=options_of(source),
+        runs=held(lambda: run_rows(source)) or [],
         missing=list(reader.missing),
     )
 
 
-def headline(source: ReportSource) -> Headline:
-    """The first figures alone; see the head of this module for their formulas."""
-    reader = source.reader
-    target, runs, memory = reader.target(), reader.runs(), reader.tile_memory()
-    total = reader.total_cycles() if runs.name else None
-    totals = phase_totals(source) if runs.name else None
-    worst = None if memory is None or not len(memory.including_gaps) else int(np.argmax(memory.including_gaps))
-    tile_bytes = None if memory is None or worst is None else int(memory.including_gaps[worst])
-    used = None if memory is None else int(np.sum(memory.excluding_gaps, dtype=np.int64))
-    capacity = target.bytes_per_tile * target.num_tiles
-    over = None if memory is None else int(np.count_nonzero(memory.including_gaps > target.bytes_per_tile))
-    return Headline(
-        total_cycles=total,
-        device_seconds=None if total is None or target.clock_hz <= 0 else total / target.clock_hz,
-        runs=len(runs.name),
-        truncated=bool(runs.truncated.any()),
-        shares=None if totals is None or not totals.length else {phase: totals.share(phase) for phase in PHASES},
-        longest=_longest(source, total),
-        tile_bytes=tile_bytes,
-        worst_tile=worst,
-        tile_capacity=target.bytes_per_tile,
-        tile_share=_ratio(tile_bytes, target.bytes_per_tile),
-        used_bytes=used,
-        total_capacity=capacity,
-        used_share=_ratio(used, capacity),
-        tiles_out_of_memory=over,
-    )
-
-
-def _ratio(part: int | None, whole: int) -> float | None:
-    return None if part is None or whole <= 0 else part / whole
-
-
-def _longest(source: ReportSource, total: int | None) -> LongestProgram | None:
-    programs = programs_of(source)
-    timed = np.array([type_ in PHASE_OF_TYPE for type_ in programs.type], bool)
-    if not total or not timed.any():
-        return None
-    sums = figures(source)
-    program = int(np.argmax(np.where(timed, sums.self_cycles, -1)))
-    cycles = int(sums.self_cycles[program])
-    if cycles <= 0:
-        return None
-    return LongestProgram(
-        program, programs.type[program], programs.name[program], cycles, int(sums.executions[program]), cycles / total
-    )
+def target_facts(source: ReportSource) -> TargetFacts:
+    """The machine the program was compiled for."""
+    return _target_facts(target_of(source), source.reader.meta)
 
 
 def _target_facts(target: Target, meta: dict[str, Any]) -> TargetFacts:
@@ -199,7 +143,9 @@ _PROVENANCE_KEYS = (
 )
 
 
-def _provenance(meta: dict[str, Any]) -> list[tuple[str, str]]:
+def provenance_of(source: ReportSource) -> list[tuple[str, str]]:
+    """(label, value): who made the report, when, with which versions."""
+    meta = source.reader.meta
     origin = "simulated" if meta.get("simulated", False) else "not said to be simulated"
     facts = [("Origin", origin)]
     facts += [(label, str(meta[key])) for key, label in _PROVENANCE_KEYS if meta.get(key) not in (None, "")]
@@ -210,7 +156,9 @@ def _provenance(meta: dict[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _options(meta: dict[str, Any]) -> list[tuple[str, str, str]]:
+def options_of(source: ReportSource) -> list[tuple[str, str, str]]:
+    """("engine" or "target", name, value) of every option the report names, sorted."""
+    meta = source.reader.meta
     rows = []
     for group, key in (("engine", "engineOptions"), ("target", "targetOptions")):
         options = meta.get(key)

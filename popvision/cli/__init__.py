@@ -1,6 +1,6 @@
 """The `popvision` command: one module per sub-command, imported when it is used.
 
-Exit codes: 0 fine, 1 bad input (one sentence on stderr), 2 wrong usage.
+Exit codes: 0 fine, 1 bad input (one sentence on stderr), 2 wrong usage; `diff` has its own (diff.py).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from popvision.formats.errors import FormatError
 COMMANDS = {
     "info": "What a report or trace holds: counts, sizes, versions.",
     "summary": "The profile summary as text.",
+    "diff": "Two reports compared; a gate for continuous integration.",
     "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
     "run": "Run a program with profiling on.",
     "view": "Open reports and traces in the browser.",

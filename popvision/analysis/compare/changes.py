@@ -1,0 +1,170 @@
+"""What differs between matched rows: programs by cycles, variables and tiles by bytes, vertex types by vertices.
+
+A row that only one report has stays in the table: its other side is missing (NaN), and so is its difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.matching import (
+    HOW,
+    Matching,
+    match_compute_sets,
+    match_programs,
+    match_tiles,
+    match_variables,
+    match_vertex_types,
+)
+from popvision.analysis.kept import kept
+from popvision.analysis.memory import memory_by_tile
+from popvision.analysis.own_cycles import own_cycles
+from popvision.analysis.program_tree import programs_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.source import ReportSource
+
+Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """One row per pair, and per row that only one report has. Columns of `frame`:
+
+    source, target       rows in the reports (program ids, tiles ...), -1 = not there
+    type                 program type, "" elsewhere
+    name_source, name_target
+    how                  one of matching.HOW, "only source" or "only target"
+    value_source, value_target, difference    in the unit `kind`; NaN = not there
+    """
+
+    what: str  #: "programs", "variables", "tiles", "vertex types" or "compute sets"
+    kind: str  #: "cycles", "bytes" or "integer"
+    about: str  #: what the value is, and over what
+    frame: DataFrame
+
+    @property
+    def changed(self) -> DataFrame:
+        """Matched rows whose values differ, the largest difference first."""
+        rows = self.frame[(self.frame["difference"].fillna(0) != 0)]
+        return rows.iloc[np.argsort(-rows["difference"].abs().to_numpy(), kind="stable")]
+
+    @property
+    def renamed(self) -> DataFrame:
+        """Rows matched by order whose names differ."""
+        return self.frame[(self.frame["how"] == "order") & (self.frame["name_source"] != self.frame["name_target"])]
+
+    @property
+    def only_source(self) -> DataFrame:
+        """Rows of the source that the target does not have."""
+        return self.frame[self.frame["target"] < 0]
+
+    @property
+    def only_target(self) -> DataFrame:
+        """Rows of the target that the source does not have."""
+        return self.frame[self.frame["source"] < 0]
+
+
+def program_changes(source: ReportSource, target: ReportSource) -> Changes:
+    """Own cycles of each program over all recorded runs, on the IPU where it took most."""
+    columns = [programs_of(report) for report in (source, target)]
+    cycles = [
+        own_cycles(report).upto(len(each.type)).cycles for report, each in zip((source, target), columns, strict=True)
+    ]
+    return _changes(
+        "programs", "cycles", "own cycles over all recorded runs, on the IPU where they are most",
+        match_programs(source, target), [each.name for each in columns], cycles, [each.type for each in columns],
+    )  # fmt: skip
+
+
+def variable_changes(source: ReportSource, target: ReportSource) -> Changes:
+    """Bytes of each variable before lowering, over all tiles."""
+    columns = [kept(report, "variables", report.reader.variables) for report in (source, target)]
+    names = [[] if each is None else each.name for each in columns]
+    sizes = [np.zeros(0, np.int64) if each is None else each.bytes for each in columns]
+    return _changes(
+        "variables", "bytes", "bytes over all tiles", match_variables(source, target), names, sizes
+    )  # fmt: skip
+
+
+def tile_changes(source: ReportSource, target: ReportSource) -> Changes:
+    """Bytes of each tile including gaps. Raises NotRecordedError when a report holds no memory."""
+    memory = [memory_by_tile(report, None) for report in (source, target)]
+    names = [[f"tile {tile}" for tile in each.tiles] for each in memory]
+    sizes = [each.including_gaps for each in memory]
+    return _changes("tiles", "bytes", "bytes including gaps", match_tiles(source, target), names, sizes)
+
+
+def vertex_type_changes(source: ReportSource, target: ReportSource) -> Changes:
+    """Vertices of each type over all compute sets and tiles."""
+    names = [report.reader.vertex_types().name for report in (source, target)]
+    counts = [_vertices(report, len(name)) for report, name in zip((source, target), names, strict=True)]
+    return _changes(
+        "vertex types", "integer", "vertices over all compute sets and tiles", match_vertex_types(source, target),
+        names, counts,
+    )  # fmt: skip
+
+
+def compute_set_changes(source: ReportSource, target: ReportSource) -> Changes:
+    """Floating point operations of one execution of each compute set; missing where they are not known."""
+    columns = [report.reader.compute_sets() for report in (source, target)]
+    flops = [np.where(np.asarray(each.flops) < 0, np.nan, each.flops) for each in columns]
+    return _changes(
+        "compute sets", "integer", "floating point operations of one execution", match_compute_sets(source, target),
+        [each.name for each in columns], flops,
+    )  # fmt: skip
+
+
+def _vertices(report: ReportSource, types: int) -> npt.NDArray[np.int64]:
+    def read() -> npt.NDArray[np.int64]:
+        counts = np.zeros(types, np.int64)
+        for block in report.reader.compute_set_vertices():
+            counts[block.vertex_type] += int(block.count.sum(dtype=np.int64))
+        return counts
+
+    return kept(report, "vertices by type", read)
+
+
+def _changes(
+    what: str, kind: str, about: str, matching: Matching, names: list[list[str]], values: list[Any],
+    types: list[list[str]] | None = None,
+) -> Changes:  # fmt: skip
+    import pandas as pd
+
+    pairs, gone, new = len(matching.source), len(matching.only_source), len(matching.only_target)
+    rows = np.concatenate([matching.source, matching.only_source, np.full(new, -1, np.int64)])
+    others = np.concatenate([matching.target, np.full(gone, -1, np.int64), matching.only_target])
+    before, after = _taken(values[0], rows), _taken(values[1], others)
+    how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * gone + ["only target"] * new
+    kinds = [""] * len(rows)
+    if types is not None:
+        kinds = [types[0][a] if a >= 0 else types[1][b] for a, b in zip(rows.tolist(), others.tolist(), strict=True)]
+    frame = pd.DataFrame(
+        {
+            "source": rows,
+            "target": others,
+            "type": pd.Series(kinds, dtype=object),
+            "name_source": pd.Series([names[0][row] if row >= 0 else "" for row in rows.tolist()], dtype=object),
+            "name_target": pd.Series([names[1][row] if row >= 0 else "" for row in others.tolist()], dtype=object),
+            "how": how,
+            "value_source": before,
+            "value_target": after,
+            "difference": after - before,
+        }
+    )
+    assert len(frame) == pairs + gone + new
+    return Changes(what, kind, about, frame)
+
+
+def _taken(values: Any, rows: npt.NDArray[np.int64]) -> Float64:
+    """Values of the rows, NaN where there is none."""
+    found = np.full(len(rows), np.nan)
+    known = rows >= 0
+    found[known] = np.asarray(values, np.float64)[rows[known]]
+    return found

@@ -1,0 +1,96 @@
+"""Two program trees as one: the source's, with programs that only the target has put in where they stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.compare.pair import kept_pair
+from popvision.analysis.program_tree import MOST_ROWS, programs_of, tree_rows
+from popvision.formats.errors import FormatError
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from popvision.formats.profile.model import Programs
+
+Int64 = npt.NDArray[np.int64]
+
+_MOST_DEPTH = 10_000
+
+
+@dataclass(frozen=True)
+class MergedRows:
+    """One tree in pre-order: row r shows source program `source[r]` and its counterpart `target[r]`, -1 where there is
+    none; depth and size as in TreeRows."""
+
+    source: Int64
+    target: Int64
+    depth: Int64
+    size: Int64
+
+
+def partners(source: ReportSource, target: ReportSource) -> tuple[Int64, Int64]:
+    """(target program of each source program, source program of each target program), -1 where there is none."""
+    found = match_programs(source, target)
+    return found.target_rows(), found.source_rows()
+
+
+def merged_tree(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
+    """The tree below a source program. Raises as `tree_rows`."""
+    return kept_pair(source, target, f"merged_tree:{root}", lambda: _walk(source, target, root))
+
+
+def _walk(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
+    tree_rows(source, root)  # refuses trees that contain themselves
+    forth, back = (each.tolist() for each in partners(source, target))
+    ours, theirs = _children(programs_of(source)), _children(programs_of(target))
+    rows: list[tuple[int, int, int]] = []
+    stack: list[tuple[int, int, int]] = [(root, forth[root], 0)]
+    while stack:
+        mine, other, depth = stack.pop()
+        if len(rows) >= MOST_ROWS or depth > _MOST_DEPTH:
+            raise FormatError(f"The merged program trees have more than {MOST_ROWS:,} rows.")
+        rows.append((mine, other, depth))
+        below = _merged(ours(mine), theirs(other), forth, back)
+        stack.extend((a, b, depth + 1) for a, b in reversed(below))
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    return MergedRows(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), _sizes(table[:, 2]))
+
+
+def _children(programs: Programs) -> Callable[[int], list[int]]:
+    offsets = np.asarray(programs.child_offsets).tolist()
+    children = np.asarray(programs.children).tolist()
+    return lambda row: children[offsets[row] : offsets[row + 1]] if row >= 0 else []
+
+
+def _merged(mine: list[int], theirs: list[int], forth: list[int], back: list[int]) -> list[tuple[int, int]]:
+    """Children of a pair: the source's in order, each target-only one after the sibling it follows in the target."""
+    place = {other: at for at, other in enumerate(theirs)}
+    result: list[tuple[int, int]] = []
+    done = 0
+    for child in mine:
+        other = forth[child]
+        if other in place and place[other] >= done:
+            result += [(-1, each) for each in theirs[done : place[other]] if back[each] < 0]
+            done = place[other] + 1
+        result.append((child, other))
+    return result + [(-1, each) for each in theirs[done:] if back[each] < 0]
+
+
+def _sizes(depth: Int64) -> Int64:
+    """Rows of each subtree: up to the next row that is no deeper."""
+    sizes = np.empty(len(depth), np.int64)
+    path: list[int] = []
+    for row, each in enumerate(depth.tolist()):
+        while path and depth[path[-1]] >= each:
+            closed = path.pop()
+            sizes[closed] = row - closed
+        path.append(row)
+    for closed in path:
+        sizes[closed] = len(depth) - closed
+    return sizes

@@ -1,0 +1,146 @@
+"""A whole comparison: headline figures, the largest changes of each kind, what is unmatched, what was set otherwise.
+
+What `popvision diff` prints and the Summary page shows; the rules are in docs/compare.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from popvision.analysis.compare.changes import (
+    Changes,
+    compute_set_changes,
+    program_changes,
+    tile_changes,
+    variable_changes,
+    vertex_type_changes,
+)
+from popvision.analysis.compare.difference import relative, signed
+from popvision.analysis.compare.matching import match_steps
+from popvision.analysis.compare.metrics import METRICS, Metric, measure
+from popvision.analysis.compare.pair import kept_pair
+from popvision.analysis.compare.settings import Setting, settings
+from popvision.analysis.not_recorded import held
+from popvision.analysis.target import type_name
+from popvision.analysis.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric of two reports; None = that report does not hold it."""
+
+    metric: Metric
+    source: float | None
+    target: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Target - source."""
+        if self.source is None or self.target is None:
+            return None
+        found: float = signed(self.source, self.target).item()
+        return found
+
+    @property
+    def relative(self) -> float | None:
+        """(target - source) / source; infinite where only the source is 0."""
+        if self.source is None or self.target is None:
+            return None
+        return float(relative(self.source, self.target))
+
+
+@dataclass(frozen=True)
+class StepsMatched:
+    """Execution steps: pairs, and those that only one report ran."""
+
+    matched: int
+    only_source: int
+    only_target: int
+
+
+@dataclass(frozen=True)
+class ReportDiff:
+    """Everything `diff` says about two reports, whole: what is printed of it is the printer's choice."""
+
+    source: ReportSource
+    target: ReportSource
+    figures: list[Figure]
+    settings: list[Setting]
+    steps: StepsMatched | None  #: None = a report recorded no run
+    changes: list[Changes]  #: programs, variables, tiles, vertex types, compute sets; those both reports hold
+
+    @property
+    def settings_that_differ(self) -> list[Setting]:
+        return [setting for setting in self.settings if setting.differs]
+
+    @property
+    def notes(self) -> list[str]:
+        """Why some differences say less than they seem to: one sentence each."""
+        return _notes(self.source, self.target)
+
+
+def figures_of(source: ReportSource, target: ReportSource) -> list[Figure]:
+    """Every metric of both, in the order of METRICS. Raises FormatError when a report is damaged."""
+    before, after = measure(source), measure(target)
+    return [Figure(metric, before[metric.name], after[metric.name]) for metric in METRICS]
+
+
+CHANGES: tuple[Callable[[ReportSource, ReportSource], Changes], ...] = (
+    program_changes,
+    variable_changes,
+    tile_changes,
+    vertex_type_changes,
+    compute_set_changes,
+)
+
+
+def compare_reports(source: ReportSource, target: ReportSource) -> ReportDiff:
+    """The comparison, kept until either report grows. Raises FormatError when a report is damaged."""
+    stamp = source.generation, target.generation
+    return kept_pair(source, target, "report diff", lambda: _compare(source, target), stamp)
+
+
+def _compare(source: ReportSource, target: ReportSource) -> ReportDiff:
+    found = [held(lambda question=question: question(source, target)) for question in CHANGES]  # type: ignore[misc]
+    return ReportDiff(
+        source=source,
+        target=target,
+        figures=figures_of(source, target),
+        settings=settings(source, target),
+        steps=held(lambda: _steps(source, target)),
+        changes=[changes for changes in found if changes is not None],
+    )
+
+
+def _steps(source: ReportSource, target: ReportSource) -> StepsMatched | None:
+    if not source.reader.runs().name or not target.reader.runs().name:
+        return None
+    steps = match_steps(source, target)
+    return StepsMatched(len(steps.source), len(steps.only_source), len(steps.only_target))
+
+
+def _notes(source: ReportSource, target: ReportSource) -> list[str]:
+    found = []
+    runs = [held(report.reader.runs) for report in (source, target)]
+    counts = [0 if each is None else len(each.name) for each in runs]
+    if counts[0] != counts[1]:
+        found.append(
+            f"The source recorded {counts[0]:,} runs and the target {counts[1]:,}: figures over all runs differ for "
+            "that alone; cycles per run and shares do not."
+        )
+    for name, each in zip(("source", "target"), runs, strict=True):
+        if each is not None and bool(each.truncated.any()):
+            found.append(f"The {name} is truncated: the cap on recorded steps was reached, later steps are missing.")
+    machines = [target_of(report) for report in (source, target)]
+    if machines[0].num_tiles != machines[1].num_tiles:
+        found.append(f"The machines differ: {machines[0].num_tiles:,} and {machines[1].num_tiles:,} tiles.")
+    if machines[0].type != machines[1].type:
+        found.append(f"One report is of {type_name(machines[0])}, the other of {type_name(machines[1])}.")
+    for name, report in (("source", source), ("target", target)):
+        found += [f"The {name} is damaged: {sentence}" for sentence in getattr(report, "lost", [])]
+    return found

@@ -1,0 +1,117 @@
+"""The figures one asks for first, with the place of the evidence for each.
+
+Peak memory is given in three ways, because they answer different questions: the fullest tile *including gaps* against
+the bytes of a tile decides whether the program fits; the sum *excluding gaps* against all tiles says how much is used;
+peak liveness says when most of it is needed at once. Shares of time are tile cycles by phase over all tiles and
+recorded runs (phases.py); they add up to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.kept import kept
+from popvision.analysis.liveness import Peak, curve, peak
+from popvision.analysis.not_recorded import held
+from popvision.analysis.own_cycles import own_cycles
+from popvision.analysis.phases import PHASES, phase_totals
+from popvision.analysis.program_tree import programs_of
+from popvision.analysis.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from popvision.formats.profile.model import Runs, Target
+
+
+@dataclass(frozen=True)
+class LongestProgram:
+    """The program that took most device cycles of its own over all recorded runs, on the IPU where it took most."""
+
+    program: int
+    type: str
+    name: str
+    cycles: int
+    executions: int
+    share: float  #: cycles / total cycles, 0..1
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Cycles and bytes None = not in the report; device time = cycles / clock."""
+
+    total_cycles: int | None
+    device_seconds: float | None
+    runs: int
+    truncated: bool
+    shares: dict[str, float] | None  #: phase -> part of all tile cycles, 0..1
+    longest: LongestProgram | None
+    tile_bytes: int | None  #: fullest tile, including gaps
+    worst_tile: int | None
+    tile_capacity: int
+    tile_share: float | None  #: tile_bytes / tile_capacity
+    used_bytes: int | None  #: all tiles, excluding gaps
+    total_capacity: int
+    used_share: float | None  #: used_bytes / total_capacity
+    tiles_out_of_memory: int | None
+    live_peak: Peak | None = None  #: where the liveness curve of the first replica is highest
+
+
+def headline(source: ReportSource) -> Headline:
+    """See the head of this module for the formulas. Raises FormatError when the report cannot be read."""
+    target = target_of(source)
+    runs = held(source.reader.runs)
+    ran = runs if runs is not None and len(runs.name) else None
+    total = held(source.reader.total_cycles) if ran else None
+    return Headline(
+        total_cycles=total,
+        device_seconds=None if total is None or target.clock_hz <= 0 else total / target.clock_hz,
+        runs=0 if ran is None else len(ran.name),
+        truncated=ran is not None and bool(ran.truncated.any()),
+        shares=_shares(source, ran),
+        longest=None if not total else held(lambda: _longest(source, total)),
+        live_peak=held(lambda: peak(curve(source))),
+        **_memory(source, target),
+    )
+
+
+def _memory(source: ReportSource, target: Target) -> dict[str, float | None]:
+    memory = held(lambda: kept(source, "tile_memory", source.reader.tile_memory))
+    worst = None if memory is None or not len(memory.including_gaps) else int(np.argmax(memory.including_gaps))
+    tile_bytes = None if memory is None or worst is None else int(memory.including_gaps[worst])
+    used = None if memory is None else int(np.sum(memory.excluding_gaps, dtype=np.int64))
+    over = None if memory is None else int(np.count_nonzero(memory.including_gaps > target.bytes_per_tile))
+    capacity = target.bytes_per_tile * target.num_tiles
+    return {
+        "tile_bytes": tile_bytes,
+        "worst_tile": worst,
+        "tile_capacity": target.bytes_per_tile,
+        "tile_share": _ratio(tile_bytes, target.bytes_per_tile),
+        "used_bytes": used,
+        "total_capacity": capacity,
+        "used_share": _ratio(used, capacity),
+        "tiles_out_of_memory": over,
+    }
+
+
+def _ratio(part: int | None, whole: int) -> float | None:
+    return None if part is None or whole <= 0 else part / whole
+
+
+def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:
+    totals = held(lambda: phase_totals(source)) if runs else None
+    return None if totals is None or not totals.length else {phase: totals.share(phase) for phase in PHASES}
+
+
+def _longest(source: ReportSource, total: int) -> LongestProgram | None:
+    own = own_cycles(source)
+    if not own.cycles.any():
+        return None
+    program = int(np.argmax(own.cycles))
+    programs = programs_of(source)
+    cycles = int(own.cycles[program])
+    return LongestProgram(
+        program, programs.type[program], programs.name[program], cycles, int(own.executions[program]), cycles / total
+    )

@@ -1,0 +1,118 @@
+"""A comparison as one JSON document: the answers of `popvision diff`, for programs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from popvision.analysis.compare.changes import Changes
+from popvision.analysis.compare.limits import Outcome
+from popvision.analysis.compare.report_diff import Figure, ReportDiff
+from popvision.analysis.provenance import provenance_line
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.source import ReportSource
+
+#: Grows when a key changes its meaning or goes.
+FORMAT_VERSION = "1.0"
+
+
+def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[str, Any]:
+    """Lists of rows hold the `most` largest (0 = all); their full lengths stand beside them. null = not known, or no
+    relative change because the source is 0."""
+    return {
+        "format": "popvision.diff",
+        "formatVersion": FORMAT_VERSION,
+        "rule": "difference = target - source; relative = difference / source",
+        "source": _report(diff.source),
+        "target": _report(diff.target),
+        "notes": diff.notes,
+        "metrics": {figure.metric.name: _figure(figure) for figure in diff.figures},
+        "settings": [
+            {"group": each.group, "name": each.name, "source": each.source, "target": each.target}
+            for each in diff.settings_that_differ
+        ],
+        "steps": None if diff.steps is None else vars(diff.steps),
+        "changes": {changes.what: _changes(changes, most) for changes in diff.changes},
+        "limits": [_outcome(outcome) for outcome in outcomes],
+        "broken": sum(outcome.broken for outcome in outcomes),
+    }
+
+
+def _report(source: ReportSource) -> dict[str, Any]:
+    return {
+        "path": str(source.reader.path),
+        "label": source.label,
+        "reportId": source.report_id,
+        "generation": source.generation,
+        "provenance": provenance_line(source),
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    return {
+        "title": figure.metric.title,
+        "unit": figure.metric.kind,
+        "formula": figure.metric.formula,
+        "source": figure.source,
+        "target": figure.target,
+        "difference": figure.difference,
+        "relative": _finite(figure.relative),
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "limit": outcome.limit.text,
+        "metric": outcome.limit.metric.name,
+        "broken": outcome.broken,
+        "problem": outcome.problem or None,
+    }
+
+
+def _changes(changes: Changes, most: int) -> dict[str, Any]:
+    parts = {
+        "changed": changes.changed,
+        "renamed": changes.renamed,
+        "onlySource": changes.only_source,
+        "onlyTarget": changes.only_target,
+    }
+    matched = changes.frame[(changes.frame["source"] >= 0) & (changes.frame["target"] >= 0)]
+    counts = {name: len(rows) for name, rows in parts.items()}
+    return {
+        "value": changes.about,
+        "unit": changes.kind,
+        "counts": counts | {"matched": len(matched)},
+        "matchedBy": {str(how): int(count) for how, count in matched["how"].value_counts().items()},
+        **{name: _rows(rows, most) for name, rows in parts.items()},
+    }
+
+
+def _rows(frame: DataFrame, most: int) -> list[dict[str, Any]]:
+    chosen = frame if most == 0 else frame.head(most)
+    return [
+        {
+            "source": _id(row["source"]),
+            "target": _id(row["target"]),
+            "type": row["type"],
+            "nameSource": row["name_source"],
+            "nameTarget": row["name_target"],
+            "how": row["how"],
+            "valueSource": _finite(row["value_source"]),
+            "valueTarget": _finite(row["value_target"]),
+            "difference": _finite(row["difference"]),
+        }
+        for row in chosen.to_dict("records")
+    ]
+
+
+def _id(row: int) -> int | None:
+    return None if row < 0 else int(row)
+
+
+def _finite(value: float | None) -> float | int | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) else float(value)

@@ -1,0 +1,143 @@
+"""The tables of a comparison as rows of text, shared by the terminal and Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from popvision.analysis.compare.changes import Changes
+from popvision.analysis.compare.limits import Outcome
+from popvision.analysis.compare.report_diff import Figure, ReportDiff
+from popvision.export.diff_numbers import UNKNOWN, difference_text, relative_text, value_text
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """`numbers`: titles of the columns that are aligned right. `tone` of each row: -1 less, 0, 1 more."""
+
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    numbers: tuple[str, ...] = ()
+    tone: tuple[int, ...] = ()
+
+
+_NUMBERS = ("Source", "Target", "Difference", "Change")
+
+
+def diff_tables(diff: ReportDiff, most: int, *, everything: bool = False) -> list[TextTable]:
+    """Headline figures (those that differ, or all), settings, and of every kind the `most` largest changes (0 = all),
+    renames and unmatched rows. Empty tables are left out."""
+    tables = [_figures(diff, everything), _settings(diff)]
+    for changes in diff.changes:
+        tables += [_changed(changes, most), _renamed(changes, most), _unmatched(changes, most)]
+    return [table for table in tables if table.rows]
+
+
+def steps_line(diff: ReportDiff) -> str:
+    """How many execution steps belong together."""
+    if diff.steps is None:
+        return "Execution steps: not recorded in both reports."
+    steps = diff.steps
+    return (
+        f"Execution steps: {steps.matched:,} matched, {steps.only_source:,} only in the source, "
+        f"{steps.only_target:,} only in the target."
+    )
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """One limit, and what was measured."""
+    figure, kind = outcome.figure, outcome.figure.metric.kind
+    change = f" ({relative_text(figure)})" if relative_text(figure) else ""
+    measured = (
+        f"{figure.metric.title}: {value_text(figure.source, kind)} -> {value_text(figure.target, kind)}, "
+        f"{difference_text(figure.difference, kind)}{change}"
+    )
+    return f"{measured}; {outcome.problem}" if outcome.problem else measured
+
+
+def _figures(diff: ReportDiff, everything: bool) -> TextTable:
+    shown = [each for each in diff.figures if each.difference or (everything and _known(each)) or _one_sided(each)]
+    rows = [_figure_row(each) for each in shown]
+    same = sum(1 for each in diff.figures if each.difference == 0)
+    unknown = sum(1 for each in diff.figures if not _known(each))
+    note = f"{same} other figures are the same, {unknown} are in neither report"
+    return TextTable("Figures", note, ("Figure", *_NUMBERS), rows, _NUMBERS, tuple(_tone(e.difference) for e in shown))
+
+
+def _known(figure: Figure) -> bool:
+    return figure.source is not None or figure.target is not None
+
+
+def _one_sided(figure: Figure) -> bool:
+    return (figure.source is None) != (figure.target is None)
+
+
+def _tone(difference: float | None) -> int:
+    return 0 if not difference or difference != difference else 1 if difference > 0 else -1
+
+
+def _figure_row(figure: Figure) -> tuple[str, ...]:
+    kind = figure.metric.kind
+    texts = value_text(figure.source, kind), value_text(figure.target, kind), difference_text(figure.difference, kind)
+    return (figure.metric.title, *texts, relative_text(figure))
+
+
+def _settings(diff: ReportDiff) -> TextTable:
+    rows = [
+        (
+            each.group,
+            each.name,
+            UNKNOWN if each.source is None else each.source,
+            UNKNOWN if each.target is None else each.target,
+        )
+        for each in diff.settings_that_differ
+    ]
+    return TextTable("Options, machine and versions that differ", "", ("Of", "Name", "Source", "Target"), rows)
+
+
+def _changed(changes: Changes, most: int) -> TextTable:
+    found = changes.changed
+    shown = found if most == 0 else found.head(most)
+    rows = [
+        (
+            _label(row),
+            value_text(row["value_source"], changes.kind),
+            value_text(row["value_target"], changes.kind),
+            difference_text(row["difference"], changes.kind),
+        )
+        for row in shown.to_dict("records")
+    ]
+    columns = ("Name", *_NUMBERS[:3])
+    tones = tuple(_tone(each) for each in shown["difference"])
+    return TextTable(f"Changed {changes.what}", _shown(changes, len(rows), len(found)), columns, rows, _NUMBERS, tones)
+
+
+def _renamed(changes: Changes, most: int) -> TextTable:
+    found = changes.renamed
+    rows = [
+        (row["name_source"], row["name_target"])
+        for row in (found if most == 0 else found.head(most)).to_dict("records")
+    ]
+    note = "matched by order; " + _shown(changes, len(rows), len(found))
+    return TextTable(f"Renamed {changes.what}", note, ("Source", "Target"), rows)
+
+
+def _unmatched(changes: Changes, most: int) -> TextTable:
+    rows: list[tuple[str, ...]] = []
+    found = (("only source", changes.only_source, "value_source"), ("only target", changes.only_target, "value_target"))
+    for where, frame, column in found:
+        for row in (frame if most == 0 else frame.head(most)).to_dict("records"):
+            rows.append((where, _label(row), value_text(row[column], changes.kind)))
+    total = sum(len(frame) for _, frame, _ in found)
+    note = _shown(changes, len(rows), total)
+    return TextTable(f"Unmatched {changes.what}", note, ("Where", "Name", "Value"), rows, ("Value",))
+
+
+def _shown(changes: Changes, shown: int, found: int) -> str:
+    return f"{changes.about}; {f'{shown:,} of {found:,}' if shown < found else f'{found:,}'}"
+
+
+def _label(row: dict[str, str]) -> str:
+    name = row["name_target"] or row["name_source"]
+    return f"{row['type']} ({name})" if row["type"] and name else row["type"] or name
