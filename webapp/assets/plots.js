@@ -7,6 +7,8 @@
      also   key of further choices, "" = `pick` itself is a list   order  ids by position, null = position + first
      peak   id that the key p selects; peaks: ids of the others    mark   selection key of the marked id, "" = none
      hits   positions that match the page's search, as a bit set in base64 (most significant bit first), "" = no search
+     span   [first key, last key] of the selection that hold the window as a half-open range of ids, in the place of
+            `view`: an axis of device cycles, on which a click selects one of `ids` liveness indices
      fit    [first, last] positions that the key f shows when nothing is selected, null = none */
 (function () {
   "use strict";
@@ -59,7 +61,9 @@
   }
 
   function windowOf(plot) {
-    const found = /^(\d+)-(\d+)$/.exec(window.popvision.selection()[plot.view] || "");
+    const now = window.popvision.selection();
+    const text = plot.span ? (now[plot.span[0]] - plot.first) + "-" + (now[plot.span[1]] - plot.first - 1) : now[plot.view] || "";
+    const found = /^(\d+)-(\d+)$/.exec(text);
     if (!found) return [0, plot.count - 1];
     const first = Math.min(parseInt(found[1], 10), plot.count - 1);
     return [first, Math.max(first, Math.min(parseInt(found[2], 10), plot.count - 1))];
@@ -70,6 +74,11 @@
     const first = Math.max(0, Math.min(Math.round(from), plot.count - 1));
     const last = Math.max(first, Math.min(Math.round(to), plot.count - 1));
     const whole = first === 0 && last === plot.count - 1;
+    if (plot.span) {
+      const [begin, end] = whole ? [null, null] : [first + plot.first, last + plot.first + 1];
+      window.popvision.select({ [plot.span[0]]: begin, [plot.span[1]]: end });
+      return;
+    }
     window.popvision.select({ [plot.view]: whole ? null : first + "-" + last });
   }
 
@@ -82,7 +91,7 @@
 
   /* The position that zooming keeps in sight: the cursor where it is visible, else the middle. */
   function anchor(plot, first, last) {
-    const now = chosen(plot).map((id) => positionOf(plot, id)).filter((at) => at >= first && at <= last);
+    const now = (plot.span ? [] : chosen(plot)).map((id) => positionOf(plot, id)).filter((at) => at >= first && at <= last);
     return now.length ? now[now.length - 1] : (first + last) / 2;
   }
 
@@ -112,11 +121,17 @@
 
   function move(plot, by, add) {
     const now = chosen(plot);
+    if (plot.span) {
+      const next = now.length ? now[now.length - 1] + by : 0;
+      choose(plot, [Math.max(0, Math.min(plot.ids - 1, next))]);
+      return;
+    }
     const from = now.length ? positionOf(plot, now[now.length - 1]) : windowOf(plot)[0] - (by > 0 ? 1 : 0);
     goTo(plot, Math.max(0, Math.min(plot.count - 1, from + by)), add);
   }
 
   function goTo(plot, position, add) {
+    if (plot.span) { choose(plot, [position]); return; }
     const id = idAt(plot, position);
     if (add) { if (!chosen(plot).includes(id)) pick(plot, id, true); }
     else choose(plot, [id]);
@@ -153,6 +168,7 @@
       if (!change || !plot || !plot.view) return no();
       const range = change["xaxis.range"] || [change["xaxis.range[0]"], change["xaxis.range[1]"]];
       if (change["xaxis.autorange"]) setWindow(plot, 0, plot.count - 1);
+      else if (plot.span && range[0] !== undefined) setWindow(plot, range[0] - plot.first, range[1] - plot.first - 1);
       else if (range[0] !== undefined) setWindow(plot, Math.ceil(range[0] - 0.01), Math.floor(range[1] + 0.01));
       return no();
     },

@@ -52,6 +52,10 @@ KEYS = (
 )
 
 
+#: Runs that the drop-down lists.
+_MOST_RUNS = 200
+
+
 def layout(context: ViewContext) -> Component:
     source = context.source
     state = _state(source, context.params)
@@ -108,11 +112,19 @@ def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Comp
             search_box("tiles", f"Tile, e.g. {fullest_tile(source)}", _typed(where), width=120), id="live-tile-field"
         ),
         *replicas,
+        html.Div(_run_choice(source, state), id="live-run-field", hidden=state.graph != "time"),
         spacer(),
         search_box("live_filter", "Filter steps by name or type", state.filter, width=220),
         options_menu(*options),
         save_plot("live-plot", "liveness"),
     )
+
+
+def _run_choice(source: ReportSource, state: LivenessState) -> Component:
+    """Whose device time is the axis; with very many runs their numbers are typed into the URL."""
+    runs = source.reader.runs()
+    names = {str(row): f"{row}: {name}" if name else str(row) for row, name in enumerate(runs.name[:_MOST_RUNS])}
+    return select("live_run", "Run", names or {"": "none recorded"}, str(state.run))
 
 
 def _typed(where: Where) -> str:
@@ -154,17 +166,18 @@ def _register_drawing(app: Dash, library: Library) -> None:
         Output("live-tile-field", "hidden"),
         Output("live-box", "hidden"),
         Output("live-heat", "hidden"),
+        Output("live-run-field", "hidden"),
         Input("live-plot-now", "data"),
         Input("theme", "data"),
         State("url", "pathname"),
     )
     def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
         if params is None:
-            return (no_update,) * 8
+            return (no_update,) * 9
         key = page_key(pathname)
         source = library.report(key)
         state = _state(source, params)
-        hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat")
+        hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat", state.graph != "time")
         target = target_of_page(library, params)
         return *plot_parts(source, key, state, theme or "light", target), *hidden
 

@@ -25,6 +25,7 @@ from webapp.graph_analyser.liveness_headline import liveness_headline
 from webapp.graph_analyser.liveness_pair import PairedCurve
 from webapp.graph_analyser.liveness_plot import LivenessDrawing, draw_liveness
 from webapp.graph_analyser.liveness_state import LivenessState
+from webapp.graph_analyser.liveness_time_plot import draw_over_time
 from webapp.graph_analyser.plot_box import NOTHING, hits_text
 from webapp.graph_analyser.plot_reading import reading
 
@@ -48,6 +49,8 @@ def plot_parts(
     except (NotRecordedError, ValueError) as problem:
         empty = themed(NOTHING, theme)
         return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
+    if state.graph == "time":
+        return _over_time(source, key, drawing, state, theme)
     shown = drawing.figure if state.graph == "curve" else NOTHING
     return (
         themed(shown, theme),
@@ -56,6 +59,28 @@ def plot_parts(
         _reading(source, key, drawing, state),
         _below(source, drawing, state),
     )
+
+
+def _over_time(
+    source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, theme: str
+) -> tuple[Any, ...]:
+    """The same parts with device time as the axis; the window is `from` and `to` of the selection, as in the trace."""
+    head = liveness_headline(source, key, drawing.curve, state)
+    try:
+        over = draw_over_time(source, drawing.curve, state, theme)
+    except (NotRecordedError, ValueError) as problem:
+        return themed(NOTHING, theme), {"name": "live", "count": 0}, head, "", empty_hint(str(problem))
+    first, last = over.cycles
+    config = _config(source, key, drawing, state) | {"count": last - first, "first": first, "span": ["from", "to"]}
+    config |= {"ids": len(drawing.curve.program), "mark": "", "view": "span"}
+    lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
+    if over.decimated:
+        text = "Drawing decimated to minima and maxima of the steps; zoom in to see all."
+        lines.append(html.Div(text, className="range-note"))
+    if drawing.pair is not None:
+        lines.append(html.Div("Over device time the source is shown alone.", className="range-plain"))
+    lines.append(html.Div(over.note, className="range-plain"))
+    return themed(over.figure, theme), config, head, _reading(source, key, drawing, state), lines
 
 
 def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> dict[str, Any]:
@@ -87,7 +112,7 @@ def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: Liv
 def _reading(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> Any:
     cursor = state.indices[-1] if state.indices else None
     links = [] if cursor is None else _links(source, key, int(drawing.curve.program[cursor]))
-    if state.graph == "curve":
+    if state.graph != "heat":
         return reading(drawing.plot, _naming(source, drawing), cursor, _HINT, "Total") + links
     tile = state.tile
     if tile is None or cursor is None:

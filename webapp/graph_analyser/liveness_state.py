@@ -16,7 +16,7 @@ from webapp.selection import Selection
 PLOT_KEYS = (
     "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
     "variable", "tiles", "live_mark", "live_nopeaks",
-    "live_graph", "program", "live_diff", "live_align", "live_split", "vs",
+    "live_graph", "program", "live_run", "from", "to", "live_diff", "live_align", "live_split", "vs",
 )  # fmt: skip
 TAB_KEYS = (
     "liveness",
@@ -31,7 +31,7 @@ TAB_KEYS = (
     "vs",
 )
 
-GRAPHS = {"curve": "Curve", "heat": "Tiles × indices"}
+GRAPHS = {"curve": "Curve", "time": "Over device time", "heat": "Tiles × indices"}
 
 TABS = {
     "always": "Always-live variables",
@@ -64,6 +64,8 @@ class LivenessState:
     tile: int | None = None  #: the row of the heat map that the cursor is on
     mark: int | None = None  #: the index that figures are measured from
     peaks: bool = True
+    run: int = 0  #: whose device time is the axis
+    cycles: tuple[int, int] | None = None  #: window of device cycles, the last one excluded
     difference: bool = False  #: draw target - source instead of both
     split: bool = False  #: the target in a plot of its own
     by: str = "index"  #: how indices of two reports are paired
@@ -96,6 +98,8 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         tab=extras.get("live_tab", "always") if extras.get("live_tab") in TABS else "always",
         variable=selection.variable,
         program=selection.program,
+        run=next(iter(parse_numbers(extras.get("live_run", ""), 1)), 0),
+        cycles=_cycles(selection),
         difference=extras.get("live_diff") == "1",
         split=extras.get("live_split") == "1",
         by="programs" if extras.get("live_align") == "programs" else "index",
@@ -104,6 +108,12 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         peaks=extras.get("live_nopeaks") != "1",
         problems=(*problems, problem) if problem else tuple(problems),
     )
+
+
+def _cycles(selection: Selection) -> tuple[int, int] | None:
+    if selection.begin is None or selection.end is None or selection.end <= selection.begin:
+        return None
+    return selection.begin, selection.end
 
 
 def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Where, str]:

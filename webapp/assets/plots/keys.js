@@ -13,9 +13,12 @@
     return { plot: boxes.length === 1 ? plots.all[boxes[0].dataset.plot] : null, focused: false };
   }
 
+  /* On an axis of device time the cursor still goes through the indices. */
+  const place = (plot, id) => (plot.span ? id : plots.positionOf(plot, id));
+
   function cursor(plot) {
     const now = plots.chosen(plot);
-    return now.length ? plots.positionOf(plot, now[now.length - 1]) : null;
+    return now.length ? place(plot, now[now.length - 1]) : null;
   }
 
   function bits(plot) {
@@ -28,7 +31,8 @@
     if (!plot.hits) return plots.move(plot, by, false);
     const set = bits(plot);
     const from = cursor(plot);
-    for (let at = from === null ? (by > 0 ? 0 : plot.count - 1) : from + by; at >= 0 && at < plot.count; at += by) {
+    const count = plot.span ? plot.ids : plot.count;
+    for (let at = from === null ? (by > 0 ? 0 : count - 1) : from + by; at >= 0 && at < count; at += by) {
       if (set[at >> 3] & (128 >> (at & 7))) return plots.goTo(plot, at, false);
     }
     return undefined;
@@ -37,12 +41,13 @@
   /* The next of the marked peaks to the right or left of the cursor. */
   function nextPeak(plot, by) {
     const at = cursor(plot);
-    const places = (plot.peaks || []).map((id) => plots.positionOf(plot, id)).sort((a, b) => by * (a - b));
+    const places = (plot.peaks || []).map((id) => place(plot, id)).sort((a, b) => by * (a - b));
     const next = places.find((each) => at === null || by * (each - at) > 0);
     if (next !== undefined) plots.goTo(plot, next, false);
   }
 
   function fit(plot) {
+    if (plot.span) return plots.setWindow(plot, 0, plot.count - 1);
     const places = plots.chosen(plot).map((id) => plots.positionOf(plot, id)).filter((at) => at >= 0);
     if (!places.length && plot.fit) places.push(...plot.fit);
     if (!places.length) return plots.setWindow(plot, 0, plot.count - 1);
@@ -84,7 +89,7 @@
     ",": (plot) => step(plot, -1),
     f: fit,
     m: mark,
-    p: (plot) => plot.peak !== null && plot.peak !== undefined && plots.goTo(plot, plots.positionOf(plot, plot.peak), false),
+    p: (plot) => plot.peak !== null && plot.peak !== undefined && plots.goTo(plot, place(plot, plot.peak), false),
     n: (plot) => nextPeak(plot, 1),
     N: (plot) => nextPeak(plot, -1),
     Escape: clear,

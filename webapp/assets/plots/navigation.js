@@ -94,7 +94,8 @@
 
   /* Everything in sight again: the whole range, curves hidden through the legend, no mark. */
   function reset(plot) {
-    window.popvision.select({ [plot.view]: null, ...(plot.mark ? { [plot.mark]: null } : {}) });
+    plots.setWindow(plot, 0, plot.count - 1);
+    window.popvision.select({ ...(plot.mark ? { [plot.mark]: null } : {}) });
     const graph = document.querySelector("#" + plot.name + "-plot .js-plotly-plot");
     if (graph && window.Plotly && graph.data.some((each) => each.visible === "legendonly")) window.Plotly.restyle(graph, { visible: true });
   }
