@@ -53,7 +53,7 @@ def own_names(source: ReportSource) -> Names:
 class _OfProgram(NamedTuple):
     """Sums over the busy steps of one program; row = program of the report."""
 
-    count: Int64
+    steps: Int64  #: how many
     cycles: Int64
     tile_cycles: Int64
     least: Int64
@@ -78,7 +78,7 @@ def aggregate(
         for steps in (timeline(source, ipu) for ipu in ipus)
     ]
     programs = _together(found)
-    ran = np.flatnonzero(programs.count)
+    ran = np.flatnonzero(programs.steps)
     groups = [
         _groups(called.label[row], PROGRAM_TYPES[programs.type[row]], called.number[row], by) for row in ran.tolist()
     ]

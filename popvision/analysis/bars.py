@@ -96,9 +96,15 @@ def _spread(level: Level, grid: Grid) -> tuple[Int64, Spread]:
     inside = (begin < right) & ((end > left) | ((end == begin) & (begin >= left)))
     rows = np.arange(from_row, to_row, dtype=np.int64)[inside]
     begin, end = np.maximum(begin[inside], left), np.minimum(end[inside], right)
-    first = begin // grid.pitch - grid.first
-    last = np.maximum((end - 1) // grid.pitch - grid.first, first)
+    first = _columns(begin, grid)
+    last = np.maximum(_columns(np.maximum(end - 1, left), grid), first)
     return rows, Spread(begin, end, first, last, _CLASS_OF_KIND[level.kind[rows]])
+
+
+def _columns(positions: Int64, grid: Grid) -> Int64:
+    """position // pitch - first of ascending positions within the grid, without a division for each."""
+    borders = np.searchsorted(positions, grid.edges)
+    return np.repeat(np.arange(grid.columns, dtype=np.int64), np.diff(borders))
 
 
 def _merge(
@@ -130,9 +136,11 @@ def _time_at_ends(spread: Spread, grid: Grid) -> Int64:
     drawn = spread.pixel_class <= _GROUP_CLASS
     kind, begin, end = spread.pixel_class[drawn], spread.begin[drawn], spread.end[drawn]
     first, last = spread.first_column[drawn], spread.last_column[drawn]
-    np.add.at(time, (kind, first), np.minimum(end, (grid.first + first + 1) * grid.pitch) - begin)
-    two = last > first
-    np.add.at(time, (kind[two], last[two]), end[two] - (grid.first + last[two]) * grid.pitch)
+    flat = time.reshape(-1)  # adding at one-dimensional places is many times faster
+    place = kind * np.int64(grid.columns)
+    np.add.at(flat, place + first, np.minimum(end, (grid.first + first + 1) * grid.pitch) - begin)
+    two = np.flatnonzero(last > first)
+    np.add.at(flat, (place + last)[two], end[two] - (grid.first + last[two]) * grid.pitch)
     return time
 
 

@@ -139,7 +139,8 @@ def lanes_by_tile(source: ReportSource, compute_set: int, ipu: int) -> pd.DataFr
 
     lanes, target = _recorded(source, compute_set, ipu), source.reader.target()
     contexts, tiles = target.worker_contexts, target.tiles_per_ipu
-    place = np.repeat(np.arange(tiles), np.diff(np.asarray(lanes.tile_offsets, np.int64)))
+    offsets = np.asarray(lanes.tile_offsets).astype(np.int64)
+    place = np.repeat(np.arange(tiles), offsets[1:] - offsets[:-1])
     worker, cycles = np.asarray(lanes.worker, np.int64), np.asarray(lanes.thread_cycles, np.int64)
     load = np.zeros((tiles, contexts + 1), np.int64)
     np.add.at(load, (place, np.minimum(worker, contexts)), cycles)

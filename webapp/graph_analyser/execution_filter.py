@@ -48,7 +48,7 @@ def filter_line(hidden: frozenset[str], counted: bool) -> list[Any]:
     if not hidden:
         return []
     names = ", ".join(name for name in TYPE_NAMES if name in hidden)
-    text = (
+    text: list[Any] = (
         ["Filtered figures: ", html.Strong(names), " are left out of every share, balance and byte count below."]
         if counted
         else ["The drawing hides ", html.Strong(names), ". The figures below still count everything."]

@@ -134,7 +134,7 @@ def _facts(source: ReportSource, facts: StepFacts, lanes: WorkerLanes) -> list[C
     unknown = tiles_unknown(source)
     own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
     on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
-    held = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("What holds the tile up", _CRITICAL)]
+    held: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("What holds the tile up", _CRITICAL)]
     rows: list[tuple[str, Any, str]] = [
         ("Vertices", f"{len(lanes.worker):,}", "vertices of the compute set on this tile"),
         ("Thread cycles", cycles_text(int(lanes.load.sum())), "sum over worker vertices"),
@@ -149,7 +149,7 @@ def _facts(source: ReportSource, facts: StepFacts, lanes: WorkerLanes) -> list[C
     listing = html.Dl(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
     )
-    where = [f"tile {lanes.tile} · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
+    where: list[Any] = [f"tile {lanes.tile} · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
     where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
     return [html.H2(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
 
