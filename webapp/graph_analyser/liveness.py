@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.liveness import Where, fullest_tile, liveness
@@ -23,11 +23,11 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
-from webapp.graph_analyser.liveness_frames import always_frame, live_frame, steps_frame
+from webapp.graph_analyser.liveness_frames import always_frame, live_frame, parts_frame, steps_frame
 from webapp.graph_analyser.liveness_parts import plot_parts
 from webapp.graph_analyser.liveness_routes import register_routes
 from webapp.graph_analyser.liveness_state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
-from webapp.graph_analyser.liveness_tabs import tab_content
+from webapp.graph_analyser.liveness_tabs import parts, tab_content
 from webapp.graph_analyser.plot_box import register_plot, save_plot
 from webapp.graph_analyser.plot_page import plot_page
 from webapp.library import Library
@@ -149,8 +149,10 @@ def register(app: Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     _register_drawing(app, library)
+    _register_parts(app, library)
     for tab in TABS:
         _register_tab(app, library, tab)
+    register_rows(app, library, "liveness-parts", parts_frame)
     register_rows(app, library, "liveness-always", partial(always_frame, library))
     register_rows(app, library, "liveness-live", partial(live_frame, library))
     register_rows(app, library, "liveness-steps", partial(steps_frame, library))
@@ -180,6 +182,26 @@ def _register_drawing(app: Dash, library: Library) -> None:
         hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat", state.graph != "time")
         target = target_of_page(library, params)
         return *plot_parts(source, key, state, theme or "light", target), *hidden
+
+
+def _register_parts(app: Dash, library: Library) -> None:
+    """The parts of the selected variable, beside every table of variables that is in the page."""
+
+    @app.callback(
+        Output({"live-parts": ALL}, "children"),
+        Input("live-plot-now", "data"),
+        Input("live-tab-now", "data"),
+        State("url", "pathname"),
+    )
+    def fill(params: dict[str, str] | None, tab: dict[str, str] | None, pathname: str) -> Any:
+        boxes = [each["id"]["live-parts"] for each in ctx.outputs_list]
+        shown = (tab or {}).get("live_tab", "always")
+        if params is None or shown not in boxes:
+            return [no_update] * len(boxes)
+        key = page_key(pathname)
+        source = library.report(key)
+        found = parts(source, key, _state(source, params))
+        return [found if box == shown else "" for box in boxes]
 
 
 def _register_tab(app: Dash, library: Library, tab: str) -> None:

@@ -10,6 +10,7 @@ from popvision.analysis.compare.liveness import BY, always_live_pair, curve_pair
 from popvision.analysis.live_table import curve_table
 from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import Where
+from popvision.analysis.variable_parts import parts_table
 from webapp.comparison import KEY, target_of_page
 from webapp.components.difference import add_difference
 from webapp.graph_analyser.liveness_state import MOST_INDICES, LivenessState, parse_where
@@ -62,6 +63,12 @@ def steps_frame(library: Library, source: ReportSource, query: Mapping[str, str]
     wanted = query.get("filter", "").strip().lower()
     pair = pair[pair["Step"].str.lower().str.contains(wanted, regex=False)] if wanted else pair
     return add_difference(pair, "Not always live", "Total")
+
+
+def parts_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """The allocations of the variable that the query names, at its place."""
+    chosen = parse_numbers(query.get("variable", ""), 1)
+    return parts_table(source, chosen[0] if chosen else -1, _where(source, query))
 
 
 def _by(query: Mapping[str, str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dash import html
 from dash.development.base_component import Component
 
@@ -135,7 +137,12 @@ def _first_only(source: ReportSource, target: ReportSource, state: LivenessState
 
 def _totals(label: str, before: int, after: int | None) -> Component:
     text = f"{bytes_text(before)} → {bytes_text(after)}"
-    parts = [html.Span(label, className="range-label"), html.B(text), " ", difference_mark(before, after, "bytes")]
+    parts: list[Any] = [
+        html.Span(label, className="range-label"),
+        html.B(text),
+        " ",
+        difference_mark(before, after, "bytes"),
+    ]
     exact = f"{before:,} B in the source, " + ("not in the target" if after is None else f"{after:,} B in the target")
     return html.Span(parts, title=exact, className="total")
 

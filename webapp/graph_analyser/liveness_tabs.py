@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -10,6 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.live_steps import cycles_table, flops_table, program_at, program_label, vertices_table
 from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import Where, curve
+from popvision.analysis.lowered import variables
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
@@ -78,7 +80,7 @@ def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     return _with_total(
         [_total("Total", line.always_live)],
         f"Live all the time on {where_text(state.where, target_of(source).num_replicas)}",
-        long_table("liveness-always", key, query_of(state), columns, selectable=True),
+        _with_parts("always", long_table("liveness-always", key, query_of(state), columns, selectable=True)),
     )
 
 
@@ -112,7 +114,8 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
     ]
     live_table(source, indices, state.where)
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
-    return _with_total(totals, "Select a row to draw its lifetime over the curve", table)
+    note = "Select a row to draw its lifetime over the curve and to list its parts"
+    return _with_total(totals, note, _with_parts("not_always", table))
 
 
 def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Component:
@@ -134,6 +137,37 @@ def _total(label: str, value: int, signed: bool = False) -> Component:
     )
     exact = both_units(value) if not signed else f"{value:+,} B"
     return html.Span([html.Span(label, className="range-label"), html.B(text)], title=exact, className="total")
+
+
+_PARTS = (
+    Column("Tile", "Tile", "integer", width=85),
+    Column("Part", "Part", flex=2, help="Name of the lowered variable"),
+    Column("Address", "Address", "integer", width=110, help="Byte offset in the memory of the tile"),
+    Column("Bytes", "Bytes", "bytes", width=105),
+)
+
+
+def _with_parts(tab: str, table: Component) -> Component:
+    """A table of variables and, beside it, the box that `parts` fills."""
+    box = html.Div(id={"live-parts": tab}, className="live-parts")
+    return html.Div([html.Div(table, className="live-whole"), box], className="live-beside")
+
+
+def parts(source: ReportSource, key: str, state: LivenessState) -> Any:
+    """The allocations that the selected variable is lowered to; nothing when none is selected."""
+    if state.variable is None:
+        return ""
+    try:
+        name = variables(source).name
+        if state.variable >= len(name):
+            return empty_hint(f"Variable {state.variable} does not exist in this report.")
+        curve(source, state.where)
+        query = query_of(replace(state, indices=())) | {"variable": str(state.variable)}
+    except (NotRecordedError, ValueError) as problem:
+        return empty_hint(str(problem))
+    place = where_text(state.where, target_of(source).num_replicas)
+    title = html.Div([html.B(name[state.variable]), f" on {place}"], className="live-parts-title")
+    return html.Div([title, long_table("liveness-parts", key, query, _PARTS)], className="tab-column")
 
 
 def _with_total(totals: list[Component], note: str, table: Component) -> Component:

@@ -40,13 +40,15 @@ def reading(
 
 def _curves(plot: SteppedPlot, total: str) -> list[tuple[str, Callable[[int], int | None]]]:
     """(name, value at a position) of each curve, and of their sum."""
-    curves = [(each.name, each.at) for each in plot.series if not each.silent]
+    curves: list[tuple[str, Callable[[int], int | None]]] = [
+        (each.name, each.at) for each in plot.series if not each.silent
+    ]
     sides = dict.fromkeys(each.side for each in plot.series if each.stacked)
     sums = [partial(_sum, [each for each in plot.series if each.stacked and each.side == side]) for side in sides]
     if total and len(sides) == 1 and len(plot.series) > 1:
         curves.append((total, sums[0]))
     if len(sides) == 2:
-        curves.append(("Difference", partial(_change, *sums)))
+        curves.append(("Difference", partial(_change, sums[0], sums[1])))
     return curves
 
 

@@ -85,7 +85,7 @@ class SteppedPlot:
         for series in self.series:
             traces.append(series_trace(series, positions, theme, "y2" if apart and series.side == "target" else "y"))
         traces += self._extra_traces(colours, first, last)
-        layout = {
+        layout: dict[str, Any] = {
             "hovermode": "x unified",
             "dragmode": "zoom",
             "showlegend": True,

@@ -6,7 +6,7 @@ where it stands in one report only. Variables are matched by `match_variables`, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -198,7 +198,7 @@ def cycles_pair(
     for index in indices:
         partner = int(paired[index])
         ours = cycles_table(source, [index], tiles[0]).iloc[0]
-        theirs = cycles_table(target, [partner], tiles[1]).iloc[0] if partner >= 0 else {}
+        theirs: Any = cycles_table(target, [partner], tiles[1]).iloc[0] if partner >= 0 else {}
         row: dict[str, object] = {
             "Index": index,
             "Target index": partner if partner >= 0 else None,
