@@ -61,8 +61,16 @@ class Clocks:
         self.now = self.now + cycles
 
 
-def make_run(plan: Plan, number: int, began: int, shape: tuple[int, int], rng: np.random.Generator) -> RunRecord:
-    """One run that starts at `began` cycles on `shape` = (IPUs, tiles per IPU)."""
+def make_run(
+    plan: Plan,
+    number: int,
+    began: int,
+    shape: tuple[int, int],
+    rng: np.random.Generator,
+    moved: tuple[IntArray, IntArray],
+) -> RunRecord:
+    """One run that starts at `began` cycles on `shape` = (IPUs, tiles per IPU); `moved` = bytes in and out of one
+    execution, programs x IPUs."""
     ipus, tiles = shape
     clocks = Clocks(ipus, tiles, rng)
     once = plan.prelude + (len(plan.program) - plan.prelude) // plan.copies
@@ -72,10 +80,7 @@ def make_run(plan: Plan, number: int, began: int, shape: tuple[int, int], rng: n
     shift = base[-1] - np.stack(clocks.base)[-1]
     ends = clocks.now + shift[:, None]
     cycles = int(ends.max()) + 20
-    steps = len(plan.program)
-    host = plan.kind.index("host") if "host" in plan.kind else 0
-    data_in = np.zeros((steps, ipus), dtype=np.int64)
-    data_in[host] = 1 << 20
+    data_in, data_out = (np.asarray(each, np.int64)[plan.program] for each in moved)
     return RunRecord(
         program_index=0,
         name="run",
@@ -88,7 +93,7 @@ def make_run(plan: Plan, number: int, began: int, shape: tuple[int, int], rng: n
         patterns=clocks.patterns,
         tail=[cycles - ends[ipu] for ipu in range(ipus)],
         data_in=data_in,
-        data_out=np.zeros_like(data_in),
+        data_out=data_out,
     )
 
 

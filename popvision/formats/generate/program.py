@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from popvision.formats.profile.model import (
+    Compilation,
     ComputeSets,
     ComputeSetVertices,
     IntArray,
     Messages,
     ProgramOnIpu,
     Programs,
+    Sendings,
     VertexLanes,
     VertexTypes,
 )
@@ -125,9 +127,14 @@ def lanes(blocks: list[ComputeSetVertices]) -> list[VertexLanes]:
 
 def traffic(
     program: Program, ipus: int, tiles: int, rng: np.random.Generator
-) -> tuple[list[ProgramOnIpu], list[Messages]]:
-    """Each exchange moves one message from every tile to another; received bytes follow from them."""
-    figures, messages = [], []
+) -> tuple[list[ProgramOnIpu], list[Messages], list[Sendings]]:
+    """Each exchange moves one message from every tile to another; received bytes follow from them. The stream copy
+    brings 1 MiB to each IPU, in equal words."""
+    figures, messages, sendings = [], [], []
+    words = np.full(tiles, (1 << 20) // 4 // tiles)
+    words[: (1 << 20) // 4 - int(words.sum())] += 1
+    for ipu in range(ipus):
+        figures.append(ProgramOnIpu(int(program.prelude[1]), ipu, rx=4 * words))
     for exchange in program.body[::3].tolist():
         for ipu in range(ipus):
             source = np.arange(tiles)
@@ -139,4 +146,14 @@ def traffic(
             first = ipu * tiles
             figures.append(ProgramOnIpu(exchange, ipu, rx=received, tx=sent, exchange_code=code))
             messages.append(Messages(exchange, ipu, source + first, target + first, sent))
-    return figures, messages
+            sendings.append(Sendings(exchange, ipu, source + first, np.ones(tiles, np.int64), sent))
+    return figures, messages, sendings
+
+
+def moved(compilation: Compilation, ipus: int) -> tuple[IntArray, IntArray]:
+    """(bytes received, bytes sent) of one execution, programs x IPUs."""
+    sums = np.zeros((2, len(compilation.programs.type), ipus), np.int64)
+    for each in compilation.program_on_ipu:
+        for row, values in enumerate((each.rx, each.tx)):
+            sums[row, each.program, each.ipu] += 0 if values is None else int(values.sum())
+    return sums[0], sums[1]

@@ -43,11 +43,13 @@ def generate(path: str | Path, size: Size) -> int:
     trips = size.repeats if size.kind == "repeat" else -(-max(runs) // (size.layers * len(program.OPERATIONS) * 3))
     tree = program.build(size.layers, trips)
     with ProfileWriter(path) as writer:
-        writer.write_compilation(_compilation(size, tree, rng))
+        compilation = _compilation(size, tree, rng)
+        moved = program.moved(compilation, size.ipus)
+        writer.write_compilation(compilation)
         began = 0
         for number, steps in enumerate(runs):
             plan = _plan(tree, steps, size.repeats if size.kind == "repeat" else 1)
-            record = execution.make_run(plan, number, began, (size.ipus, size.tiles), rng)
+            record = execution.make_run(plan, number, began, (size.ipus, size.tiles), rng, moved)
             writer.append_run(record)
             began += record.cycles
     return sum(runs) * size.ipus * size.tiles
@@ -82,7 +84,7 @@ def _compilation(size: Size, tree: program.Program, rng: np.random.Generator) ->
     indices = size.liveness_indices or len(tree.body)
     held = memory.build(per_tile, indices, tree.body, size.ipus, size.tiles, _CAPACITY, _SPLIT, rng)
     vertices = program.vertices(tree, size.ipus, size.tiles, rng)
-    figures, messages = program.traffic(tree, size.ipus, size.tiles, rng)
+    figures, messages, sendings = program.traffic(tree, size.ipus, size.tiles, rng)
     return Compilation(
         target=Target(
             "IpuModel", "Ipu2", size.ipus, size.tiles, _CAPACITY, 1.85e9, region_split=_SPLIT, min_sync_delay=20
@@ -96,6 +98,7 @@ def _compilation(size: Size, tree: program.Program, rng: np.random.Generator) ->
         num_variables=len(held.variables.name),
         program_on_ipu=figures,
         messages=messages,
+        sendings=sendings,
         compute_set_vertices=vertices,
         vertex_lanes=program.lanes(vertices),
         category_memory=held.category_memory,
