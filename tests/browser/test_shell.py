@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_reports
 
@@ -185,6 +185,47 @@ def test_the_palette_offers_the_controls_of_the_page(viewer: Viewer) -> None:
     expect(page.locator("#palette-count")).to_contain_text("Nothing matches")
     page.keyboard.press("Escape")
     expect(page.locator("#palette")).to_be_hidden()
+
+
+def test_what_takes_long_is_said_where_it_happens(viewer: Viewer) -> None:
+    page = viewer.open("tiny", "memory")
+    busy = page.locator("[aria-busy=true]")
+    expect(busy).to_have_count(0)
+    held: list[Route] = []
+    page.route("**/_dash-update-component*", held.append)
+    page.evaluate("popvision.select({mem_tab: 'variables', tiles: '1'})")
+    expect(busy.first).to_be_attached()
+    assert page.locator("#page [aria-busy=true]").count() > 0  # a part of the page, not the whole of it
+    expect(page.locator("#progress-status")).to_have_text("Preparing")
+    expect(page.locator(".progress-text").first).to_contain_text("Preparing … 1 s")
+    page.unroute("**/_dash-update-component*")
+    for route in held:
+        route.continue_()
+    expect(busy).to_have_count(0)
+    expect(page.locator(".progress, .progress-text")).to_have_count(0)
+    expect(page.locator("#progress-status")).to_be_empty()
+
+
+def test_opening_a_report_says_so(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    held: list[Route] = []
+    page.route("**/_dash-update-component*", held.append)
+    page.get_by_role("link", name="tiny", exact=True).click()
+    expect(page.locator("#progress-status")).to_have_text("Opening the report")
+    expect(page.locator("#page")).to_have_attribute("aria-busy", "true")
+    page.unroute("**/_dash-update-component*")
+    for route in held:
+        route.continue_()
+    expect(page.locator(".view-title")).to_contain_text("Summary")
+    expect(page.locator("#page")).not_to_have_attribute("aria-busy", "true")
+
+
+def test_scripts_are_kept_for_the_next_visit(viewer: Viewer) -> None:
+    asked: list[str] = []
+    viewer.page.on("response", lambda r: asked.append(r.url) if r.status == 304 else None)
+    viewer.go("/")
+    viewer.go("/")
+    assert [url for url in asked if "/assets/" in url and "?m=" in url] == []
 
 
 def test_header_says_simulated_target_and_model(viewer: Viewer) -> None:

@@ -237,6 +237,7 @@
     setTheme,
     run: (action) => ACTIONS[action](),
     selection: () => current,
+    sharedKeys: SHARED,
     onSelect: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
     theme: () => root.dataset.theme,
     themeChoice: () => root.dataset.themeChoice,
