@@ -98,7 +98,7 @@ def layout(context: ViewContext) -> Component:
     return html.Div(
         [
             _toolbar(context),
-            split("execution", _traces(context), lower, percent=62),
+            split("execution", _traces(context), lower, percent=62 if context.target is None else 72),
             view_shortcuts(KEYS),
         ],
         className="execution",

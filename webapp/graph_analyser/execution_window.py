@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from popvision.analysis.compare.matching import match_steps
+from popvision.analysis.overlap import bar_of, lanes
 from popvision.analysis.step_details import step_facts
 from popvision.analysis.timeline import run_bars
 from webapp.selection import Selection
@@ -41,8 +42,9 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
             facts = step_facts(source, selected_ipu(selection), selection.step)
         except ValueError:
             facts = None
-        if facts is not None and facts.end > facts.begin:
-            return Window(facts.begin, facts.end, "step", f"step {facts.step}, {facts.name}")
+        first, last = (0, 0) if facts is None else bar_of(lanes(source, facts.ipu), facts.step)
+        if facts is not None and last > first:
+            return Window(first, last, "step", f"step {facts.step}, {facts.name}")
     first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
     if last <= first:
         first, last = 0, total
@@ -65,8 +67,7 @@ def target_window(source: ReportSource, target: ReportSource, selection: Selecti
         partner = int(match_steps(source, target).target_rows()[selection.step])
         ipu = min(selected_ipu(selection), target.reader.target().num_ipus - 1)
         if partner >= 0:
-            facts = step_facts(target, ipu, partner)
-            return facts.begin, facts.end
+            return bar_of(lanes(target, ipu), partner)
         return 0, 0
     if window.origin == "visible":
         if selection.extras.get("link") == "0":

@@ -98,12 +98,12 @@
 
     /* A dashed line between the lanes of overlapped I/O. */
     drawLanes(draw, palette, viewport, top) {
-      draw.strokeStyle = palette.plain["line-strong"];
-      draw.setLineDash([5, 4]);
+      draw.strokeStyle = palette.plain.ink;
+      draw.setLineDash([6, 4]);
       draw.beginPath();
       for (const level of this.data.header.lanes.slice(1)) {
-        draw.moveTo(0, top + level * ROW - 1);
-        draw.lineTo(viewport.width, top + level * ROW - 1);
+        draw.moveTo(0, top + level * ROW - 0.5);
+        draw.lineTo(viewport.width, top + level * ROW - 0.5);
       }
       draw.stroke();
       draw.setLineDash([]);

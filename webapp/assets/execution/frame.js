@@ -91,6 +91,10 @@
     if (band.folded) { draw.moveTo(7, y - 4); draw.lineTo(11, y); draw.lineTo(7, y + 4); }
     else { draw.moveTo(5, y - 2); draw.lineTo(9, y + 2); draw.lineTo(13, y - 2); }
     draw.stroke();
+    const data = band.folded ? null : trace.barsOf(band.ipu).data;
+    draw.font = "10px " + palette.font;
+    draw.fillStyle = palette.plain.muted;
+    for (const lane of data ? data.header.lanes.slice(1) : []) draw.fillText("I/O", 18, top + (lane + 0.5) * ex.ROW);
     if (!band.tilesHeight) return;
     const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
     draw.font = "10px " + palette.font;

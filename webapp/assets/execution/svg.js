@@ -36,7 +36,7 @@
         parts.push("</g>");
       }
     }
-    for (const lane of source.data.header.lanes.slice(1)) parts.push(`<line x1="0" x2="${viewport.width}" y1="${top + lane * ex.ROW - 1}" y2="${top + lane * ex.ROW - 1}" stroke="${palette.plain["line-strong"]}" stroke-dasharray="5 4"/>`);
+    for (const lane of source.data.header.lanes.slice(1)) parts.push(`<line x1="0" x2="${viewport.width}" y1="${top + lane * ex.ROW - 0.5}" y2="${top + lane * ex.ROW - 0.5}" stroke="${palette.plain.ink}" stroke-dasharray="6 4"/>`);
   }
 
   function axis(trace, parts) {
