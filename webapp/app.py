@@ -16,6 +16,7 @@ from popvision.analysis.not_recorded import NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
+from webapp.documents import routes as document_routes
 from webapp.library import Library, UnknownKeyError
 from webapp.security import HostPolicy, protect
 from webapp.views import all_views
@@ -62,6 +63,7 @@ def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
     picker.register(app, library)
     for view in all_views():
         view.register(app, library)
+    document_routes.register(app, library)
     _register_routes(app, library)
     protect(app.server, policy or HostPolicy(), app.csp_hashes())
     preferences.follow_requests(app.server)

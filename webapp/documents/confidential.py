@@ -1,0 +1,53 @@
+"""Names of a report, or stable stand-ins for them.
+
+A stand-in is the kind and the row that the name first has in the report's own table: the same name reads the same in
+every exported view of a report, and nothing of the name can be worked out from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from popvision.analysis.not_recorded import held
+from popvision.analysis.source import ReportSource
+from webapp.documents.document import NAME_KINDS
+
+#: Kinds that are left out altogether.
+_LEFT_OUT = {"value": "(left out)", "file": "file"}
+
+
+class Names:
+    """`show(kind, text)` is the text as the document shows it."""
+
+    def __init__(self, source: ReportSource, confidential: bool) -> None:
+        self.confidential = confidential
+        self._source = source
+        self._numbers: dict[str, dict[str, int]] = {}
+
+    def show(self, kind: str, text: Any) -> str:
+        """The name itself, or its stand-in; "" stays ""."""
+        name = "" if text is None else str(text)
+        if not self.confidential or kind not in NAME_KINDS or not name:
+            return name
+        if kind == "value":
+            return _LEFT_OUT["value"]
+        numbers = self._numbers.setdefault(kind, self._known(kind))
+        return f"{kind} {numbers.setdefault(name, len(numbers))}"
+
+    def _known(self, kind: str) -> dict[str, int]:
+        reader = self._source.reader
+        lists: dict[str, Callable[[], Iterable[str]]] = {
+            "program": lambda: reader.programs().name,
+            "compute set": lambda: reader.compute_sets().name,
+            "vertex type": lambda: reader.vertex_types().name,
+            "variable": self._variables,
+        }
+        found: dict[str, int] = {}
+        for row, name in enumerate(held(lists[kind]) or () if kind in lists else ()):
+            found.setdefault(str(name), row)
+        return found
+
+    def _variables(self) -> list[str]:
+        found = self._source.reader.variables()
+        return [*(found.name if found is not None else []), *self._source.reader.lowered_names()]

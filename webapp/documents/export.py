@@ -1,0 +1,89 @@
+"""From a report, a view and a selection to the bytes of one HTML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from popvision.analysis.not_recorded import NotRecordedError, held
+from popvision.analysis.source import ReportSource
+from popvision.analysis.target import describe_target
+from webapp.documents import memory_views, program_views
+from webapp.documents.confidential import Names
+from webapp.documents.document import Block, Document, Note
+from webapp.documents.page import write_page
+from webapp.selection import SHARED_KEYS, Selection
+from webapp.view import ViewContext
+from webapp.views import find_view
+
+#: View -> what its document says, in order.
+DOCUMENTS: dict[str, Callable[[ViewContext, Names], list[Block]]] = {
+    "summary": memory_views.summary_blocks,
+    "memory": memory_views.memory_blocks,
+    "liveness": memory_views.liveness_blocks,
+    "program_tree": program_views.tree_blocks,
+    "execution": program_views.execution_blocks,
+    "exchange": program_views.exchange_blocks,
+}
+
+THEMES = ("both", "light", "dark")
+
+
+class ExportError(ValueError):
+    """The view cannot be exported; the message is one sentence."""
+
+
+def export_document(
+    source: ReportSource, view_id: str, params: Mapping[str, str], *, confidential: bool = False, theme: str = "both"
+) -> bytes:
+    """The view as one UTF-8 HTML file that loads nothing from anywhere. `confidential` replaces names from the report
+    by stand-ins and leaves out paths, option values and the address.
+
+    Raises ExportError for a view without a document or an unknown theme, FormatError for an unreadable report."""
+    view = find_view("report", view_id)
+    if view is None or view_id not in DOCUMENTS:
+        raise ExportError(f"there is no exported form of view {view_id[:40]!r}: use one of {', '.join(DOCUMENTS)}")
+    if theme not in THEMES:
+        raise ExportError(f"unknown theme {theme[:40]!r}: use one of {', '.join(THEMES)}")
+    context = ViewContext("", source, dict(params), "light" if theme == "both" else theme)
+    names = Names(source, confidential)
+    lacking = ""
+    try:
+        lacking = view.missing(context)
+        blocks = [Note(lacking)] if lacking else DOCUMENTS[view_id](context, names)
+    except NotRecordedError as problem:
+        blocks = [Note(_without_path(str(problem), source))]
+    if params.get("vs"):
+        blocks.insert(0, Note("This page compared two reports; the exported file shows the source alone."))
+    lost = [_without_path(each, source) for each in source.lost]
+    title = "a report" if confidential else source.label
+    document = Document(view.title, title, _provenance(source, view_id, params, confidential), blocks, lost)
+    return write_page(document, names, theme).encode("utf-8", "replace")
+
+
+def file_name(source: ReportSource, view_id: str, confidential: bool) -> str:
+    """A name that every file system takes: letters, digits and dashes."""
+    label = "" if confidential else re.sub(r"[^A-Za-z0-9]+", "-", source.label).strip("-")[:60]
+    return f"{'-'.join(filter(None, (label, view_id.replace('_', '-'))))}.html"
+
+
+def _without_path(text: str, source: ReportSource) -> str:
+    return text.replace(str(source.reader.path), "profile.pop")
+
+
+def _provenance(
+    source: ReportSource, view_id: str, params: Mapping[str, str], confidential: bool
+) -> list[tuple[str, str]]:
+    meta, target = source.reader.meta, held(source.reader.target)
+    rows = [
+        ("Origin", "simulated" if meta.get("simulated", False) else "not said to be simulated"),
+        ("Target", "unknown" if target is None else describe_target(target)),
+        ("Model", str(meta.get("modelVersion", "unknown"))),
+        ("Poplar API", str(meta.get("poplarVersion", "unknown"))),
+        ("Report id", source.report_id or "unknown"),
+        ("Exported", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+    ]
+    kept = {key: value for key, value in params.items() if key in SHARED_KEYS} if confidential else dict(params)
+    selection = Selection.parse(kept).format()
+    return [*rows, ("Address", f"{view_id}?{selection}" if selection else view_id)]

@@ -1,0 +1,186 @@
+"""Documents of the summary, the memory and the liveness view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from popvision.analysis.live_variables import always_live_table, live_table
+from popvision.analysis.liveness import curve, liveness, peak
+from popvision.analysis.lowered import lowered_table
+from popvision.analysis.memory import breakdown, memory_by_tile
+from popvision.analysis.not_recorded import NotRecordedError, held
+from popvision.analysis.program_tree import programs_of
+from popvision.analysis.summary import headline, run_rows, summarise
+from webapp.documents.confidential import Names
+from webapp.documents.document import Block, Curves, Facts, Field, Note, Table
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
+from webapp.graph_analyser.liveness_state import liveness_state, where_text
+from webapp.graph_analyser.memory_state import memory_state
+from webapp.view import ViewContext
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Rows of a table that are written; the total is stated.
+MOST_ROWS = 1_000
+
+#: Tiles whose contents are listed.
+MOST_TILES = 4
+
+
+def frame_table(title: str, frame: pd.DataFrame, fields: list[Field]) -> Table:
+    """The first rows of a frame."""
+    import pandas as pd
+
+    names = [each.name for each in fields]
+    cut = frame[names].head(MOST_ROWS).astype(object)
+    rows = cut.where(pd.notna(cut), None).to_dict("records")
+    return Table(title, fields, [{str(k): v for k, v in row.items()} for row in rows], len(frame))
+
+
+def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """Headline, shares of time, runs, options."""
+    source = context.source
+    blocks: list[Block] = [_headline(context)]
+    found = held(lambda: headline(source))
+    if found is not None and found.shares is not None:
+        rows = [{"phase": phase, "share": share} for phase, share in found.shares.items()]
+        fields = [Field("phase", "Phase"), Field("share", "Share of tile cycles", "percent")]
+        blocks.append(Table("Where the time goes", fields, rows))
+    runs = held(lambda: run_rows(source))
+    if runs:
+        rows = [{"run": r.run, "name": r.name, "steps": r.steps, "cycles": r.cycles, "us": r.device_us} for r in runs]
+        fields = [
+            Field("run", "Run", "integer"), Field("name", "Name", "run"), Field("steps", "Execution steps", "integer"),
+            Field("cycles", "Device cycles", "cycles"), Field("us", "Device time, µs", "decimal"),
+        ]  # fmt: skip
+        blocks.append(Table("Recorded runs", fields, rows[:MOST_ROWS], len(rows)))
+    summary = held(lambda: summarise(source))
+    if summary is None:
+        return blocks
+    counts = [(name.replace("num_", "").replace("_", " "), integer_text(n), "") for name, n in summary.graph.items()]
+    blocks.append(Facts(counts, "Graph"))
+    rows = [{"of": kind, "name": name, "value": value} for kind, name, value in summary.options]
+    fields = [Field("of", "Of"), Field("name", "Option"), Field("value", "Value", "value")]
+    return [*blocks, Table("Options", fields, rows)] if rows else blocks
+
+
+def _headline(context: ViewContext) -> Block:
+    found = headline(context.source)
+    longest = found.longest
+    return Facts(
+        [
+            ("Total device cycles", cycles_text(found.total_cycles), seconds_text(found.device_seconds)),
+            ("Fullest tile", bytes_text(found.tile_bytes), _of(found.worst_tile, found.tile_share)),
+            ("Memory in use", bytes_text(found.used_bytes), f"{percent_text(found.used_share)} of all tiles"),
+            (
+                "Longest program",
+                "–" if longest is None else cycles_text(longest.cycles),
+                "" if longest is None else f"program {longest.program}, {longest.type}",
+            ),
+        ]
+    )
+
+
+def _of(tile: int | None, share: float | None) -> str:
+    return "" if tile is None else f"tile {tile:,}, {percent_text(share)} of its memory"
+
+
+def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """Memory of every tile, its breakdown by category, and the contents of the selected tiles."""
+    source = context.source
+    state = memory_state(source, context.params)
+    memory = memory_by_tile(source, state.replica)
+    whole, bare = memory.including_gaps, memory.excluding_gaps
+    first = memory.tiles.start
+    at = int(np.argmax(whole))
+    blocks: list[Block] = [
+        Facts(
+            [
+                ("Fullest tile", bytes_text(int(whole[at])), f"tile {first + at:,}, {int(whole[at]):,} B"),
+                ("Including gaps", bytes_text(int(whole.sum())), f"{int(whole.sum()):,} B over {len(whole):,} tiles"),
+                ("Excluding gaps", bytes_text(int(bare.sum())), f"{int(bare.sum()):,} B"),
+                ("Memory of a tile", bytes_text(memory.capacity), f"{memory.capacity:,} B"),
+            ]
+        ),
+        Curves(
+            "Memory by tile", "tile", ["Including gaps", "Excluding gaps"], [whole, bare], first=first,
+            marked=[tile - first for tile in state.tiles[:64]],
+        ),
+    ]  # fmt: skip
+    try:
+        parts = breakdown(source, "category", state.replica)
+        rows = [
+            {"part": label, "bytes": int(v.sum()), "most": int(v.max(initial=0)), "tile": first + int(v.argmax())}
+            for label, v in zip(parts.labels, parts.values, strict=True)
+        ]
+        fields = [
+            Field("part", "Category"), Field("bytes", "All tiles", "bytes"), Field("most", "Fullest tile", "bytes"),
+            Field("tile", "Which", "integer"),
+        ]  # fmt: skip
+        blocks.append(Table("By category", fields, rows))
+    except NotRecordedError as problem:
+        blocks.append(Note(str(problem)))
+    return blocks + _tiles(context, state.tiles or (first + at,))
+
+
+def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
+    fields = [
+        Field("Variable", "Variable", "variable"), Field("Category", "Category"), Field("Region", "Region"),
+        Field("Address", "Address", "integer"), Field("Bytes", "Bytes", "bytes"), Field("Live", "Live"),
+    ]  # fmt: skip
+    blocks: list[Block] = []
+    for tile in tiles[:MOST_TILES]:
+        try:
+            frame = lowered_table(context.source, tile).sort_values("Bytes", ascending=False, kind="stable")
+            blocks.append(frame_table(f"What lies on tile {tile:,}", frame, fields))
+        except NotRecordedError as problem:
+            return [*blocks, Note(str(problem))]
+    if len(tiles) > MOST_TILES:
+        blocks.append(Note(f"{len(tiles):,} tiles are selected; the first {MOST_TILES} are listed."))
+    return blocks
+
+
+def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """The curve, its peak, and what is live at the selected index (else the peak)."""
+    source = context.source
+    state = liveness_state(source, context.params, len(liveness(source).program))
+    found = curve(source, state.where)
+    top = peak(found)
+    live = found.not_always_live
+    programs = held(lambda: programs_of(source))
+    name = "" if programs is None else names.show("program", programs.name[top.program])
+    total = top.not_always_live + top.always_live
+    place = where_text(state.where, 1)
+    index = state.indices[0] if state.indices else top.index
+    curves = Curves(
+        f"Live bytes of {place}", "liveness index", ["Not always live", "With always live"],
+        [live, live + found.always_live], marked=list(state.indices),
+    )  # fmt: skip
+    blocks: list[Block] = [
+        Facts(
+            [
+                ("Peak", bytes_text(total), f"{total:,} B at index {top.index:,}, program {top.program} {name}"),
+                ("Always live", bytes_text(found.always_live), f"{found.always_live:,} B"),
+                ("Capacity", bytes_text(found.capacity), place),
+                ("Indices", integer_text(len(live)), ""),
+            ]
+        ),
+        curves,
+    ]
+    column = f"Index {index}"
+    wanted: list[Any] = [
+        (f"Live at index {index:,}, not always live", lambda: live_table(source, [index], state.where), column),
+        ("Always live", lambda: always_live_table(source, state.where), "Bytes"),
+    ]
+    for title, read, size in wanted:
+        fields = [
+            Field("Variable", "Variable", "variable"), Field("Id", "Id", "integer"), Field(size, "Bytes", "bytes"),
+        ]  # fmt: skip
+        try:
+            blocks.append(frame_table(title, read(), fields))
+        except NotRecordedError as problem:
+            blocks.append(Note(str(problem)))
+    return blocks

@@ -1,0 +1,172 @@
+"""A document as one HTML file: no request to anywhere, one inline script and one style sheet that its policy names."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from webapp.documents.charts import curves_svg
+from webapp.documents.confidential import Names
+from webapp.documents.document import NAME_KINDS, Block, Curves, Document, Facts, Note, Picture, Table
+from webapp.formats import bytes_text, percent_text
+from webapp.theme import tokens
+
+_HERE = Path(__file__).parent
+_TOKENS = (
+    "font", "mono", "page", "surface", "ink", "muted", "line", "line-strong", "accent", "bad", "bad-surface", "grid",
+    *(f"series-{index}" for index in range(1, 7)),
+    *(f"step-{name}-fill" for name in ("compute", "exchange", "global", "host", "wait", "sync")),
+)  # fmt: skip
+
+#: Characters of a name that are shown; of a longer one, its two ends.
+MOST_CHARACTERS = 240
+
+
+def write_page(document: Document, names: Names, theme: str = "both") -> str:
+    """`theme`: "light", "dark", or "both" (follows the system, with a button)."""
+    style, script = _style(theme), (_HERE / "document.js").read_text("utf-8")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = f"{document.title} – {safe_text(document.report)}"
+    button = '<button type="button" id="theme">Light or dark</button>' if theme == "both" else ""
+    facts = "".join(
+        f"<span><b>{_text(label)}</b> <bdi>{_text(value)}</bdi></span>" for label, value in document.provenance
+    )
+    return "".join(
+        [
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="referrer" content="no-referrer">',
+            f"<title>{_text(title)}</title><style>{style}</style></head><body><header>{button}",
+            f"<h1>{_text(document.title)} <bdi>{_text(document.report)}</bdi></h1>",
+            f'<p class="provenance">{facts}</p></header><main>',
+            _lost(document),
+            *(_block(block, names) for block in document.blocks),
+            f"</main><script>{script}</script></body></html>",
+        ]
+    )
+
+
+def safe_text(text: str) -> str:
+    """Control characters made visible, a very long text cut in the middle: what is left is safe to escape."""
+    shown = "".join(chr(0x2400 + ord(c)) if ord(c) < 32 else "\ufffd" if _is_odd(c) else c for c in text)
+    if len(shown) <= MOST_CHARACTERS:
+        return shown
+    half = MOST_CHARACTERS // 2
+    return f"{shown[:half]} … {shown[-half:]} ({len(shown):,} characters)"
+
+
+def _is_odd(character: str) -> bool:
+    code = ord(character)
+    return 0x7F <= code < 0xA0 or 0xD800 <= code <= 0xDFFF
+
+
+def _text(text: Any) -> str:
+    return escape(safe_text(str(text)))
+
+
+def _lost(document: Document) -> str:
+    if not document.lost:
+        return ""
+    rows = "".join(f"<li>{_text(each)}</li>" for each in document.lost)
+    said = "<b>This report is damaged.</b> Shown is what matches its checksums. Lost:"
+    return f'<div class="lost">{said}<ul>{rows}</ul></div>'
+
+
+def _block(block: Block, names: Names) -> str:
+    if isinstance(block, Facts):
+        return _facts(block)
+    if isinstance(block, Table):
+        return _table(block, names)
+    if isinstance(block, Curves):
+        return _curves(block)
+    if isinstance(block, Picture):
+        return _picture(block)
+    assert isinstance(block, Note)
+    return f'<p class="note">{_text(block.text)}</p>'
+
+
+def _facts(facts: Facts) -> str:
+    head = f"<h2>{_text(facts.title)}</h2>" if facts.title else ""
+    cells = "".join(
+        f"<div><dt>{_text(label)}</dt><dd>{_text(value)}<small>{_text(exact)}</small></dd></div>"
+        for label, value, exact in facts.rows
+    )
+    return f'<section>{head}<dl class="facts">{cells}</dl></section>'
+
+
+def _curves(curves: Curves) -> str:
+    drawing, thinned = curves_svg(curves)
+    key = "".join(
+        f'<span><i class="key series-{index + 1}"></i>{_text(name)}</span>' for index, name in enumerate(curves.names)
+    )
+    note = '<p class="note">Drawn are the minima and maxima of all values.</p>' if thinned else ""
+    return f'<section><h2>{_text(curves.title)}</h2><p class="legend">{key}</p>{drawing}{note}</section>'
+
+
+def _picture(picture: Picture) -> str:
+    key = "".join(f'<span><i class="key step-{name}"></i>{_text(text)}</span>' for name, text in picture.legend)
+    data = base64.b64encode(picture.png).decode("ascii")
+    note = f'<p class="note">{_text(picture.note)}</p>' if picture.note else ""
+    image = f'<img class="picture" alt="{_text(picture.alt)}" src="data:image/png;base64,{data}">'
+    return f'<section><h2>{_text(picture.title)}</h2><p class="legend">{key}</p>{image}{note}</section>'
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "integer": lambda value: f"{int(value):,}", "cycles": lambda value: f"{int(value):,}", "bytes": bytes_text,
+    "percent": percent_text, "decimal": lambda value: f"{float(value):,.3f}",
+}  # fmt: skip
+
+
+def _table(table: Table, names: Names) -> str:
+    head = "".join(
+        f'<th scope="col" class="{"number" if each.kind in _SHOWN else "words"}"><button type="button">'
+        f"{_text(each.title)}</button></th>"
+        for each in table.fields
+    )
+    lines = ("".join(_cell(row.get(each.name), each.kind, names) for each in table.fields) for row in table.rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    note = f" <small>the first {len(table.rows):,} of {table.total:,} rows</small>" if table.is_cut else ""
+    return (
+        f"<section><h2>{_text(table.title)}{note}</h2>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(table.title)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+    )
+
+
+def _cell(value: Any, kind: str, names: Names) -> str:
+    if kind not in _SHOWN:
+        text = names.show(kind, value) if kind in NAME_KINDS else "" if value is None else str(value)
+        return f"<td><bdi>{_text(text)}</bdi></td>"
+    if value is None or value != value:  # NaN and pandas' NA are not known
+        return '<td class="number">–</td>'
+    exact = f' title="{int(value):,} B"' if kind == "bytes" else ""
+    return f'<td class="number" data-value="{float(value)!r}"{exact}>{_text(_SHOWN[kind](value))}</td>'
+
+
+def _style(theme: str) -> str:
+    base = (_HERE / "document.css").read_text("utf-8")
+    if theme != "both":
+        return f":root{{{_variables(theme)}color-scheme:{theme}}}{base}"
+    dark = f"{_variables('dark')}color-scheme:dark"
+    return (
+        f":root{{{_variables('light')}color-scheme:light}}"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}"
+        f":root[data-theme=dark]{{{dark}}}{base}"
+    )
+
+
+def _variables(theme: str) -> str:
+    values = tokens(theme)
+    return "".join(f"--{name}:{values[name]};" for name in _TOKENS if name in values)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

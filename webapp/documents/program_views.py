@@ -1,0 +1,130 @@
+"""Documents of the program tree, the execution trace and the exchange view."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from popvision.analysis.execution import window_figures
+from popvision.analysis.program_figures import figures
+from popvision.analysis.program_tree import programs_of, root_of, roots, tree_rows
+from popvision.analysis.raster import CLASSES
+from popvision.analysis.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
+from webapp.documents.confidential import Names
+from webapp.documents.document import Block, Facts, Field, Note, Picture, Table
+from webapp.documents.memory_views import MOST_ROWS, frame_table
+from webapp.documents.pictures import bsp_png
+from webapp.formats import cycles_text, integer_text, seconds_text
+from webapp.graph_analyser.exchange_tables import program_frame
+from webapp.graph_analyser.execution_window import ipus_of, window_of
+from webapp.view import ViewContext
+
+#: IPUs whose picture is drawn.
+MOST_PICTURES = 4
+
+_INDENT = "\u2003"
+
+
+def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """The tree of the selected program's root, else of the first one, with its figures."""
+    source = context.source
+    programs, found = programs_of(source), roots(source)
+    chosen = context.selection.program
+    if not found:
+        return [Note("This report holds no programs.")]
+    inside = chosen is not None and chosen < len(programs.type)
+    root = root_of(source, chosen) if inside and chosen is not None else found[0].program
+    tree, sums = tree_rows(source, root), figures(source, context.selection.ipu)
+    rows = [
+        {
+            "type": _INDENT * min(int(depth), 30) + programs.type[program], "id": int(program),
+            "name": programs.name[program], "self": int(sums.self_cycles[program]),
+            "total": _known(sums.total_cycles[program]), "executions": int(sums.executions[program]),
+            "received": int(sums.bytes_received[program]),
+        }
+        for program, depth in zip(tree.program[:MOST_ROWS].tolist(), tree.depth[:MOST_ROWS].tolist(), strict=True)
+    ]  # fmt: skip
+    fields = [
+        Field("type", "Program"), Field("id", "Id", "integer"), Field("name", "Name", "program"),
+        Field("self", "Self cycles", "cycles"), Field("total", "Total cycles", "cycles"),
+        Field("executions", "Executions", "integer"), Field("received", "Received", "bytes"),
+    ]  # fmt: skip
+    title = f"Programs below #{root}"
+    blocks: list[Block] = [Table(title, fields, rows, len(tree.program))]
+    return [Note(sums.calls_unknown), *blocks] if sums.calls_unknown else blocks
+
+
+def _known(value: np.int64) -> int | None:
+    return int(value) if value >= 0 else None
+
+
+def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """Figures of the window or selection, the BSP picture of its tiles, and its longest steps."""
+    source = context.source
+    window, target = window_of(source, context.selection), source.reader.target()
+    ipus = ipus_of(source, context.selection)
+    length = window.end - window.begin
+    seconds = length / target.clock_hz if target.clock_hz > 0 else None
+    where = "everything recorded" if window.origin == "visible" and length == run_bars(source).total else window.origin
+    facts = Facts(
+        [
+            ("Device cycles", cycles_text(length), f"{window.begin:,} to {window.end:,}, {where}"),
+            ("Device time", seconds_text(seconds), "modelled: cycles / clock"),
+            ("IPUs", integer_text(len(ipus)), ", ".join(map(str, ipus[:16]))),
+        ]
+    )
+    rows = []
+    for ipu in ipus:
+        found = window_figures(source, ipu, window.begin, window.end)
+        shares = {phase: found.share(phase) for phase in PHASES}
+        rows.append({"ipu": ipu, **shares, "use": found.utilisation, "balance": found.balance})
+    fields = [
+        Field("ipu", "IPU", "integer"), *(Field(phase, phase.capitalize(), "percent") for phase in PHASES),
+        Field("use", "Tile utilisation", "percent"), Field("balance", "Tile balance", "percent"),
+    ]  # fmt: skip
+    blocks: list[Block] = [facts, Table("Shares of tile cycles", fields, rows)]
+    legend = [(name, "waiting" if name == "wait" else name) for name in CLASSES]
+    for ipu in ipus[:MOST_PICTURES]:
+        if not length:
+            break
+        alt = f"Tiles of IPU {ipu} over device cycles {window.begin:,} to {window.end:,}, coloured by what they did"
+        note = f"Tiles downwards, device cycles {window.begin:,} to {window.end:,} to the right."
+        picture = bsp_png(source, ipu, window.begin, window.end)
+        blocks.append(Picture(f"What the tiles of IPU {ipu} did", picture, alt, legend, note))
+    if len(ipus) > MOST_PICTURES:
+        blocks.append(Note(f"Pictures of the first {MOST_PICTURES} of {len(ipus)} IPUs."))
+    return [*blocks, _steps(context, ipus[0], window.begin, window.end)]
+
+
+def _steps(context: ViewContext, ipu: int, begin: int, end: int) -> Table:
+    """Steps in the window on one IPU, longest first."""
+    steps = timeline(context.source, ipu)
+    labels = program_labels(context.source)
+    inside = np.flatnonzero((steps.end > begin) & (steps.begin < end))
+    order = inside[np.argsort(-(steps.end - steps.begin)[inside], kind="stable")]
+    rows = [
+        {
+            "step": step, "type": TYPE_NAMES[int(steps.type[step])], "program": int(steps.program[step]),
+            "name": labels[int(steps.program[step])], "begin": int(steps.begin[step]),
+            "cycles": int(steps.end[step] - steps.begin[step]),
+        }
+        for step in order[:MOST_ROWS].tolist()
+    ]  # fmt: skip
+    fields = [
+        Field("step", "Step", "integer"), Field("type", "Type"), Field("program", "Program", "integer"),
+        Field("name", "Name", "program"), Field("begin", "Begin, cycle", "integer"),
+        Field("cycles", "Cycles", "cycles"),
+    ]  # fmt: skip
+    return Table(f"Execution steps on IPU {ipu}, longest first", fields, rows, len(order))
+
+
+def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """Every exchange program with what it moves."""
+    fields = [
+        Field("program", "Id", "integer"), Field("type", "Type"), Field("name", "Name", "program"),
+        Field("total", "Bytes, all runs", "bytes"), Field("received", "Received each", "bytes"),
+        Field("sent", "Sent each", "bytes"), Field("messages", "Messages", "integer"),
+        Field("worst_tile", "Worst receiver, tile", "integer"), Field("worst_bytes", "It receives", "bytes"),
+        Field("executions", "Executions", "integer"), Field("cycles", "Cycles each", "decimal"),
+        Field("code", "Code", "bytes"),
+    ]  # fmt: skip
+    return [frame_table("Exchange programs, most bytes first", program_frame(context.source), fields)]
