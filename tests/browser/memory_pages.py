@@ -70,14 +70,14 @@ class Opened:
             f"(() => {{ const g = document.querySelector('#{plot} .js-plotly-plot');"
             f"if (!g || !g.data) return false; const {{data, layout}} = g; return {condition}; }})()"
         )
-        for _ in range(160):
+        for _ in range(600):
             if self.page.evaluate(ask):
                 return
             self.page.wait_for_timeout(50)
         raise AssertionError(f"the plot {plot} never had {condition}")
 
     def wait_for_text(self, selector: str, text: str) -> None:
-        self.page.locator(selector, has_text=text).first.wait_for(timeout=8000)
+        self.page.locator(selector, has_text=text).first.wait_for(timeout=30_000)
 
 
 @contextmanager

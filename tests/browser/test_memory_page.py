@@ -6,8 +6,10 @@ import csv
 import io
 import statistics
 from collections.abc import Iterator
+from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.memory_pages import Opened, opened
 from tests.integration.plain_report import PlainReport
@@ -25,7 +27,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
 
 def _row(viewer: Opened, label: str) -> list[str]:
     row = viewer.page.locator(".mem-tree-row", has=viewer.page.locator(".mem-tree-label", has_text=label)).first
-    return row.locator(".mem-tree-value").all_inner_texts()
+    return row.locator(".mem-tree-value:not(.diff)").all_inner_texts()
 
 
 def test_totals_of_a_replica(viewer: Opened) -> None:
@@ -62,8 +64,9 @@ def test_statistics_are_of_the_visible_tiles(viewer: Opened) -> None:
     viewer.go("memory", "mem_view=1-3")
     viewer.wait_for_text("#mem-range", "of 6 tiles shown")
     seen = viewer.sql("select total from memory_by_tile where tile between 1 and 3 order by tile")
-    parts = [text.split("\n")[-1] for text in viewer.page.locator(".range-part").all_inner_texts()]
-    hints = [part.get_attribute("title") or "" for part in viewer.page.locator(".range-part").all()]
+    line = viewer.page.locator("#mem-range .range-line").first
+    parts = [text.split("\n")[-1] for text in line.locator(".range-part").all_inner_texts()]
+    hints = [part.get_attribute("title") or "" for part in line.locator(".range-part").all()]
     assert len(parts) == 4
     assert hints[0] == f"{statistics.mean(seen):,.1f} B"
     assert hints[1].startswith(f"{min(seen):,} B")
@@ -125,7 +128,7 @@ def test_the_peak_of_a_tile_leads_to_its_index(viewer: Opened) -> None:
 
 def test_what_lies_on_a_tile(viewer: Opened) -> None:
     viewer.go("memory", "tiles=1&mem_tab=variables")
-    viewer.page.locator(".ag-cell[col-id=Bytes]").first.wait_for(timeout=8000)
+    viewer.page.locator(".ag-cell[col-id=Bytes]").first.wait_for(timeout=30_000)
     count = viewer.sql("select n from lowered_by_tile where tile = 1")[0]
     viewer.wait_for_text(".row-count", f"{count} row")
     text = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/table/memory-lowered.csv?tile=1").text()
@@ -137,7 +140,7 @@ def test_what_lies_on_a_tile(viewer: Opened) -> None:
     assert sorted(int(row["Bytes"]) for row in rows) == sorted(sizes.tolist())
     assert sizes.sum() > 0
     viewer.page.click(".segment:has-text('Address map')")
-    viewer.wait_for_plot("mem-map")
+    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
 
 
 def test_details_as_csv(viewer: Opened) -> None:
@@ -155,19 +158,114 @@ def test_every_graph_is_drawn_in_both_themes(viewer: Opened) -> None:
         before = viewer.page.evaluate(
             "document.querySelector('#mem-plot .js-plotly-plot').layout.template.layout.font.color"
         )
-        viewer.page.keyboard.press("d")
+        viewer.page.keyboard.press("t")
         viewer.wait_for_plot("mem-plot", f"data.length > 0 && layout.template.layout.font.color !== '{before}'")
     assert viewer.problems == []
 
 
-def test_the_address_map_asks_for_the_addresses_it_shows(viewer: Opened) -> None:
-    viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map&mem_addr=0-100")
-    viewer.wait_for_plot("mem-map", "data.length > 0 && layout.yaxis.range[1] === 100")
-    drawn = viewer.page.evaluate(
-        "document.querySelector('#mem-map .js-plotly-plot').data.flatMap(t => t.y.map((y, i) => y - t.width[i] / 2))"
+def test_the_cursor_of_the_address_map_says_what_lies_there(viewer: Opened) -> None:
+    stored = PlainReport(viewer.path)
+    (row,) = stored.rows(
+        "select address_array, bytes_array, eq_class_array, name_array from lowered_by_tile where tile = 1"
     )
-    assert drawn
-    assert all(begin < 100 for begin in drawn)
+    address, size, eq_class, name = (stored.array(each).tolist() for each in row)
+    names = viewer.sql("select string from vars_string_table order by id")
+    stored.close()
+    viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map&liveness=2")
+    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    always = next(i for i, each in enumerate(eq_class) if each < 0)
+    viewer.page.evaluate(
+        "at => document.querySelector('.address-map').addressMap.move(at, 2, false)", address[always] + size[always] - 1
+    )
+    reading = viewer.page.locator(".address-reading")
+    expect(reading).to_contain_text(f"index 2 (OnTileExecute (add/Execute)): {names[name[always]]} (")
+    expect(reading).to_contain_text(f"0x{address[always]:x}–0x{address[always] + size[always]:x}, {size[always]:,} B")
+    viewer.page.focus(".address-map")
+    viewer.page.keyboard.press("ArrowRight")
+    expect(reading).to_contain_text("index 3 (")
+    viewer.page.keyboard.press("ArrowUp")
+    expect(reading).to_contain_text(f"Address 0x{address[always] + size[always]:x}, index 3")
+    viewer.page.keyboard.press("ArrowDown")
+    viewer.page.keyboard.press("Enter")
+    viewer.page.wait_for_url("**liveness=3*")
+    viewer.page.keyboard.press("w")
+    viewer.page.wait_for_url("**mem_addr=*mem_idx=*")
+    viewer.page.keyboard.press("0")
+    viewer.page.wait_for_url(lambda url: "mem_addr" not in url)
+    assert viewer.problems == []
+
+
+def test_the_address_map_is_drawn_as_told(viewer: Opened) -> None:
+    """A pixel inside an allocation of full strength has its category's colour; one byte further up it has not."""
+    viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map")
+    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    seen = viewer.page.evaluate(
+        """() => {
+          const map = document.querySelector('.address-map').addressMap, to = window.popvision.addressMap;
+          const { begin, end, live_to, shade, category } = map.data.arrays;
+          const fill = Object.fromEntries(map.data.header.categories.map((each) => [each[0], each[2]]));
+          const pen = map.canvas.getContext('2d'), found = [];
+          for (let at = 0; at < begin.length; at += 1) {
+            const high = to.y(map.view, begin[at]) - to.y(map.view, end[at]);
+            if (shade[at] || high < 4) continue;
+            const x = to.x(map.view, live_to[at]) - 4, y = to.y(map.view, (begin[at] + end[at]) / 2);
+            const pixel = Array.from(pen.getImageData(Math.round(x), Math.round(y), 1, 1).data).slice(0, 3);
+            found.push(['#' + pixel.map((each) => each.toString(16).padStart(2, '0')).join(''), fill[category[at]]]);
+          }
+          return found;
+        }"""
+    )
+    assert seen
+    assert all(drawn == told for drawn, told in seen)
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_address_map_is_saved_as_an_image(viewer: Opened, kind: str) -> None:
+    viewer.go("memory", "tiles=1&mem_tab=variables&mem_map=map")
+    viewer.page.locator(".address-map[data-state=bands]").wait_for(timeout=30_000)
+    viewer.page.click("summary[aria-label='Save the map as an image']")
+    with viewer.page.expect_download() as saved:
+        viewer.page.click(f"[data-save-map={kind}]")
+    content = saved.value.path().read_bytes()
+    assert saved.value.suggested_filename == f"tile-1-addresses.{kind}"
+    assert content.startswith(b"\x89PNG" if kind == "png" else b"<svg")
+    if kind == "svg":
+        ElementTree.fromstring(content)
+
+
+def test_the_fullest_tile_leads_the_list(viewer: Opened) -> None:
+    order = viewer.sql(f"select tile from memory_by_tile where tile < {TILES} order by total desc, tile")
+    viewer.go("memory", "mem_tab=tiles")
+    first = viewer.page.locator(".ag-center-cols-container .ag-row[row-index='0'] [col-id=Tile]")
+    expect(first).to_have_text(str(order[0]), timeout=30_000)
+    viewer.page.locator(".ag-center-cols-container .ag-row[row-index='1'] [col-id=Tile]").click()
+    viewer.page.wait_for_url(f"**tiles={order[1]}*")
+
+
+def test_the_waterfall_of_a_tile_ends_at_its_memory(viewer: Opened) -> None:
+    total, capacity = viewer.sql("select total from memory_by_tile where tile = 2")[0], 1200
+    address = f"{viewer.base}/data/{viewer.key}/table/memory-peak.csv?tile=2&replica=0"
+    rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
+    parts = [int(row["Bytes"]) for row in rows if row["Part"] != "Sum"]
+    assert sum(parts) == capacity
+    assert next(int(row["Bytes"]) for row in rows if row["What"] == "Memory including gaps") == total
+    viewer.go("memory", "tiles=2&mem_tab=peak&mem_whole=1")
+    viewer.wait_for_plot("mem-peak")
+    drawn = viewer.page.evaluate("document.querySelector('#mem-peak .js-plotly-plot').data[0].x")
+    assert drawn == [abs(int(row["Bytes"])) for row in rows]
+
+
+def test_a_report_compared_with_itself_is_equal_everywhere(viewer: Opened) -> None:
+    viewer.problems.clear()
+    viewer.go("memory", f"vs={viewer.key}&tiles=2")
+    viewer.page.locator(".mem-tree .diff").first.wait_for(timeout=30_000)
+    assert set(viewer.page.locator(".mem-tree .diff").all_text_contents()) == {"0 B"}
+    curves = viewer.figure("mem-plot")
+    assert curves["Tile memory (Source)"] == curves["Tile memory (Target)"]
+    viewer.go("memory", f"vs={viewer.key}&mem_diff=1")
+    viewer.wait_for_plot("mem-plot", "data.some(t => t.name === 'Difference (Target − Source)')")
+    assert set(viewer.figure("mem-plot")["Difference (Target − Source)"]) == {0}
+    assert viewer.problems == []
 
 
 @pytest.mark.parametrize("kind", ["PNG", "SVG"])
