@@ -12,11 +12,13 @@ from popvision.analysis.catalogue import FormatError
 from popvision.analysis.not_recorded import NotRecordedError, held
 from popvision.analysis.target import describe_target
 from webapp import picker
-from webapp.comparison import target_of_page
+from webapp.compare_bar import versus
+from webapp.comparison import opened_targets, target_problems
 from webapp.components.attributes import attributes
 from webapp.components.damage import damage_banner
 from webapp.components.icon import icon
 from webapp.components.message import message_page
+from webapp.documents.export import DOCUMENTS
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.selection import Selection
 from webapp.view import View, ViewContext
@@ -60,13 +62,16 @@ def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme
     try:
         opened = library.report(entry.key) if entry.kind == "report" else library.trace(entry.key)
         params = Selection.parse(search).as_params()
-        context = ViewContext(entry.key, opened, params, theme, target_of_page(library, params))
+        targets = opened_targets(library, params) if entry.kind == "report" else {}
+        context = ViewContext(entry.key, opened, params, theme, next(iter(targets.values()), None), targets)
         view = find_view(entry.kind, view_id)
         if view is None:
             return _not_found("There is no such page for this report.")
         lacking = {each.id: _lacking(each, context) for each in views_of(entry.kind)}
         page = _content(view, context, lacking[view.id])
-        return _menu(context, entry, view, lacking), _masthead(context, entry, view), _page(page, view, context)
+        problems = target_problems(library, params) if entry.kind == "report" else []
+        head = _masthead(context, entry, view, problems)
+        return _menu(context, entry, view, lacking), head, _page(page, view, context)
     except FormatError as problem:
         back = html.A("Back to the list", href="/", **attributes(data_nav="home"))
         return [], _plain_masthead(entry.path.name), message_page("This file cannot be read", str(problem), back)
@@ -162,9 +167,9 @@ def _menu_button(name: str, text: str, action: str, title: str) -> Component:
     )
 
 
-def _masthead(context: ViewContext, entry: Entry, view: View) -> Component:
+def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str]) -> Component:
     if entry.kind == "trace":
-        return _line(entry.path.name, view.title, [html.Span("host time", className="badge")])
+        return _line(versus(entry.path.name, (), ()), view.title, [html.Span("host time", className="badge")])
     meta = context.source.reader.meta
     facts: list[Component] = []
     if meta.get("simulated", False):
@@ -183,14 +188,30 @@ def _masthead(context: ViewContext, entry: Entry, view: View) -> Component:
         facts.append(html.Span(f"model {meta['modelVersion']}", className="fact"))
     if meta.get("poplarVersion"):
         facts.append(html.Span(f"Poplar API {meta['poplarVersion']}", className="fact"))
-    return _line(context.source.label, view.title, facts)
+    if view.id in DOCUMENTS:
+        facts.append(_export_link(context, view))
+    names = versus(context.source.label, [each.label for each in context.targets.values()], problems)
+    return _line(names, view.title, facts)
 
 
-def _line(name: str, view_title: str, facts: list[Component]) -> Component:
+def _export_link(context: ViewContext, view: View) -> Component:
+    """assets/export_page.js adds what is selected when it is followed."""
+    title = "Save this view as one HTML file that needs no network; with Shift, without names (confidential)"
+    return html.A(
+        [icon("download"), "HTML"],
+        href=f"/data/{context.key}/{view.id}/export.html",
+        className="button small",
+        title=title,
+        download="",
+        **attributes(data_export_page="", aria_label=title),
+    )
+
+
+def _line(names: Component, view_title: str, facts: list[Component]) -> Component:
     return html.Div(
         [
             html.H1([html.Span(view_title), html.Span(" – ", className="visually-hidden")], className="view-title"),
-            html.Span(name, className="report-name", title=name),
+            names,
             html.Div(facts, className="facts"),
         ],
         className="masthead",

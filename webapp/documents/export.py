@@ -48,9 +48,8 @@ def export_document(
         raise ExportError(f"unknown theme {theme[:40]!r}: use one of {', '.join(THEMES)}")
     context = ViewContext("", source, dict(params), "light" if theme == "both" else theme)
     names = Names(source, confidential)
-    lacking = ""
     try:
-        lacking = view.missing(context)
+        lacking = _without_path(view.missing(context), source)
         blocks = [Note(lacking)] if lacking else DOCUMENTS[view_id](context, names)
     except NotRecordedError as problem:
         blocks = [Note(_without_path(str(problem), source))]

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from popvision.analysis.raster import CLASSES
 from webapp.documents.charts import curves_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import NAME_KINDS, Block, Curves, Document, Facts, Note, Picture, Table
@@ -19,7 +20,6 @@ _HERE = Path(__file__).parent
 _TOKENS = (
     "font", "mono", "page", "surface", "ink", "muted", "line", "line-strong", "accent", "bad", "bad-surface", "grid",
     *(f"series-{index}" for index in range(1, 7)),
-    *(f"step-{name}-fill" for name in ("compute", "exchange", "global", "host", "wait", "sync")),
 )  # fmt: skip
 
 #: Characters of a name that are shown; of a longer one, its two ends.
@@ -152,7 +152,8 @@ def _cell(value: Any, kind: str, names: Names) -> str:
 
 
 def _style(theme: str) -> str:
-    base = (_HERE / "document.css").read_text("utf-8")
+    pictures = "".join(f"--picture-{name}:{tokens('light')[f'step-{name}-fill']};" for name in CLASSES)
+    base = f":root{{{pictures}}}" + (_HERE / "document.css").read_text("utf-8")
     if theme != "both":
         return f":root{{{_variables(theme)}color-scheme:{theme}}}{base}"
     dark = f"{_variables('dark')}color-scheme:dark"
