@@ -42,7 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
     _, pages = seen
-    assert set(pages) == {"", "summary", "memory", "liveness", "program_tree", "execution", "timeline"}
+    assert set(pages) == {"", "summary", "memory", "liveness", "program_tree", "source", "execution", "exchange", "timeline"}
     assert {name: page["problems"] for name, page in pages.items() if page["problems"]} == {}
 
 
@@ -58,6 +58,7 @@ def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
             "OnTileExecute layer/matmul #1 {}",
         ),
         ("execution", "select sum(cycles) from execution_cycle_totals", "Total cycles {}"),
+        ("exchange", "select sum(data_in) from steps_by_ipu", "Received {} B"),
     ],
 )
 def test_numbers_are_those_of_the_database(seen: tuple[Path, dict[str, Any]], page: str, query: str, text: str) -> None:

@@ -9,7 +9,7 @@
   const COLOURS = ["ink", "muted", "faint", "axis", "line", "line-strong", "sunken", "surface", "accent", "bad", "grid", "series-1", "series-2", "series-3", "series-4"];
   const LABELS = { received: "Received", sent: "Sent", code: "Exchange code", fan_in: "Receives from", fan_out: "Sends to" };
   const REST = 180; /* ms without movement before the address follows */
-  const number = (value) => value.toLocaleString("en-US");
+  const number = (value) => value.toLocaleString("en-US").replace("-", "\u2212");
 
   class Board {
     constructor(host) {
@@ -142,7 +142,7 @@
     describeTile(tile) {
       const { arrays, header } = this.data, sign = (value) => (header.signed && value > 0 ? "+" : "") + number(value);
       const lines = ["tile " + number(tile) + " on IPU " + Math.floor(tile / header.perIpu)];
-      for (const [name, label] of Object.entries(LABELS)) if (arrays[name]) lines.push(label + " " + sign(arrays[name][tile]) + (name.startsWith("fan") ? " tiles" : " B"));
+      for (const [name, label] of Object.entries(LABELS)) if (arrays[name]) lines.push(label + " " + sign(arrays[name][tile]) + (!name.startsWith("fan") ? " B" : Math.abs(arrays[name][tile]) === 1 ? " tile" : " tiles"));
       if (arrays.moving) lines.push("own bytes take " + sign(arrays.moving[tile]) + " cycles" + (header.signed ? "" : " at " + header.rate + " B a cycle"));
       if (arrays.estimated) lines.push("estimate " + sign(arrays.estimated[tile]) + " cycles");
       if (arrays.recorded) lines.push("recorded " + sign(arrays.recorded[tile]) + " cycles in step " + number(header.step));

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const xch = (window.popvision.exchange = window.popvision.exchange || {});
-  const number = (value) => value.toLocaleString("en-US");
+  const number = (value) => value.toLocaleString("en-US").replace("-", "\u2212");
 
   class MatrixLayer {
     constructor(board) {
@@ -112,7 +112,7 @@
       const value = this.picture.at(cursor.y, cursor.x);
       if (value === null) return [];
       const sign = this.data.header.signed && value > 0 ? "+" : "";
-      const text = sign + number(value) + " B" + (Math.abs(value) > 9999 ? " (" + sign + window.popvision.bytesText(value) + ")" : "");
+      const text = sign + number(value) + " B" + (Math.abs(value) > 9999 ? " (" + sign + window.popvision.bytesText(value).replace("-", "\u2212") + ")" : "");
       return [text, "from " + this.span(cursor.y), "to " + this.span(cursor.x), ...(this.picture.size > 1 ? ["sum of the cell; zoom in for single pairs"] : [])];
     }
   }
