@@ -38,7 +38,7 @@ def difference_table(
         f" Steps of the whole reports: {len(matching.source):,} matched,"
         f" {len(matching.only_source):,} only in the source, {len(matching.only_target):,} only in the target."
     )
-    head = html.Tr([html.Th(each) for each in ("", "Source", "Target", "Difference")])
+    head = html.Tr([html.Th(each) for each in ("Figure", "Source", "Target", "Difference")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
     return html.Div([html.P(about, className="trace-note"), table], className="trace-compared")
 
