@@ -41,7 +41,6 @@ def tiny_compilation() -> model.Compilation:
         sync_type=["", "", "internal", ""],
         child_offsets=i8(0, 3, 3, 3, 3),
         children=i8(1, 2, 3),
-        callee=i8(-1, -1, -1, -1),
     )
     variable, constant = model.CATEGORIES.index("variable"), model.CATEGORIES.index("constant")
     return model.Compilation(

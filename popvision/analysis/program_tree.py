@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 __all__ = [
-    "PROGRAM_TYPES", "Root", "TreeRows", "guessed", "matching_rows", "note", "programs_of",
-    "related_programs",
+    "PROGRAM_TYPES", "Root", "TreeRows", "guessed", "matching_programs", "matching_rows", "note", "programs_of",
     "root_of", "roots", "tree_rows", "type_indices",
 ]  # fmt: skip
 
@@ -82,34 +81,22 @@ def root_of(source: ReportSource, program: int) -> int:
 
 
 def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
-    """Rows of a tree whose type or name contains `text` (case aside), or whose id is the number after "#"."""
-    programs = programs_of(source)
+    """Rows of a tree whose program matches (see `matching_programs`)."""
     rows = tree_rows(source, root)
+    return np.flatnonzero(matching_programs(source, text)[rows.program]).astype(np.int64)
+
+
+def matching_programs(source: ReportSource, text: str) -> npt.NDArray[np.bool_]:
+    """By program whether its type or name contains `text` (case aside), or its id is the number after "#"; none for
+    blank text."""
+    programs = programs_of(source)
     wanted = text.strip().lower()
     if not wanted:
-        return np.empty(0, np.int64)
+        return np.zeros(len(programs.type), bool)
     if wanted.startswith("#") and wanted[1:].isdecimal():
-        matches = np.arange(len(programs.type)) == int(wanted[1:])
-    else:
-        texts = kept(source, "program_texts", lambda: _search_texts(programs))
-        matches = np.fromiter((wanted in each for each in texts), bool, len(texts))
-    return np.flatnonzero(matches[rows.program]).astype(np.int64)
-
-
-def related_programs(source: ReportSource, program: int) -> Int64:
-    """Programs that do the same work: those of the same compute set, else those of the same type and name. None for a
-    program that is not there."""
-    programs = programs_of(source)
-    if not 0 <= program < len(programs.type):
-        return np.empty(0, np.int64)
-    compute_set = int(programs.compute_set[program])
-    if compute_set >= 0:
-        return np.flatnonzero(np.asarray(programs.compute_set) == compute_set).astype(np.int64)
-    name, type_ = programs.name[program], programs.type[program]
-    if not name:
-        return np.array([program], np.int64)
-    same = [row for row, each in enumerate(programs.name) if each == name and programs.type[row] == type_]
-    return np.array(same, np.int64)
+        return np.arange(len(programs.type)) == int(wanted[1:])
+    texts = kept(source, "program_texts", lambda: _search_texts(programs))
+    return np.fromiter((wanted in each for each in texts), bool, len(texts))
 
 
 def type_indices(source: ReportSource) -> npt.NDArray[np.uint8]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.kept import kept
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source_lines import line_table, places
@@ -54,8 +55,10 @@ def same_file(target: ReportSource, file: str) -> str:
 
 def source_rows(source: ReportSource, file: str, target: ReportSource | None = None) -> SourceRows:
     """Rows of a file. Raises NotRecordedError without debug information."""
-    name = f"source_rows:{file}:{'' if target is None else id(target)}"
-    return kept(source, name, lambda: _rows(source, file, target))
+    name = f"source_rows:{file}"
+    if target is None:
+        return kept(source, name, lambda: _rows(source, file, None))
+    return kept_pair(source, target, name, lambda: _rows(source, file, target))
 
 
 def row_texts(source: ReportSource, rows: SourceRows, begin: int, end: int, target: ReportSource | None) -> list[str]:

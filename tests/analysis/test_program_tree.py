@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from popvision.analysis import program_figures, program_tree
 from popvision.analysis.debug_chain import debug_chain
 from popvision.analysis.program_details import code_bytes_of, cost_rows, program_facts, tile_figures, vertex_rows
+from popvision.analysis.related_programs import related_programs
 from popvision.analysis.source import ReportSource
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
@@ -137,7 +138,7 @@ def test_search_by_name_type_and_id() -> None:
 def test_related_programs_share_the_compute_set_or_the_name() -> None:
     found = programs([[]] * 5, name=["a", "a", "b", "", ""], compute_set=np.array([-1, -1, 3, 3, -1]))
     source: Any = FakeSource(found)
-    assert [program_tree.related_programs(source, row).tolist() for row in range(5)] == [
+    assert [related_programs(source, row).tolist() for row in range(5)] == [
         [0, 1],
         [0, 1],
         [2, 3],

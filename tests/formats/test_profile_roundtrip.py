@@ -38,7 +38,7 @@ def reader(tmp_path: Path) -> ProfileReader:
 def test_every_column_of_the_compilation(reader: ProfileReader) -> None:
     c = tiny_compilation()
     assert same(c.target, reader.target())
-    assert same(c.programs, reader.programs())
+    assert same(replace(c.programs, callee=np.full(4, -1)), reader.programs())
     assert same(c.compute_sets, reader.compute_sets())
     assert same(c.vertex_types, reader.vertex_types())
     assert same(c.tile_memory, reader.tile_memory())

@@ -85,7 +85,8 @@ def _toolbar(context: ViewContext, found: LineFigures) -> Component:
         "A program or variable belongs to the innermost line of your own code that made it: frames of the simulator, "
         "of installed packages and of Python are passed over.",
         f"Cycles: device cycles of its programs' own steps on IPU {found.ipu}, all recorded runs. Received: bytes "
-        "that those steps received, all IPUs. Live: bytes of its variables, of one replica, at the liveness index where the "
+        "that those steps received, all IPUs. Live: bytes of its variables, of one replica, at the "
+        "liveness index where the "
         f"device holds most ({found.peak_index if found.peak_index >= 0 else 'not recorded'}).",
         formula="sum over lines + not attributed = total of the report",
     )
@@ -110,7 +111,7 @@ def _unattributed(source: ReportSource, found: LineFigures) -> Component:
 
 def _files(table: Any, chosen: str, found: LineFigures) -> Component:
     total = None if found.cycles is None else int(found.cycles.sum())
-    items: list[Component] = [html.H3("Files, by cycles")]
+    items: list[Component] = [html.H2("Files, by cycles")]
     for name, cycles, lines in zip(table["File"], table["Cycles"], table["Lines"], strict=True):
         if not name:
             continue

@@ -87,7 +87,7 @@ def _programs(source: ReportSource, key: str, ids: Any) -> Component:
         height="100%",
         filter_box=False,
     )
-    return html.Section([html.H3(head), table])
+    return html.Section([html.H2(head), table])
 
 
 def _variables(source: ReportSource, key: str, ids: Any) -> Component:
@@ -118,4 +118,4 @@ def _variables(source: ReportSource, key: str, ids: Any) -> Component:
         height="100%",
         filter_box=False,
     )
-    return html.Section([html.H3(head), table])
+    return html.Section([html.H2(head), table])

@@ -96,18 +96,18 @@
     }
 
     columns() {
-      const [title, kind] = METRICS[this.metric];
+      const kind = METRICS[this.metric][1];
       if (!this.data.compares) return METRICS.map(([name, unit], column) => ({ title: name, kind: unit, column, side: 0 }));
       return [
-        { title: title + ", source", kind, column: this.metric, side: 0 },
-        { title: title + ", target", kind, column: this.metric, side: 1 },
+        { title: "Source", kind, column: this.metric, side: 0 },
+        { title: "Target", kind, column: this.metric, side: 1 },
         { title: "Difference", kind: "signed_" + kind, column: this.metric, side: 2 },
       ];
     }
 
     drawHead() {
       const cells = this.columns().map((each) => make("div", "code-figure", each.title));
-      cells.push(make("div", "code-number", "Line"), make("div", "code-text", "Source"));
+      cells.push(make("div", "code-number", "Line"), make("div", "code-text", "Text"));
       cells.forEach((cell) => cell.setAttribute("role", "columnheader"));
       this.head.replaceChildren(...cells);
     }

@@ -1,0 +1,110 @@
+/* One row of the program tree as an element: fold mark, colour of the step, names, figures. */
+(function () {
+  "use strict";
+  const ROW = 22;
+
+  const KINDS = { self: "cycles", total: "cycles", executions: "integer", received: "bytes", live: "bytes", code: "bytes", trips: "integer", sent: "bytes" };
+  const WHOLE = {
+    self: "self cycles / total device cycles", total: "total cycles / total device cycles", received: "bytes / all bytes received",
+    sent: "bytes / all bytes sent", live: "bytes / highest point of the liveness curve", code: "bytes / exchange and control code of all programs",
+  };
+
+  function make(tag, className, text) {
+    const element = document.createElement(tag);
+    element.className = className;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  }
+
+  const known = (value) => value !== null && value !== undefined;
+
+  function cellElement(field, text, totals) {
+    const value = text ? text[field] : undefined;
+    const cell = make("div", "tree-cell tree-" + field, text ? window.popvision.format(value, KINDS[field]) : "");
+    cell.setAttribute("role", "gridcell");
+    if (!text) return cell;
+    if (value === 0) cell.classList.add("zero");
+    if (!known(value)) { cell.title = "The report does not say"; return cell; }
+    const whole = totals[field];
+    const share = whole > 0 && WHOLE[field] ? 100 * value / whole : null;
+    const unit = KINDS[field] === "bytes" ? " B" : KINDS[field] === "cycles" ? " cycles" : "";
+    cell.title = value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + WHOLE[field]);
+    if (share !== null) cell.style.setProperty("--share", Math.min(100, share).toFixed(2) + "%");
+    if (field === "self" && text.guess) {
+      cell.classList.add("guess");
+      cell.title += ". Partly a guess: a codelet of this compute set gives no estimate";
+    }
+    return cell;
+  }
+
+  /* Source, target, difference and relative change of one figure. */
+  function differenceCells(field, text) {
+    const cell = (name, shown) => {
+      const element = make("div", "tree-cell tree-" + name, shown);
+      element.setAttribute("role", "gridcell");
+      return element;
+    };
+    if (!text) return ["source", "target", "difference", "change"].map((name) => cell(name, ""));
+    const format = window.popvision.format;
+    const before = text.here ? text[field] : null;
+    const after = text.target ? text.target[field] : null;
+    const both = known(before) && known(after);
+    const difference = both ? after - before : null;
+    const cells = [
+      cell("source", format(before, KINDS[field])),
+      cell("target", format(after, KINDS[field])),
+      cell("difference", format(difference, "signed" + (KINDS[field] === "integer" ? "" : "_" + KINDS[field]))),
+      cell("change", format(both && before ? difference / before : both && !difference ? 0 : null, "signed_percent")),
+    ];
+    cells[2].title = "target - source";
+    cells[3].title = "(target - source) / source";
+    for (const element of cells.slice(2)) {
+      if (difference) element.classList.add(difference > 0 ? "diff-more" : "diff-less");
+      if (difference === 0) element.classList.add("zero");
+    }
+    return cells;
+  }
+
+  function nameElement(tree, row, text) {
+    const { rows, types, families } = tree;
+    const name = make("div", "tree-name");
+    name.setAttribute("role", "gridcell");
+    name.style.paddingLeft = Math.min(rows.depth[row], 40) * 14 + "px";
+    const fold = make("span", rows.isParent(row) ? "tree-fold" + (rows.isClosed(row) ? "" : " open") : "tree-leaf");
+    const type = types[rows.type[row]];
+    name.append(fold, make("span", "tree-bar step-" + families[rows.type[row]]), make("span", "tree-type", type));
+    if (!text) return name;
+    const side = rows.side(row);
+    if (side) name.append(make("span", "tree-side", side === 1 ? "only in the source" : "only in the target"));
+    if (text.note) name.append(make("span", "tree-note", text.note));
+    if (text.name) name.append(make("span", "tree-label", text.name));
+    name.append(make("span", "tree-id", (side === 2 ? "target #" : "#") + text.id));
+    name.title = type + (text.name ? " (" + text.name + ")" : "") + ", Id " + text.id;
+    return name;
+  }
+
+  function lineElement(tree, row, at) {
+    const { rows } = tree;
+    const text = tree.texts.get(rows.key(row));
+    const selected = rows.side(row) !== 2 && String(rows.program[row]) === window.popvision.selection().program;
+    const line = make("div", "tree-row");
+    line.id = "tree-row-" + row;
+    line.style.top = at * ROW + "px";
+    line.dataset.row = row;
+    line.setAttribute("role", "row");
+    line.setAttribute("aria-rowindex", at + 2);
+    line.setAttribute("aria-level", rows.depth[row] + 1);
+    line.setAttribute("aria-selected", selected ? "true" : "false");
+    if (rows.isParent(row)) line.setAttribute("aria-expanded", rows.isClosed(row) ? "false" : "true");
+    if (row === tree.cursor) line.classList.add("cursor");
+    if (selected) line.classList.add("selected");
+    else if (rows.side(row) !== 2 && tree.related.has(rows.program[row])) line.classList.add("related");
+    if (rows.side(row)) line.classList.add(rows.side(row) === 1 ? "only-source" : "only-target");
+    if (tree.found.has(row)) line.classList.add("found");
+    const cells = rows.other ? differenceCells(tree.metric(), text) : Object.keys(KINDS).map((field) => cellElement(field, text, tree.texts.totals));
+    line.append(nameElement(tree, row, text), ...cells);
+    return line;
+  }
+
+  window.popvisionTree = Object.assign(window.popvisionTree || {}, { lineElement, ROW });
+})();

@@ -1,0 +1,120 @@
+/* The shape of the program tree: rows in pre-order, which of them are folded away, and how the folding is written in the
+   URL: "2" = everything from depth 2 on is closed, "a" = nothing is, then ".row.row" for rows that differ from that. */
+(function () {
+  "use strict";
+  const NONE = 0xffffffff;
+  const MOST_WRITTEN = 40;
+  const SMALL = 400;
+
+  class TreeRows {
+    /* `compares`: the answer has a column of target programs too. */
+    constructor(data, compares) {
+      const n = new Uint32Array(data, 0, 1)[0];
+      this.n = n;
+      this.program = new Uint32Array(data, 4, n);
+      this.other = compares ? new Uint32Array(data, 4 + 4 * n, n) : null;
+      const at = 4 + 4 * n * (compares ? 2 : 1);
+      this.depth = new Uint16Array(data, at, n);
+      this.type = new Uint8Array(data, at + 2 * n, n);
+      this.size = this.sizes();
+      this.base = Infinity;
+      this.changed = new Set();
+    }
+
+    sizes() {
+      const size = new Uint32Array(this.n);
+      const path = [];
+      for (let row = 0; row <= this.n; row++) {
+        const depth = row < this.n ? this.depth[row] : -1;
+        while (path.length && this.depth[path[path.length - 1]] >= depth) {
+          const closed = path.pop();
+          size[closed] = row - closed;
+        }
+        path.push(row);
+      }
+      return size;
+    }
+
+    key(row) {
+      const text = (program) => (program === NONE ? "" : String(program));
+      return text(this.program[row]) + "-" + (this.other ? text(this.other[row]) : "");
+    }
+
+    /* 0 in both, 1 only in the source, 2 only in the target. */
+    side(row) {
+      if (!this.other) return 0;
+      return this.program[row] === NONE ? 2 : this.other[row] === NONE ? 1 : 0;
+    }
+
+    isParent(row) { return this.size[row] > 1; }
+
+    isClosed(row) { return this.isParent(row) && (this.depth[row] >= this.base) !== this.changed.has(row); }
+
+    setClosed(row, closed) {
+      if (!this.isParent(row) || this.isClosed(row) === closed) return false;
+      if (!this.changed.delete(row)) this.changed.add(row);
+      return true;
+    }
+
+    /* Rows that are shown: those with no closed row above them. */
+    shown() {
+      const rows = new Uint32Array(this.n);
+      let count = 0;
+      for (let row = 0; row < this.n; ) {
+        rows[count++] = row;
+        row += this.isClosed(row) ? this.size[row] : 1;
+      }
+      return rows.subarray(0, count);
+    }
+
+    parentOf(row) {
+      for (let up = row - 1; up >= 0; up--) if (this.depth[up] < this.depth[row]) return up;
+      return -1;
+    }
+
+    openAbove(row) {
+      let opened = false;
+      for (let up = this.parentOf(row); up >= 0; up = this.parentOf(up)) opened = this.setClosed(up, false) || opened;
+      return opened;
+    }
+
+    foldTo(depth) {
+      this.base = depth;
+      this.changed.clear();
+    }
+
+    /* All open when the tree is small, else as deep as a few screens show. */
+    foldAsSuits() {
+      this.foldTo(Infinity);
+      if (this.n <= SMALL) return;
+      let depth = 1;
+      while (depth < 40 && this.countTo(depth + 1) <= SMALL) depth += 1;
+      this.foldTo(depth);
+    }
+
+    countTo(depth) {
+      let count = 0;
+      for (let row = 0; row < this.n; row++) if (this.depth[row] <= depth) count += 1;
+      return count;
+    }
+
+    write() {
+      if (this.changed.size > MOST_WRITTEN) return null;
+      const base = this.base === Infinity ? "a" : String(this.base);
+      return [base, ...Array.from(this.changed).sort((a, b) => a - b)].join(".");
+    }
+
+    read(text) {
+      const match = /^(a|\d{1,4})((\.\d{1,9})*)$/.exec(text || "");
+      if (!match) { this.foldAsSuits(); return; }
+      this.foldTo(match[1] === "a" ? Infinity : Number(match[1]));
+      for (const row of match[2].split(".").filter(Boolean).map(Number)) {
+        if (row < this.n && this.isParent(row) && this.changed.size < MOST_WRITTEN) this.changed.add(row);
+      }
+    }
+
+    rowOf(program) { return this.program.indexOf(program); }
+  }
+
+  window.popvisionTree = Object.assign(window.popvisionTree || {}, { TreeRows, NONE });
+})();

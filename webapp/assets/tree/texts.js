@@ -1,0 +1,45 @@
+/* Names and figures of the rows that came on the screen, asked for in small blocks and kept. */
+(function () {
+  "use strict";
+  const DELAY = 25;
+  const AT_ONCE = 400;
+
+  class TreeTexts {
+    constructor(base, query, arrived) {
+      this.base = base;
+      this.query = query;
+      this.arrived = arrived;
+      this.turn = 0;
+      this.clear();
+    }
+
+    clear() {
+      this.turn += 1;
+      this.texts = new Map();
+      this.totals = {};
+    }
+
+    get(key) { return this.texts.get(key); }
+
+    want(keys) {
+      this.wanted = keys;
+      if (this.timer) return;
+      this.timer = window.setTimeout(() => { this.timer = null; this.ask(this.wanted); }, DELAY);
+    }
+
+    async ask(keys) {
+      const turn = this.turn;
+      const query = this.query();
+      query.set("ids", [...new Set(keys)].slice(0, AT_ONCE).join(","));
+      const answer = await fetch(this.base + "rows?" + query);
+      if (!answer.ok) { window.popvision.notice(await answer.text()); return; }
+      const data = await answer.json();
+      if (turn !== this.turn) return;
+      this.totals = data.totals;
+      for (const row of data.rows) this.texts.set(row.key, row);
+      this.arrived();
+    }
+  }
+
+  window.popvisionTree = Object.assign(window.popvisionTree || {}, { TreeTexts });
+})();

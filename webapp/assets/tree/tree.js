@@ -1,0 +1,306 @@
+/* The program tree: only the rows on the screen are in the page. The shape of the whole tree comes once (rows.js), names and
+   figures of the rows on the screen in small blocks (texts.js); line.js draws a row, search.js knows the matches. */
+(function () {
+  "use strict";
+  const { TreeRows, TreeTexts, TreeSearch, lineElement, ROW, NONE } = window.popvisionTree;
+  const COLUMNS = { ids: true, cycles: true, executions: true, received: true, live: true, code: true, trips: false, sent: false };
+
+  class ProgramTree {
+    constructor(box) {
+      this.box = box;
+      this.base = "/data/" + box.dataset.key + "/program_tree/";
+      this.types = JSON.parse(box.dataset.types);
+      this.families = JSON.parse(box.dataset.families);
+      this.scroller = box.querySelector(".tree-scroll");
+      this.space = box.querySelector(".tree-space");
+      this.live = box.querySelector(".tree-live");
+      this.note = document.querySelector(".tree-related");
+      this.texts = new TreeTexts(this.base, () => this.query({}, ["ipu", "vs"]), () => this.draw());
+      this.found = new TreeSearch(document.querySelector(".tree-status"));
+      this.related = new Set();
+      this.cursor = 0;
+      this.turn = 0;
+      this.listen();
+      this.hideColumns();
+      this.load();
+    }
+
+    listen() {
+      const on = (target, name, handler) => {
+        target.addEventListener(name, handler);
+        this.stops.push(() => target.removeEventListener(name, handler));
+      };
+      this.stops = [window.popvision.onSelect((selection, patch) => this.changed(selection, patch))];
+      on(this.scroller, "scroll", () => this.draw());
+      on(this.scroller, "keydown", (event) => this.key(event));
+      on(this.space, "click", (event) => this.click(event));
+      on(document, "click", (event) => this.command(event));
+      on(document, "keydown", (event) => this.searchKey(event));
+      const observer = new ResizeObserver(() => this.draw());
+      observer.observe(this.scroller);
+      this.stops.push(() => observer.disconnect());
+    }
+
+    stop() { this.stops.forEach((stop) => stop()); }
+
+    metric() { return window.popvision.selection().pt_metric || "total"; }
+
+    query(own, shared) {
+      const selection = window.popvision.selection();
+      const query = new URLSearchParams(own);
+      for (const name of shared) if (selection[name]) query.set(name, selection[name]);
+      return query;
+    }
+
+    async fetchArray(path) {
+      const answer = await fetch(this.base + path);
+      if (!answer.ok) throw new Error(await answer.text());
+      return answer.arrayBuffer();
+    }
+
+    async load() {
+      const turn = ++this.turn;
+      const selection = window.popvision.selection();
+      /* The root in the URL, else that of the selected program, which the server wrote into the page, else the first. */
+      this.root = Number(selection.pt_root !== undefined ? selection.pt_root : this.box.dataset.root);
+      this.markRoot();
+      try {
+        const data = await this.fetchArray("tree?" + this.query({ root: this.root }, ["vs"]));
+        if (turn !== this.turn) return;
+        this.rows = new TreeRows(data, Boolean(selection.vs) && this.box.dataset.compares === "yes");
+      } catch (problem) {
+        window.popvision.notice(problem.message);
+        return;
+      }
+      this.rows.read(selection.pt_fold);
+      this.texts.clear();
+      this.cursor = 0;
+      this.layout();
+      await this.search(selection.pt_search || "", false);
+      this.follow(selection.program, true);
+    }
+
+    /* ---- what is shown ---- */
+
+    layout() {
+      this.shown = this.rows.shown();
+      this.space.style.height = this.shown.length * ROW + "px";
+      this.scroller.setAttribute("aria-rowcount", this.shown.length + 1);
+      this.draw();
+    }
+
+    indexOf(row) {
+      let low = 0;
+      let high = this.shown.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (this.shown[middle] < row) low = middle + 1;
+        else high = middle;
+      }
+      return this.shown[low] === row ? low : -1;
+    }
+
+    moveTo(row, align) {
+      if (this.rows.openAbove(row)) this.layout();
+      this.cursor = row;
+      const at = this.indexOf(row) * ROW;
+      const top = this.scroller.scrollTop;
+      const room = this.scroller.clientHeight - 28 - ROW;
+      if (align || at < top || at > top + room) {
+        this.scroller.scrollTop = align ? at - room / 3 : at < top ? at : at - room;
+      }
+      this.draw();
+      this.found.say(row);
+    }
+
+    draw() {
+      if (!this.shown) return;
+      const top = this.scroller.scrollTop;
+      const first = Math.max(0, Math.floor(top / ROW) - 6);
+      const last = Math.min(this.shown.length, Math.ceil((top + this.scroller.clientHeight) / ROW) + 6);
+      const lines = document.createDocumentFragment();
+      const wanted = [];
+      for (let at = first; at < last; at++) {
+        const row = this.shown[at];
+        if (!this.texts.get(this.rows.key(row))) wanted.push(this.rows.key(row));
+        lines.appendChild(lineElement(this, row, at));
+      }
+      this.space.replaceChildren(lines);
+      const inPage = document.getElementById("tree-row-" + this.cursor);
+      if (inPage) this.scroller.setAttribute("aria-activedescendant", inPage.id);
+      else this.scroller.removeAttribute("aria-activedescendant");
+      if (wanted.length) this.texts.want(wanted);
+    }
+
+    hideColumns() {
+      const page = this.box.closest(".view");
+      const selection = window.popvision.selection();
+      for (const [name, shown] of Object.entries(COLUMNS)) {
+        const value = selection["pt_" + name];
+        page.classList.toggle("hide-" + name, shown ? value === "0" : value !== "1");
+      }
+    }
+
+    /* ---- selection ---- */
+
+    choose(row) {
+      this.cursor = row;
+      if (this.rows.program[row] !== NONE) window.popvision.select({ program: String(this.rows.program[row]) });
+      this.draw();
+    }
+
+    async changed(selection, patch) {
+      this.hideColumns();
+      const moved = "pt_root" in patch && Number(selection.pt_root) !== this.root;
+      if (moved || "vs" in patch) { await this.load(); return; }
+      if ("ipu" in patch) this.texts.clear();
+      if ("pt_search" in patch) await this.search(selection.pt_search || "", true);
+      if ("program" in patch || "pt_layer" in patch) await this.follow(selection.program, false);
+      this.draw();
+    }
+
+    /* Mark related programs; show the selected one when it is not on the screen. */
+    async follow(program, align) {
+      this.related = new Set();
+      this.sayRelated(null);
+      if (program === undefined || !this.rows) { this.draw(); return; }
+      const id = Number(program);
+      if (this.rows.program[this.cursor] !== id) {
+        const row = this.rows.rowOf(id);
+        if (row >= 0) this.moveTo(row, align);
+      }
+      try {
+        const query = this.query({ program: id, rule: window.popvision.selection().pt_layer || "" }, []);
+        const related = new Uint32Array(await this.fetchArray("related?" + query));
+        if (window.popvision.selection().program !== program) return;
+        this.related = new Set(related);
+        this.sayRelated(related.length);
+      } catch (_) { /* an id that is not there marks nothing */ }
+      this.draw();
+    }
+
+    sayRelated(count) {
+      if (!this.note) return;
+      this.note.textContent = count === null || count < 2 ? "" : count.toLocaleString("en-US") + " related";
+    }
+
+    markRoot() {
+      for (const item of document.querySelectorAll(".tree-list [data-root-id]")) {
+        item.setAttribute("aria-current", Number(item.dataset.rootId) === this.root ? "true" : "false");
+      }
+    }
+
+    /* ---- search ---- */
+
+    async search(text, jump) {
+      let rows = new Uint32Array(0);
+      if (text.trim()) {
+        try {
+          rows = new Uint32Array(await this.fetchArray("find?" + this.query({ root: this.root, text }, ["vs"])));
+        } catch (problem) { window.popvision.notice(problem.message); }
+      }
+      this.found.set(text, rows);
+      if (jump && rows.length) this.moveTo(this.found.next(this.cursor, 0), false);
+      else { this.found.say(this.cursor); this.draw(); }
+    }
+
+    /* The next or previous match; without a search the next or previous row that is shown. */
+    step(direction) {
+      if (!this.shown) return;
+      const row = this.found.next(this.cursor, direction);
+      if (row >= 0) this.moveTo(row, false);
+      else if (!this.found.text.trim()) this.moveBy(direction);
+    }
+
+    moveBy(count) {
+      const at = Math.max(0, this.indexOf(this.cursor)) + count;
+      this.moveTo(this.shown[Math.min(this.shown.length - 1, Math.max(0, at))], false);
+    }
+
+    searchKey(event) {
+      const inBox = event.target.closest && event.target.closest('[data-param="pt_search"]');
+      if (inBox && event.key === "Enter") { event.preventDefault(); this.step(event.shiftKey ? -1 : 1); }
+      if (inBox && event.key === "ArrowDown") { event.preventDefault(); this.scroller.focus(); }
+      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      const meaning = window.popvision.keyOf(event);
+      if (meaning !== "next" && meaning !== "previous") return;
+      event.preventDefault();
+      this.step(meaning === "next" ? 1 : -1);
+    }
+
+    /* ---- folding ---- */
+
+    fold(row, closed) {
+      if (this.rows.setClosed(row, closed)) this.folded();
+    }
+
+    folded() {
+      let row = this.cursor;
+      for (let up = this.rows.parentOf(row); up >= 0; up = this.rows.parentOf(up)) if (this.rows.isClosed(up)) row = up;
+      this.cursor = row;
+      this.layout();
+      window.popvision.select({ pt_fold: this.rows.write() });
+    }
+
+    openBelow(row) {
+      for (let below = row; below < row + this.rows.size[row]; below++) this.rows.setClosed(below, false);
+      this.folded();
+    }
+
+    /* ---- pointer, keys, buttons ---- */
+
+    click(event) {
+      const line = event.target.closest(".tree-row");
+      if (!line) return;
+      const row = Number(line.dataset.row);
+      if (event.target.closest(".tree-fold")) this.fold(row, !this.rows.isClosed(row));
+      else this.choose(row);
+    }
+
+    key(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || !this.shown) return;
+      const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
+      const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+      if (event.key in moves) this.moveBy(moves[event.key]);
+      else if (event.key === "ArrowRight") this.right();
+      else if (event.key === "ArrowLeft") this.left();
+      else if (event.key === "Enter" || event.key === " ") this.choose(this.cursor);
+      else if (event.key === "*") this.openBelow(this.cursor);
+      else if (event.key === "n" || event.key === "N") this.step(event.key === "n" ? 1 : -1);
+      else if (event.key === "f") this.moveTo(Math.max(0, this.rows.rowOf(Number(window.popvision.selection().program))), true);
+      else if (event.key === "Escape") window.popvision.select({ program: null });
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }
+
+    right() {
+      if (!this.rows.isParent(this.cursor)) return;
+      if (this.rows.isClosed(this.cursor)) this.fold(this.cursor, false);
+      else this.moveTo(this.cursor + 1, false);
+    }
+
+    left() {
+      if (this.rows.isParent(this.cursor) && !this.rows.isClosed(this.cursor)) { this.fold(this.cursor, true); return; }
+      const up = this.rows.parentOf(this.cursor);
+      if (up >= 0) this.moveTo(up, false);
+    }
+
+    command(event) {
+      const button = event.target.closest("[data-tree]");
+      if (button && this.rows) {
+        const what = button.dataset.tree;
+        if (what === "next" || what === "previous") this.step(what === "next" ? 1 : -1);
+        else { this.rows.foldTo(what === "open" ? Infinity : Number(button.dataset.depth)); this.folded(); }
+        return;
+      }
+      const root = event.target.closest("[data-root-id]");
+      if (root) window.popvision.select({ pt_root: root.dataset.rootId, pt_fold: null });
+    }
+  }
+
+  window.popvision.mount("#program-tree", (box) => {
+    const tree = new ProgramTree(box);
+    return () => tree.stop();
+  });
+})();
