@@ -40,14 +40,14 @@ def parts_table(source: ReportSource, variable: int, where: Where = Where()) -> 
     for batch in source.reader.lowered_tiles(tiles, ("variable", "name", "address", "bytes")):
         seen += len(batch)
         found: dict[int, np.ndarray] = {}
-        for tile, columns in batch:
+        for number, columns in batch:
             owner = columns["variable"]
             if id(owner) not in found:  # tiles laid out alike share the column
                 found[id(owner)] = np.flatnonzero(owner == variable)
             rows = found[id(owner)]
             if len(rows):
                 picked = [columns[name][rows].astype(np.int64) for name in ("name", "address", "bytes")]
-                parts.append(np.stack([np.full(len(rows), tile), *picked]))
+                parts.append(np.stack([np.full(len(rows), number), *picked]))
     if seen < len(tiles):
         raise NotRecordedError(LOWERED_VARIABLES)
     tile, name, address, size = np.concatenate(parts, axis=1) if parts else np.empty((4, 0), dtype=np.int64)

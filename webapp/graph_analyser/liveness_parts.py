@@ -211,7 +211,9 @@ def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, 
 
 def _heat_note(drawing: LivenessDrawing, state: LivenessState) -> str:
     what = "always live included" if state.always else "not always live"
+    alone = "" if drawing.pair is None else " Of the two reports this is the source."
     return (
         f"Bytes live on each of {len(drawing.curve.tiles):,} tiles, {what}. A cell is the maximum of its tiles and "
         "indices; a click selects the place where it is reached. Steps (below) lists the row of the selected tile."
+        + alone
     )

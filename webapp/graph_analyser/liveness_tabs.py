@@ -50,6 +50,8 @@ def tab_content(
     source: ReportSource, key: str, state: LivenessState, target: ReportSource | None = None, vs: str = ""
 ) -> Component:
     """The chosen tab, compared with `target`, whose key is `vs`. What a report lacks is said in its place."""
+    if state.tab == "steps" and state.graph == "heat" and state.tile is not None:
+        state = replace(state, where=Where("tile", state.tile))  # the row of the cursor
     try:
         if target is not None and (state.indices or state.tab in ("always", "steps")):
             return pair_tab(source, target, key, vs, state)
@@ -120,9 +122,7 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
 
 def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Component:
     where = state.where
-    if state.graph == "heat" and state.tile is not None:
-        where = Where("tile", state.tile)
-    query = query_of(replace(state, where=where, indices=()))
+    query = query_of(replace(state, indices=()))
     query |= {"filter": state.filter} if state.filter.strip() else {}
     matching = " that the filter matches" if state.filter.strip() else ""
     place = where_text(where, target_of(source).num_replicas)
