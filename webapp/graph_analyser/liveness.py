@@ -9,7 +9,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, html,
 from dash.development.base_component import Component
 
 from popvision.analysis.liveness import Where, fullest_tile, liveness
-from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.not_recorded import NotRecordedError, held
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.comparison import target_of_page
@@ -105,12 +105,11 @@ def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Comp
     if target.num_replicas > 1:
         names = {str(each): f"{each} of {target.num_replicas}" for each in range(target.num_replicas)}
         replicas = [select("live_replica", "Replica", names, str(where.number) if where.kind == "all" else "0")]
+    fullest = held(lambda: fullest_tile(source)) or 0
     return toolbar(
         select("live_graph", "Graph", GRAPHS, state.graph),
         select("live_source", "Source", sources, chosen),
-        html.Div(
-            search_box("tiles", f"Tile, e.g. {fullest_tile(source)}", _typed(where), width=120), id="live-tile-field"
-        ),
+        html.Div(search_box("tiles", f"Tile, e.g. {fullest}", _typed(where), width=120), id="live-tile-field"),
         *replicas,
         html.Div(_run_choice(source, state), id="live-run-field", hidden=state.graph != "time"),
         spacer(),

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from popvision.analysis.live_runs import first_step
 from popvision.analysis.live_steps import program_count, program_label
 from popvision.analysis.liveness import Where, curve, peak
-from popvision.analysis.lowered import variables
+from popvision.analysis.lowered import lowered_tile, variables
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
@@ -46,6 +46,8 @@ def plot_parts(
                 state = replace(state, problems=(*state.problems, f"Target: {problem}"))
                 target = None
         drawing = draw_liveness(source, state, theme, target)
+        if state.graph == "heat":
+            lowered_tile(source, drawing.curve.tiles.start)
     except (NotRecordedError, ValueError) as problem:
         empty = themed(NOTHING, theme)
         return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from popvision.analysis.liveness import Where, fullest_tile
+from popvision.analysis.not_recorded import held
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.graph_analyser.memory_state import parse_numbers, parse_window
@@ -85,7 +86,7 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         problems.append(f"This report has liveness indices 0 to {count - 1:,}: others are left out.")
     text = extras.get("live_source", "")
     if text == "tile":
-        text = f"tile:{selection.tiles[0] if selection.tiles else fullest_tile(source)}"
+        text = f"tile:{selection.tiles[0] if selection.tiles else held(lambda: fullest_tile(source)) or 0}"
     where, problem = parse_where(source, text, extras.get("live_replica", "0"))
     return LivenessState(
         graph=extras.get("live_graph", "") if extras.get("live_graph") in GRAPHS else "curve",
