@@ -33,6 +33,12 @@ def targets_of(library: Library, params: Mapping[str, Any] | None) -> list[Repor
     return [opened for opened in (_opened(library, key) for key in target_keys(params)) if not isinstance(opened, str)]
 
 
+def opened_targets(library: Library, params: Mapping[str, Any] | None) -> dict[str, ReportSource]:
+    """The same by key."""
+    found = {key: _opened(library, key) for key in target_keys(params)}
+    return {key: opened for key, opened in found.items() if not isinstance(opened, str)}
+
+
 def target_of_page(library: Library, params: Mapping[str, Any] | None) -> ReportSource | None:
     """The report that a view compares with: the first target, None when the page shows one report alone."""
     return next(iter(targets_of(library, params)), None)

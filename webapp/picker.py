@@ -12,6 +12,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.catalogue import Card
+from webapp.compare_bar import compare_bar, recent_lists, tick
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 from webapp.formats import bytes_text, cycles_text
@@ -78,8 +79,29 @@ def layout(library: Library) -> Component:
     if not entries:
         sections.append(_nothing(library))
     return html.Div(
-        [html.H1("Open", className="visually-hidden"), *sections, html.Footer(_footer(), className="picker-foot")],
+        [
+            html.H1("Open", className="visually-hidden"),
+            recent_lists(),
+            *([_upload_zone()] if library.takes_uploads else []),
+            *sections,
+            compare_bar(),
+            html.Footer(_footer(), className="picker-foot"),
+        ],
         className="picker",
+    )
+
+
+def _upload_zone() -> Component:
+    """assets/upload.js sends what is dropped or chosen here."""
+    return html.Div(
+        [
+            icon("folder"),
+            html.Span("Drop a report here: .zip, .tar, .tar.gz, profile.pop or .pvti. It stays on this machine."),
+            html.Button("Choose a file", type="button", className="button", **attributes(data_upload_choose="")),
+            html.Span(role="status", **attributes(data_upload_status="")),
+        ],
+        className="upload",
+        **attributes(data_upload=""),
     )
 
 
@@ -116,7 +138,8 @@ def _section(library: Library, title: str, hint: str, entries: Sequence[Entry]) 
     for entry in entries:
         card = library.card(entry)
         cells = [html.Td(each.content(entry, card), className=each.style) for each in columns]
-        rows.append(html.Tr(cells, className="damaged" if card.state == "damaged" else ""))
+        style = "damaged" if card.state == "damaged" else ""
+        rows.append(html.Tr(cells, className=style, **attributes(data_key=entry.key)))
     head = [html.H2(title), html.Span(hint, className="section-hint"), html.Span(str(len(rows)), className="tab-count")]
     return html.Section(
         [
@@ -191,13 +214,14 @@ def _age(modified: float) -> str:
 class _Column:
     """One column of the list: its heading, its style and the content of a cell."""
 
-    title: str
+    title: Any
     style: str
     content: Callable[[Entry, Card], Any]
     only_reports: bool = False
 
 
 _COLUMNS = (
+    _Column(html.Span("Compare", className="visually-hidden"), "pick", tick, only_reports=True),
     _Column("Name", "", _name),
     _Column("Target", "dim", _target, only_reports=True),
     _Column("Total device cycles", "number", lambda _, card: _cycles(card), only_reports=True),

@@ -40,6 +40,7 @@ class ViewContext:
     params: Mapping[str, str] = field(default_factory=dict)
     theme: str = "light"
     target: ReportSource | None = None  #: the report compared with (webapp/comparison.py), None = none
+    targets: Mapping[str, ReportSource] = field(default_factory=dict)  #: every report named by `vs`, by key, in order
 
     @property
     def source(self) -> ReportSource:

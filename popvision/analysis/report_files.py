@@ -31,12 +31,14 @@ class FileRow:
 
 @dataclass(frozen=True)
 class JsonFile:
-    """framework.json or app.json as (name, value) rows, nested names joined by " / "; `problem`: why there are none."""
+    """framework.json or app.json: its `content`, and the same as (name, value) rows, nested names joined by " / ";
+    `problem`: why there are none."""
 
     label: str
     name: str
     rows: list[tuple[str, str]]
     problem: str = ""
+    content: Any = None
 
 
 def file_rows(source: ReportSource) -> list[FileRow]:
@@ -79,7 +81,7 @@ def _read(path: Path, label: str) -> JsonFile:
         return JsonFile(label, path.name, [], str(problem))
     rows: list[tuple[str, str]] = []
     _flatten(content, (), rows)
-    return JsonFile(label, path.name, rows)
+    return JsonFile(label, path.name, rows, content=content)
 
 
 def _flatten(value: Any, names: tuple[str, ...], rows: list[tuple[str, str]]) -> None:

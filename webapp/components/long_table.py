@@ -58,7 +58,7 @@ def long_table(
     )
     units = ",".join(f"{each.field}:{UNITS[each.kind]}" for each in columns if each.kind in UNITS)
     href = urlencode(sorted({**query, _UNITS_KEY: units}.items())) if units else text
-    return _framed(grid, name, height, False, [_export_link(name, key, href, kind) for kind in ("csv", "json")])
+    return _framed(grid, name, height, [], [_export_link(name, key, href, kind) for kind in ("csv", "json")])
 
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:

@@ -60,15 +60,20 @@ def data_table(
     filter_box: bool = True,
     selectable: bool = False,
     options: Mapping[str, Any] | None = None,
+    filter_param: str = "",
+    filter_text: str = "",
 ) -> Component:
     """A whole table in the browser. `height` None grows with the rows, "100%" fills the box. `name` is the exported
-    file's name. Raises ValueError above MOST_ROWS rows: those belong in `long_table`."""
+    file's name. `filter_param` keeps the filter, now `filter_text`, under that key of the selection. Raises ValueError
+    above MOST_ROWS rows: those belong in `long_table`."""
     rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
     grid_options = _grid_options(selectable) | dict(options or {})
     if height is None:
         grid_options["domLayout"] = "autoHeight"
+    if filter_text:
+        grid_options["quickFilterText"] = filter_text
     grid = dag.AgGrid(
         id=id,
         rowData=rows,
@@ -78,7 +83,8 @@ def data_table(
         className="grid",
         style={"height": None if height is None else "100%", "width": "100%"},
     )
-    return _framed(grid, name, height, filter_box, _client_export())
+    box = [_filter_box(name, filter_param, filter_text)] if filter_box else []
+    return _framed(grid, name, height, box, _client_export())
 
 
 _DEFAULTS = {"sortable": True, "resizable": True, "filter": True, "minWidth": 70}
@@ -151,11 +157,9 @@ def _definition(column: Column) -> dict[str, Any]:
 
 
 def _framed(
-    grid: Component, name: str, height: int | str | None, filter_box: bool, buttons: list[Component]
+    grid: Component, name: str, height: int | str | None, boxes: list[Component], buttons: list[Component]
 ) -> Component:
-    bar: list[Any] = []
-    if filter_box:
-        bar.append(_filter_box(name))
+    bar: list[Any] = [*boxes]
     bar += [html.Div(className="spacer"), html.Span(className="row-count", **attributes(data_row_count="")), *buttons]
     style = {"height": height} if height is not None else {}
     return html.Div(
@@ -166,18 +170,21 @@ def _framed(
     )
 
 
-def _filter_box(name: str) -> Component:
+def _filter_box(name: str, param: str, text: str) -> Component:
+    """With `param` what is typed is kept under that key of the selection, hence in the URL."""
     from dash import dcc
 
     box = dcc.Input(
         id={"filter": name},
         type="text",
+        value=text,
         placeholder="Filter rows",
         className="box",
         autoComplete="off",
         spellCheck="false",
     )
-    return html.Div([icon("search"), box], className="search", **attributes(data_quick_filter="", data_search=""))
+    more = attributes(data_quick_filter="", data_search="") | (attributes(data_param=param) if param else {})
+    return html.Div([icon("search"), box], className="search", **more)
 
 
 def _client_export() -> list[Component]:

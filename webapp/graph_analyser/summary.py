@@ -8,12 +8,18 @@ from typing import Any
 from dash import Dash, html
 from dash.development.base_component import Component
 
+from popvision.analysis.compare.metrics import measure
+from popvision.analysis.headline import Headline, headline
 from popvision.analysis.report_files import FileRow, JsonFile, file_rows, json_files
-from popvision.analysis.summary import Headline, RunRow, Summary, TargetFacts, summarise
+from popvision.analysis.summary import RunRow, Summary, TargetFacts, summarise
 from webapp.components import Column, data_table, empty_hint, help_text, icon
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text, percent_text
-from webapp.graph_analyser.summary_cards import headline_cards
+from webapp.graph_analyser import summary_changes
+from webapp.graph_analyser.json_tree import json_tree
+from webapp.graph_analyser.summary_cards import CardContext, headline_cards
+from webapp.graph_analyser.summary_changes import changes_place
+from webapp.graph_analyser.summary_compare import comparison, names_of
 from webapp.library import Library
 from webapp.view import View, ViewContext
 
@@ -26,18 +32,33 @@ _PHASE_NAMES = {
 }
 
 
+#: Selection key of the filter over the engine options.
+_FILTER = "su_options"
+
+
 def layout(context: ViewContext) -> Component:
     summary = summarise(context.source)
+    compared = list(context.targets.values())
+    cards = CardContext(
+        context.key,
+        summary.target.clock_hz,
+        ",".join(context.targets),
+        measure(context.source) if compared else {},
+        measure(compared[0]) if compared else None,
+    )
+    named = [("Source" if compared else "", summary.headline)]
+    named += [(name, headline(each)) for name, each in zip(names_of(context), compared, strict=bool(compared))]
     return html.Div(
         [
-            headline_cards(summary.headline, context.key),
-            _shares(summary.headline),
+            headline_cards(summary.headline, cards),
+            _shares(named, cards),
+            *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
                 [_target(summary.target), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
                 className="section-columns",
             ),
             _runs(summary.runs, bool(summary.headline.tiles_out_of_memory)),
-            _options(summary),
+            _options(summary, context.params.get(_FILTER, "")),
             *[_json_file(each) for each in json_files(context.source)],
             _files(file_rows(context.source), str(context.source.folder), summary.missing),
         ],
@@ -45,25 +66,31 @@ def layout(context: ViewContext) -> Component:
     )
 
 
-def register(_app: Dash, _library: Library) -> None:
-    """The page is whole when it is laid out."""
+def register(app: Dash, library: Library) -> None:
+    summary_changes.register(app, library)
 
 
-def _shares(headline: Headline) -> Component:
+def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
     about = help_text(
         "Where the time goes",
         "All cycles of all tiles, by what the tile was doing. Waiting at a barrier counts as sync, waiting for the "
         "host before a stream copy as host. The shares add up to 100 %.",
         formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
     )
-    if headline.shares is None:
+    if all(headline.shares is None for _, headline in named):
         return section(
             "shares", "Where the time goes", empty_hint("No run was recorded, so there is no time to share out.")
         )
-    present = [(phase, share) for phase, share in headline.shares.items() if share > 0]
-    bar = [_share_part(phase, share) for phase, share in present]
-    rows = [_share_row(phase, share) for phase, share in headline.shares.items()]
-    body = [html.Div(bar, className="share-bar"), html.Div([*rows, about], className="share-legend")]
+    body: list[Component] = []
+    for name, each in named:
+        if name:
+            body.append(html.Div(name if each.shares else f"{name}: no run was recorded", className="share-name"))
+        if each.shares is None:
+            continue
+        bar = [_share_part(phase, share) for phase, share in each.shares.items() if share > 0]
+        rows = [_share_row(phase, share) for phase, share in each.shares.items()]
+        evidence = [] if body[1:] else [cards.link("execution trace", "execution"), about]
+        body += [html.Div(bar, className="share-bar"), html.Div([*rows, *evidence], className="share-legend")]
     return section("shares", "Where the time goes", body, hint="share of tile cycles, all tiles, all recorded runs")
 
 
@@ -177,7 +204,7 @@ def _host_time(microseconds: int) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}.{microseconds % 1_000_000:06d}"
 
 
-def _options(summary: Summary) -> Component:
+def _options(summary: Summary, filter_text: str) -> Component:
     if not summary.options:
         return section("options", "Engine options", empty_hint("The report names no options."))
     rows = [{"kind": kind, "name": name, "value": value} for kind, name, value in summary.options]
@@ -185,13 +212,14 @@ def _options(summary: Summary) -> Component:
     if any(kind != "engine" for kind, _, _ in summary.options):
         columns.insert(0, Column("kind", "Of", width=90))
     height = None if len(rows) <= 14 else 420
-    return section(
-        "options", "Engine options", data_table("summary-options", rows, columns, name="options", height=height)
+    table = data_table(
+        "summary-options", rows, columns, name="options", height=height, filter_param=_FILTER, filter_text=filter_text
     )
+    return section("options", "Engine options", table)
 
 
 def _json_file(file: JsonFile) -> Component:
-    body = empty_hint(file.problem) if file.problem else facts(file.rows)
+    body = empty_hint(file.problem) if file.problem else json_tree(file.content)
     return section(f"json-{file.name}", file.label, body, hint=file.name)
 
 

@@ -1,28 +1,62 @@
-"""The headline of the summary: four figures, each with its formula."""
+"""The headline of the summary: a card per figure with its formula, a link to its evidence and what the target says."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.summary import Headline
-from webapp.components import help_text
+from popvision.analysis.headline import Headline
+from webapp.components import difference_mark, help_text
 from webapp.components.attributes import attributes
 from webapp.components.section import figure_card, meter
-from webapp.formats import bytes_text, integer_text, percent_text, seconds_text
+from webapp.formats import bytes_text, cycles_phrase, cycles_text, percent_text, seconds_text
 
 
-def headline_cards(headline: Headline, key: str) -> Component:
-    """The row of cards; `key` is the report's, for links to other pages."""
+@dataclass(frozen=True)
+class CardContext:
+    """The report's key and clock; `versus` = the value of `vs`, "" when one report is shown alone; `source`, `target`:
+    metrics of the two reports compared (popvision.analysis.compare.metrics)."""
+
+    key: str
+    clock_hz: float
+    versus: str = ""
+    source: Mapping[str, float | None] = field(default_factory=dict)
+    target: Mapping[str, float | None] | None = None
+
+    def link(self, text: Any, view: str, **query: Any) -> Component:
+        """A link to the evidence; the comparison goes along."""
+        params = urlencode(query | ({"vs": self.versus} if self.versus else {}), safe=",")
+        href = f"/r/{self.key}/{view}" + (f"?{params}" if params else "")
+        return html.A(text, href=href, **attributes(data_nav="to"))
+
+    def difference(self, metric: str, kind: str) -> list[Any]:
+        """The line of a card that says how the target differs."""
+        if self.target is None:
+            return []
+        mark = difference_mark(self.source.get(metric), self.target.get(metric), kind, self.clock_hz)
+        return [[html.Span("Target ", className="dim"), mark]]
+
+
+def headline_cards(headline: Headline, cards: CardContext) -> Component:
+    """The row of cards."""
     return html.Div(
-        [_cycles_card(headline), _tile_card(headline, key), _memory_card(headline), _longest_card(headline, key)],
+        [
+            _cycles_card(headline, cards),
+            _tile_card(headline, cards),
+            _memory_card(headline, cards),
+            _longest_card(headline, cards),
+            _live_card(headline, cards),
+        ],
         className="figure-row",
     )
 
 
-def _cycles_card(headline: Headline) -> Component:
+def _cycles_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Total device cycles",
         "Modelled cycles of all recorded runs together. Host time is not in them.",
@@ -34,14 +68,15 @@ def _cycles_card(headline: Headline) -> Component:
     cut = [html.Span("truncated: later steps are missing", className="warn")] if headline.truncated else []
     return figure_card(
         "Total device cycles",
-        integer_text(headline.total_cycles),
-        f"{seconds_text(headline.device_seconds)} of device time · {runs}",
+        cycles_text(headline.total_cycles, cards.clock_hz),
+        [f"{seconds_text(headline.device_seconds)} of device time · ", cards.link(runs, "execution")],
         *cut,
+        *cards.difference("cycles", "cycles"),
         help=about,
     )
 
 
-def _tile_card(headline: Headline, key: str) -> Component:
+def _tile_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Fullest tile",
         "The tile whose highest used byte is highest; gaps count. Above 100 % the program does not fit.",
@@ -50,23 +85,20 @@ def _tile_card(headline: Headline, key: str) -> Component:
     if headline.tile_bytes is None or headline.tile_share is None:
         return figure_card("Fullest tile", "–", "Memory was not recorded", help=about)
     over = headline.tiles_out_of_memory or 0
-    link = html.A(
-        f"tile {headline.worst_tile:,}",
-        href=f"/r/{key}/memory?tiles={headline.worst_tile}",
-        **attributes(data_nav="to"),
-    )
+    link = cards.link(f"tile {headline.worst_tile:,}", "memory", tiles=headline.worst_tile)
     details: list[Any] = [
         meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
         [f"{percent_text(headline.tile_share)} of {bytes_text(headline.tile_capacity)} · ", link],
     ]
     if over:
         details.append(html.Span(f"{over:,} tile{'' if over == 1 else 's'} out of memory", className="bad"))
+    details += cards.difference("peak", "bytes")
     return figure_card(
         "Fullest tile", bytes_text(headline.tile_bytes), *details, help=about, tone="bad" if over else ""
     )
 
 
-def _memory_card(headline: Headline) -> Component:
+def _memory_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Memory in use",
         "Bytes used over all tiles; an address shared by several variables counts once, gaps do not count.",
@@ -78,12 +110,16 @@ def _memory_card(headline: Headline) -> Component:
         "Memory in use",
         bytes_text(headline.used_bytes),
         meter(headline.used_share, f"{percent_text(headline.used_share)} of all tiles"),
-        f"{percent_text(headline.used_share)} of {bytes_text(headline.total_capacity)}",
+        [
+            f"{percent_text(headline.used_share)} of {bytes_text(headline.total_capacity)} · ",
+            cards.link("all tiles", "memory"),
+        ],
+        *cards.difference("memory_used", "bytes"),
         help=about,
     )
 
 
-def _longest_card(headline: Headline, key: str) -> Component:
+def _longest_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Longest program",
         "The lowered program whose own steps took most cycles, on the IPU where they took most.",
@@ -94,17 +130,30 @@ def _longest_card(headline: Headline, key: str) -> Component:
         return figure_card("Longest program", "–", "Nothing was recorded", help=about)
     label = f"{longest.type} ({longest.name})" if longest.name else longest.type
     times = f"{longest.executions:,} execution{'' if longest.executions == 1 else 's'}"
-    link = html.A(
-        label,
-        href=f"/r/{key}/program_tree?program={longest.program}",
-        className="cut",
-        title=label,
-        **attributes(data_nav="to"),
-    )
+    link = cards.link(html.Span(label, className="cut", title=label), "program_tree", program=longest.program)
     return figure_card(
         "Longest program",
-        f"{integer_text(longest.cycles)} cycles",
+        cycles_phrase(longest.cycles, cards.clock_hz),
         link,
         f"{percent_text(longest.share)} of the total · {times}",
+        help=about,
+    )
+
+
+def _live_card(headline: Headline, cards: CardContext) -> Component:
+    about = help_text(
+        "Peak liveness",
+        "Bytes needed at once where the liveness curve of one replica is highest, in the static order of the program.",
+        formula="always-live bytes + maximum over liveness indices of bytes not always live",
+    )
+    peak = headline.live_peak
+    if peak is None:
+        return figure_card("Peak liveness", "–", "Liveness was not recorded", help=about)
+    link = cards.link(f"index {peak.index:,}", "liveness", liveness=peak.index)
+    return figure_card(
+        "Peak liveness",
+        bytes_text(peak.total),
+        [f"{bytes_text(peak.always_live)} always live · ", link],
+        *cards.difference("live_peak", "bytes"),
         help=about,
     )

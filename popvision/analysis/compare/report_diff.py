@@ -81,7 +81,7 @@ class ReportDiff:
     @property
     def notes(self) -> list[str]:
         """Why some differences say less than they seem to: one sentence each."""
-        return _notes(self.source, self.target)
+        return notes(self.source, self.target)
 
 
 def figures_of(source: ReportSource, target: ReportSource) -> list[Figure]:
@@ -124,7 +124,8 @@ def _steps(source: ReportSource, target: ReportSource) -> StepsMatched | None:
     return StepsMatched(len(steps.source), len(steps.only_source), len(steps.only_target))
 
 
-def _notes(source: ReportSource, target: ReportSource) -> list[str]:
+def notes(source: ReportSource, target: ReportSource) -> list[str]:
+    """See ReportDiff.notes; needs no row to be compared."""
     found = []
     runs = [held(report.reader.runs) for report in (source, target)]
     counts = [0 if each is None else len(each.name) for each in runs]

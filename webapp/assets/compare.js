@@ -1,0 +1,149 @@
+/* Comparing: ticks of the first page, swap and stop in the header line, and what was opened lately.
+
+   Recent reports and comparisons are kept by the browser alone (localStorage), newest first. A report that is no longer in
+   the folders given stays in the list, greyed, until it is removed. */
+(function () {
+  "use strict";
+  const MOST_RECENT = 8;
+  const { select, selection, redraw, go, mount, notice } = window.popvision;
+
+  function stored(name) {
+    try {
+      const found = JSON.parse(window.localStorage.getItem("popvision.recent." + name) || "[]");
+      return Array.isArray(found) ? found.filter((each) => Array.isArray(each.keys) && Array.isArray(each.labels)) : [];
+    } catch (_) { return []; }
+  }
+
+  function keep(name, entries) {
+    try { window.localStorage.setItem("popvision.recent." + name, JSON.stringify(entries.slice(0, MOST_RECENT))); } catch (_) { /* private mode */ }
+  }
+
+  const same = (one, other) => one.keys.join() === other.keys.join();
+
+  function remember(name, entry) {
+    keep(name, [entry, ...stored(name).filter((each) => !same(each, entry))]);
+  }
+
+  /* ---- a page of a report: note what is looked at ---- */
+
+  mount("#page > .view[data-report]", (view) => {
+    if (!window.location.pathname.startsWith("/r/")) return undefined;
+    const names = [...document.querySelectorAll("#masthead .report-name")].map((each) => each.title || each.textContent);
+    const targets = (selection().vs || "").split(",").filter(Boolean);
+    remember("reports", { keys: [view.dataset.report], labels: [names[0] || view.dataset.report] });
+    const labels = targets.length > 1 ? (names[1] || "").split(" \u00b7 ") : [names[1]];
+    if (targets.length && names.length > 1 && labels.length === targets.length) {
+      remember("comparisons", { keys: [view.dataset.report, ...targets], labels: [names[0], ...labels] });
+    }
+    return undefined;
+  });
+
+  /* ---- the first page ---- */
+
+  let chosen = [];
+
+  const boxes = () => [...document.querySelectorAll("[data-compare]")];
+
+  function show() {
+    const bar = document.querySelector(".compare-bar");
+    if (!bar) return;
+    const at = Object.fromEntries(boxes().map((box) => [box.dataset.compare, box]));
+    chosen = chosen.filter((key) => at[key]);
+    for (const box of boxes()) {
+      const place = chosen.indexOf(box.dataset.compare);
+      box.setAttribute("aria-checked", String(place >= 0));
+      box.firstElementChild.textContent = place < 0 ? "" : place === 0 ? "S" : chosen.length > 2 ? String(place) : "T";
+    }
+    bar.hidden = chosen.length === 0;
+    const names = chosen.map((key) => at[key].dataset.label);
+    bar.querySelector("[data-compare-chosen]").textContent = chosen.length < 2
+      ? "Source: " + (names[0] || "") + ". Choose another report to compare it with."
+      : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
+    bar.querySelector('[data-compare-action="compare"]').disabled = chosen.length < 2;
+  }
+
+  function toggle(box) {
+    const key = box.dataset.compare;
+    const most = Number(document.querySelector("[data-most]").dataset.most);
+    if (chosen.includes(key)) chosen = chosen.filter((each) => each !== key);
+    else if (chosen.length < most) chosen.push(key);
+    else notice("At most " + most + " reports are compared at once.");
+    show();
+  }
+
+  function hrefOf(keys) {
+    const base = "/r/" + encodeURIComponent(keys[0]) + "/summary";
+    return keys.length > 1 ? base + "?vs=" + keys.slice(1).map(encodeURIComponent).join(",") : base;
+  }
+
+  function fill(list) {
+    const name = list.dataset.recent;
+    const here = new Set([...document.querySelectorAll("[data-key]")].map((row) => row.dataset.key));
+    const entries = stored(name);
+    list.replaceChildren(...entries.map((entry) => item(name, entry, entry.keys.every((key) => here.has(key)))));
+    list.closest(".recent").hidden = entries.length === 0;
+  }
+
+  function item(name, entry, present) {
+    const line = document.createElement("li");
+    const text = entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
+    const link = document.createElement(present ? "a" : "span");
+    link.textContent = text;
+    if (present) { link.href = hrefOf(entry.keys); link.dataset.nav = "open"; } else { link.className = "dim"; link.title = "Not in the folders given now"; }
+    const remove = document.createElement("button");
+    remove.type = "button";
+    remove.className = "button icon-button";
+    remove.title = "Remove from this list";
+    remove.setAttribute("aria-label", "Remove " + text + " from this list");
+    remove.innerHTML = '<span class="icon icon-close"></span>';
+    remove.addEventListener("click", () => {
+      const list = line.parentElement;
+      keep(name, stored(name).filter((each) => !same(each, entry)));
+      fill(list);
+      const next = list.querySelector("button");
+      if (next) next.focus();
+    });
+    line.append(link, remove);
+    return line;
+  }
+
+  mount(".compare-bar", () => { show(); return undefined; });
+  mount("[data-recent]", (list) => { fill(list); return undefined; });
+
+  /* ---- actions ---- */
+
+  /* Ids of programs, steps and variables belong to one report: after a swap only tiles and IPUs still mean the same. */
+  function swap() {
+    const [first, ...rest] = (selection().vs || "").split(",").filter(Boolean);
+    const parts = window.location.pathname.split("/");
+    if (!first || parts.length < 4) return;
+    const kept = new URLSearchParams();
+    for (const name of ["tiles", "ipu"]) if (selection()[name]) kept.set(name, selection()[name]);
+    const targets = [parts[2], ...rest].join(",");
+    const query = [kept.toString(), "vs=" + targets].filter(Boolean).join("&");
+    go("/r/" + first + "/" + parts[3] + "?" + query);
+  }
+
+  function stop() {
+    select({ vs: null });
+    redraw(false);
+  }
+
+  const ACTIONS = {
+    swap,
+    stop,
+    clear: () => { chosen = []; show(); },
+    compare: () => { const keys = chosen; chosen = []; go(hrefOf(keys)); },
+  };
+
+  document.addEventListener("click", (event) => {
+    const box = event.target.closest("[data-compare]");
+    if (box) { event.preventDefault(); toggle(box); return; }
+    const button = event.target.closest("[data-compare-action]");
+    if (button && !button.disabled) ACTIONS[button.dataset.compareAction]();
+  });
+
+  const compares = () => document.querySelector(".versus") !== null;
+  window.popvision.commands.add({ title: "Swap source and target", run: swap, when: () => document.querySelector('[data-compare-action="swap"]') !== null });
+  window.popvision.commands.add({ title: "Stop comparing", run: stop, when: compares });
+})();

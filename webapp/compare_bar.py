@@ -1,0 +1,84 @@
+"""Comparing in the frame: "Source vs Target" in the header line, ticks and lists on the first page (compare.js)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.catalogue import Card
+from webapp.comparison import MOST_TARGETS
+from webapp.components.attributes import attributes
+from webapp.components.icon import icon
+from webapp.library import Entry
+
+
+def versus(source: str, targets: Sequence[str], problems: Sequence[str]) -> Component:
+    """The names of what a page compares, with buttons to swap the two and to stop. Nothing but the name of the source
+    when `targets` and `problems` are empty."""
+    name = html.Span(source, className="report-name", title=source)
+    if not targets and not problems:
+        return name
+    parts: list[Any] = [html.Span("Source", className="versus-role"), name, html.Span("vs", className="versus-word")]
+    if targets:
+        text = " · ".join(targets)
+        role = "Target" if len(targets) == 1 else f"{len(targets)} targets"
+        parts += [html.Span(role, className="versus-role"), html.Span(text, className="report-name", title=text)]
+    parts += [html.Span([icon("warning"), each], className="versus-problem", title=each) for each in problems]
+    if targets:
+        parts.append(_button("swap", "Swap source and target", "swap"))
+    parts.append(_button("close", "Stop comparing", "stop"))
+    return html.Div(parts, className="versus", role="group", **attributes(aria_label="Reports compared"))
+
+
+def _button(name: str, title: str, action: str) -> Component:
+    more = attributes(data_compare_action=action, aria_label=title)
+    return html.Button(icon(name), type="button", className="button icon-button", title=title, **more)
+
+
+def tick(entry: Entry, card: Card) -> Component | str:
+    """The box that chooses a report for a comparison; nothing for traces and for reports that do not open."""
+    if entry.kind != "report" or not card.opens:
+        return ""
+    more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Choose {card.label} to compare")
+    more["aria-checked"] = "false"
+    return html.Button(
+        html.Span(className="tick-mark"), type="button", role="checkbox", className="tick",
+        title="Choose to compare: the first chosen is the source", **more,
+    )  # fmt: skip
+
+
+def compare_bar() -> Component:
+    """What is chosen, and the button that compares it; assets/compare.js shows it from the first tick on."""
+    return html.Div(
+        [
+            html.Span("", className="compare-chosen", **attributes(data_compare_chosen="")),
+            html.Button("Clear", type="button", className="button", **attributes(data_compare_action="clear")),
+            html.Button(
+                "Compare", type="button", className="button button-primary", disabled=True,
+                **attributes(data_compare_action="compare", data_most=str(1 + MOST_TARGETS)),
+            ),
+        ],
+        className="compare-bar",
+        hidden=True,
+        role="region",
+        **attributes(aria_label="Compare reports", aria_live="polite"),
+    )  # fmt: skip
+
+
+def recent_lists() -> Component:
+    """Rooms for recent reports and comparisons; the browser remembers them and fills the lists."""
+    rooms = (("reports", "Recent reports"), ("comparisons", "Recent comparisons"))
+    return html.Div(
+        [
+            html.Section(
+                [html.H2(title), html.Ul(className="recent-list", **attributes(data_recent=name))],
+                className="recent",
+                hidden=True,
+            )
+            for name, title in rooms
+        ],
+        className="recents",
+    )
