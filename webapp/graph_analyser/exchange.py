@@ -12,7 +12,6 @@ The drawing is assets/exchange/*.js, fed by exchange_routes. What is shown stand
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
@@ -20,17 +19,16 @@ from dash.development.base_component import Component
 
 from popvision.analysis.exchange_messages import messages_of
 from popvision.analysis.exchange_programs import EXCHANGE_TYPES
-from popvision.analysis.exchange_tiles import QUANTITIES, exchange_of
+from popvision.analysis.exchange_tiles import QUANTITIES, exchange_of, exchange_tiles
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_tree import programs_of
+from popvision.analysis.range_statistics import statistics
 from popvision.analysis.tiles import target_of
 from webapp.comparison import target_of_page
 from webapp.components import (
     Tab,
-    data_table,
     empty_hint,
     icon,
-    long_table,
     options_menu,
     popover,
     register_rows,
@@ -45,18 +43,10 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.exchange_headline import exchange_headline
+from webapp.graph_analyser.exchange_panes import NOTHING, tab_content
 from webapp.graph_analyser.exchange_routes import register_routes
-from webapp.graph_analyser.exchange_tables import (
-    MOST_PAIRS,
-    PAIR_COLUMNS,
-    PROGRAM_COLUMNS,
-    compared_columns,
-    compared_frame,
-    pair_difference_frame,
-    pair_frame,
-    program_frame,
-)
-from webapp.graph_analyser.exchange_tabs import fan_tab, host_tab, ipu_tab, tile_tab
+from webapp.graph_analyser.exchange_tables import pair_frame, program_frame
+from webapp.graph_analyser.headline import range_line
 from webapp.graph_analyser.plot_box import save_plot
 from webapp.selection import Selection
 from webapp.view import View, ViewContext, page_key
@@ -91,7 +81,6 @@ HEAD_KEYS = ("program", "step", "vs")
 TAB_KEYS = ("program", "step", "tiles", "xch_tab", "vs")
 
 _GUESS = "Places follow physical ids; no public source gives the exact floor plan, so this one is a guess."
-NOTHING = "This report has no program that moves data between tiles, IPUs or the host."
 
 
 def layout(context: ViewContext) -> Component:
@@ -226,10 +215,27 @@ def _register_head(app: Dash, library: Library) -> None:
         Output("xch-unit", "hidden"),
         Output("xch-note", "children"),
         Input("selection", "data"),
+        State("url", "pathname"),
     )
-    def fields(params: dict[str, str] | None) -> tuple[bool, bool, str]:
+    def fields(params: dict[str, str] | None, pathname: str) -> tuple[bool, bool, Any]:
         view = (params or {}).get("xch_view", "")
-        return view != "plan", view != "tiles", _GUESS if view == "plan" else ""
+        note: Any = _GUESS if view == "plan" else ""
+        if view == "tiles":
+            note = _statistics(library.report(page_key(pathname)), Selection.parse(params))
+        return view != "plan", view != "tiles", note
+
+
+def _statistics(source: ReportSource, selection: Selection) -> Any:
+    """Average, extremes and standard deviation over all tiles, in the source report."""
+    program, step = exchange_of(source, selection.program, selection.step)
+    if program is None:
+        return ""
+    tiles = exchange_tiles(source, program, step)
+    lines = []
+    for name, values in (("Received", tiles.received), ("Sent", tiles.sent)):
+        found = statistics(values)
+        lines.append(range_line(found, name, "tiles", position=lambda at: f"tile {at:,}", decimated=False, drawn=""))
+    return lines
 
 
 def _export(source: ReportSource, key: str, program: int) -> Any:
@@ -258,58 +264,6 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
             return no_update
         key = page_key(pathname)
         return tab_content(library.report(key), key, tab, params, theme or "light", target_of_page(library, params))
-
-
-def tab_content(
-    source: ReportSource, key: str, tab: str, params: dict[str, str], theme: str, target: ReportSource | None
-) -> Component:
-    """What a tab shows; a sentence where the report lacks it."""
-    selection = Selection.parse(params)
-    program, step = exchange_of(source, selection.program, selection.step)
-    if program is None:
-        return empty_hint(NOTHING)
-    tile = selection.tiles[0] if selection.tiles else None
-    contents = {
-        "programs": partial(_programs, source, key, target),
-        "tile": partial(tile_tab, source, program, step, tile, key),
-        "pairs": partial(_pairs, source, key, program, target),
-        "fan": partial(fan_tab, source, program),
-        "ipus": partial(ipu_tab, source, program, theme),
-        "host": partial(host_tab, source),
-    }
-    return contents[tab]()
-
-
-def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Component:
-    if target is None:
-        return long_table("exchange-programs", key, {}, PROGRAM_COLUMNS, selectable=True)
-    frame = compared_frame(source, target)
-    rows = frame.astype(object).where(frame.notna(), None)
-    grid = {"rows": "exchange-programs", "query": "compared"}
-    return data_table(grid, rows, compared_columns(), name="exchange-compared", height="100%", selectable=True)
-
-
-def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | None) -> Component:
-    try:
-        found = messages_of(source, program)
-        if target is not None:
-            frame = pair_difference_frame(source, target, program)
-            grid = {"rows": "exchange-pairs", "query": "compared"}
-            columns = [each for each in PAIR_COLUMNS if each.field != "share"]
-            table = data_table(grid, frame, columns, name="pairs-compared", height="100%", selectable=True)
-            return html.Div([html.Div(f"Target - source, the {len(frame):,} pairs that changed most.",
-                            className="exchange-sentence"), table], className="exchange-tab")  # fmt: skip
-    except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
-    frame = pair_frame(source, {"program": str(program)})
-    whole, shown = int(found.bytes.sum()), int(frame["bytes"].sum())
-    text = (
-        f"The {len(frame):,} heaviest of {len(found.src):,} messages: {shown:,} B of {whole:,} B, {shown / whole:.1%}."
-    )
-    if len(found.src) <= MOST_PAIRS:
-        text = f"All {len(found.src):,} messages, {whole:,} B."
-    table = long_table("exchange-pairs", key, {"program": str(program)}, PAIR_COLUMNS, selectable=True)
-    return html.Div([html.Div(text, className="exchange-sentence"), table], className="exchange-tab")
 
 
 def _missing(context: ViewContext) -> str:

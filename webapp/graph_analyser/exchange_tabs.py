@@ -29,6 +29,12 @@ _NO_SENDINGS = (
 )
 _PARTNER_ROWS = 5_000
 
+#: A box that scrolls must be reached by keys.
+_REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
+
+#: Bars of the histogram of fan-outs; more distinct values share ranges.
+_MOST_BARS = 16
+
 
 def tile_tab(source: ReportSource, program: int, step: int | None, tile: int | None, key: str) -> Component:
     """One tile in the program: figures, who sends to it, to whom it sends."""
@@ -52,15 +58,15 @@ def tile_tab(source: ReportSource, program: int, step: int | None, tile: int | N
     for label, values in (("Estimate", found.estimated), (f"Recorded, step {found.step:,}", found.recorded)):
         if values is not None:
             rows.append((label, f"{cycles_text(int(values[tile]), target.clock_hz)}" + _of_longest(values, tile)))
-    columns: list[Any] = [html.Div([html.H3("In this program"), facts(rows), _links(key, program, found.step, tile)])]
+    columns: list[Any] = [html.Div([html.H2("In this program"), facts(rows), _links(key, program, found.step, tile)])]
     try:
         who = partners(source, program, tile)
     except NotRecordedError as lacking:
-        return html.Div([*columns, empty_hint(str(lacking))], className="exchange-columns")
+        return html.Div([*columns, empty_hint(str(lacking))], className="exchange-columns", **_REGION)
     columns.append(_partner_table("from", f"Receives from {len(who.sources):,} tiles", who.sources, who.received))
     columns.append(_partner_table("to", f"Sends to {len(who.destinations):,} tiles", who.destinations, who.sent))
     columns.append(_sendings("Multicast of this tile", who.receivers, who.multicast))
-    return html.Div(columns, className="exchange-columns")
+    return html.Div(columns, className="exchange-columns", **_REGION)
 
 
 def _both(size: Any) -> str:
@@ -93,13 +99,13 @@ def _partner_table(name: str, title: str, tiles: Any, size: Any) -> Component:
     cut = f", the {_PARTNER_ROWS:,} heaviest below" if len(tiles) > _PARTNER_ROWS else ""
     columns = [Column("tile", "Tile", "integer", width=110), Column("bytes", "Bytes", "bytes", width=130)]
     table = data_table(f"xch-{name}", rows, columns, name=f"exchange-{name}", height=230, filter_box=False)
-    return html.Div([html.H3(f"{title}, {int(size.sum()):,} B{cut}"), table])
+    return html.Div([html.H2(f"{title}, {int(size.sum()):,} B{cut}"), table])
 
 
 def _sendings(title: str, receivers: Any, size: Any) -> Component:
     if not len(receivers):
         return html.Div(
-            [html.H3(title), empty_hint("It sends nothing, or " + _NO_SENDINGS[0].lower() + _NO_SENDINGS[1:])]
+            [html.H2(title), empty_hint("It sends nothing, or " + _NO_SENDINGS[0].lower() + _NO_SENDINGS[1:])]
         )
     rows = [
         {"receivers": count, "bytes": sent, "carried": count * sent}
@@ -111,7 +117,7 @@ def _sendings(title: str, receivers: Any, size: Any) -> Component:
         Column("carried", "Received", "bytes", "Sent x receivers", width=120),
     ]
     return html.Div(
-        [html.H3(title), data_table("xch-sendings", rows, columns, name="multicast", height=230, filter_box=False)]
+        [html.H2(title), data_table("xch-sendings", rows, columns, name="multicast", height=230, filter_box=False)]
     )
 
 
@@ -121,9 +127,8 @@ def fan_tab(source: ReportSource, program: int) -> Component:
         receivers, tiles = fan_outs(messages_of(source, program))
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-    most = max(1, int(tiles.max(initial=0)))
     rows = [
-        {"receivers": count, "tiles": number, "share": number / int(tiles.sum()), "bar": round(100 * number / most)}
+        {"receivers": count, "tiles": number, "share": number / int(tiles.sum())}
         for count, number in zip(receivers.tolist(), tiles.tolist(), strict=True)
     ]
     columns = [
@@ -132,13 +137,32 @@ def fan_tab(source: ReportSource, program: int) -> Component:
         Column("share", "Share", "percent", "Of the tiles that send", width=100),
     ]
     histogram = data_table("xch-fan", rows, columns, name="fan-out", height=230, filter_box=False)
-    parts = [html.Div([html.H3("Fan-out of sending tiles"), histogram])]
+    parts = [
+        html.Div([html.H2("Fan-out of sending tiles"), _bars(receivers, tiles)]),
+        html.Div([html.H2("The same as a table"), histogram]),
+    ]
     spread, size = sendings_of(source, program)
     if len(spread):
         parts.append(_sendings("Bytes by the number of tiles that get them", spread, size))
     else:
-        parts.append(html.Div([html.H3("Multicast"), empty_hint(_NO_SENDINGS)]))
-    return html.Div(parts, className="exchange-columns")
+        parts.append(html.Div([html.H2("Multicast"), empty_hint(_NO_SENDINGS)]))
+    return html.Div(parts, className="exchange-columns", **_REGION)
+
+
+def _bars(receivers: Any, tiles: Any) -> Component:
+    """Tiles by fan-out, in ranges of equal width where there are many different ones."""
+    low, high = int(receivers.min()), int(receivers.max())
+    width = -(-(high - low + 1) // _MOST_BARS)
+    counts = np.bincount((receivers - low) // width, weights=tiles).astype(int)
+    most = max(1, int(counts.max()))
+    rows = []
+    for index, count in enumerate(counts.tolist()):
+        first, last = low + index * width, min(low + (index + 1) * width - 1, high)
+        label = f"{first:,}" if first == last else f"{first:,} – {last:,}"
+        bar = html.Span(className="exchange-bar", style={"width": f"{180 * count / most:.0f}px"})
+        text = "1 tile" if count == 1 else f"{count:,} tiles"
+        rows.append(html.Tr([html.Th(label, scope="row"), html.Td([bar, text])]))
+    return html.Table(html.Tbody(rows), className="exchange-histogram")
 
 
 def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
@@ -163,7 +187,7 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
     note = f"{int(sums.sum()):,} B in all, {int(sums.sum() - np.trace(sums)):,} B between IPUs, of one execution."
     table = html.Table([html.Thead(head), html.Tbody(body)], className="exchange-ipus")
     return html.Div(
-        html.Div([html.H3("Bytes between IPUs"), table, html.P(note, className="dim")]), className="exchange-columns"
+        html.Div([html.H2("Bytes between IPUs"), table, html.P(note, className="dim")]), className="exchange-columns"
     )
 
 

@@ -90,6 +90,9 @@ def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) ->
     swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
     tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
     where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
+    if facts.data_in or facts.data_out:
+        traffic = html.A("traffic", href=f"/r/{key}/exchange?step={facts.step}", **attributes(data_nav="to"))
+        where += [" · ", traffic]
     rows: list[tuple[str, Any, str]] = [
         ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
         ("Cycles", cycles_text(facts.end - facts.begin, clock), "to - from; lengths of all steps add up to the total"),

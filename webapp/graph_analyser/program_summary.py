@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.exchange_programs import EXCHANGE_TYPES
 from popvision.analysis.liveness import liveness
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_details import ProgramFacts
@@ -165,6 +166,9 @@ def _links(source: ReportSource, found: ProgramFacts, key: str) -> Component:
     if found.executions:
         href = f"/r/{key}/execution?program={found.program}"
         links.append(html.A("Show in the execution trace", href=href, **attributes(data_nav="to")))
+    if found.type in EXCHANGE_TYPES:
+        href = f"/r/{key}/exchange?program={found.program}"
+        links.append(html.A("Traffic between tiles", href=href, **attributes(data_nav="to")))
     index = _fullest_index(source, found.program)
     if index is not None:
         href = f"/r/{key}/liveness?liveness={index}"
