@@ -55,12 +55,12 @@ def settle(page: Page) -> None:
 #: Grids draw their rows and headers in several steps.
 SETTLED = """() => new Promise((resolve) => {
   let last = performance.now();
-  const end = last + 8000;
+  const end = last + 4000;
   const watch = new MutationObserver(() => { last = performance.now(); });
-  watch.observe(document.body, { childList: true, subtree: true, attributes: true });
+  watch.observe(document.body, { childList: true, subtree: true });
   const look = () => {
     const now = performance.now();
-    if (now < end && (popvision.waiting() || now - last < 250)) { setTimeout(look, 50); return; }
+    if (now < end && (popvision.waiting() || now - last < 150)) { setTimeout(look, 50); return; }
     watch.disconnect();
     resolve();
   };
@@ -85,15 +85,15 @@ def test_a_view_its_menus_its_tabs_and_its_comparison(viewer: Viewer, view: str)
     settle(page)
     has_landmarks(page)
     has_named_plots_with_tables(page)
-    found = in_both_themes(page)
     page.evaluate("document.querySelectorAll('#page details').forEach((each) => { each.open = true; })")
-    found += in_both_themes(page)
-    page.keyboard.press("Escape")
+    found = in_both_themes(page)
     for index in range(1, page.locator("#page [role=tab]").count()):
         page.evaluate("(index) => document.querySelectorAll('#page [role=tab]')[index].click()", index)
-        found += in_both_themes(page, "#page [role=tabpanel]:not([hidden])")
+        settle(page)
+        found += violations(page, within="#page [role=tabpanel]:not([hidden])")
     page.evaluate("(key) => { popvision.select({vs: key}); popvision.redraw(); }", viewer.keys["hostile"])
-    found += in_both_themes(page)
+    settle(page)
+    found += violations(page)
     assert sorted(set(found)) == []
 
 
