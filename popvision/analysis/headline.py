@@ -9,7 +9,7 @@ recorded runs (phases.py); they add up to 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def headline(source: ReportSource) -> Headline:
     )
 
 
-def _memory(source: ReportSource, target: Target) -> dict[str, float | None]:
+def _memory(source: ReportSource, target: Target) -> dict[str, Any]:
     memory = held(lambda: kept(source, "tile_memory", source.reader.tile_memory))
     worst = None if memory is None or not len(memory.including_gaps) else int(np.argmax(memory.including_gaps))
     tile_bytes = None if memory is None or worst is None else int(memory.including_gaps[worst])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -87,16 +87,22 @@ def _compare(source: Path, target: Path, limits: list[Limit]) -> tuple[ReportDif
 def _write(diff: ReportDiff, outcomes: list[Outcome], markdown: Path | None, junit: Path | None, top: int) -> None:
     from popvision.export.diff_junit import diff_junit
     from popvision.export.diff_markdown import diff_markdown
-    from popvision.export.writing import write_file
 
     if markdown == Path("-"):
         sys.stdout.write(diff_markdown(diff, outcomes, top))
     elif markdown is not None:
-        document = diff_markdown(diff, outcomes, top)
-        write_file(markdown, lambda stream: stream.write(document))
+        _save(markdown, diff_markdown(diff, outcomes, top))
     if junit is not None:
-        cases = diff_junit(diff, outcomes)
-        write_file(junit, lambda stream: stream.write(cases))
+        _save(junit, diff_junit(diff, outcomes))
+
+
+def _save(path: Path, document: str) -> None:
+    from popvision.export.writing import write_file
+
+    def write(stream: IO[str]) -> None:
+        stream.write(document)
+
+    write_file(path, write)
 
 
 def _print(diff: ReportDiff, outcomes: list[Outcome], top: int, everything: bool) -> None:

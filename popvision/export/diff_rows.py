@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
@@ -17,7 +19,7 @@ class TextTable:
     title: str
     note: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     numbers: tuple[str, ...] = ()
     tone: tuple[int, ...] = ()
 
@@ -138,6 +140,6 @@ def _shown(changes: Changes, shown: int, found: int) -> str:
     return f"{changes.about}; {f'{shown:,} of {found:,}' if shown < found else f'{found:,}'}"
 
 
-def _label(row: dict[str, str]) -> str:
-    name = row["name_target"] or row["name_source"]
-    return f"{row['type']} ({name})" if row["type"] and name else row["type"] or name
+def _label(row: Mapping[Any, Any]) -> str:
+    type, name = str(row["type"]), str(row["name_target"] or row["name_source"])
+    return f"{type} ({name})" if type and name else type or name

@@ -5,6 +5,7 @@ Large reports take seconds to compare row by row: the sections come after the pa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -126,7 +127,7 @@ def _section(changes: Changes, key: str, target: str, name: str) -> Component:
     return section(f"compare-{changes.what.replace(' ', '-')}", title, body, hint=hint)
 
 
-def _row(changes: Changes, row: dict[str, Any], what: str, key: str, target: str) -> Component:
+def _row(changes: Changes, row: Mapping[Any, Any], what: str, key: str, target: str) -> Component:
     before, after = (_known(row[name]) for name in ("value_source", "value_target"))
     shown = row["name_target"] or row["name_source"] or "–"
     if what == "renamed":
@@ -144,7 +145,7 @@ def _row(changes: Changes, row: dict[str, Any], what: str, key: str, target: str
     )
 
 
-def _link(what: str, row: dict[str, Any], label: str, key: str, target: str) -> Component | str:
+def _link(what: str, row: Mapping[Any, Any], label: str, key: str, target: str) -> Component | str:
     """To the view that shows the row, with the comparison; what only the target has is shown in the target alone."""
     if what not in _VIEWS:
         return label
