@@ -75,7 +75,8 @@ def add_equal(eq_class: Int64Array, variable: Int64Array, name: Int64Array, size
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.any([column[1:] != column[:-1] for column in keys], axis=0)
     first = np.flatnonzero(new)
-    return AllocationSums(*(column[first] for column in keys), np.add.reduceat(size[order], first))
+    classes, variables, names = (column[first] for column in keys)
+    return AllocationSums(classes, variables, names, np.add.reduceat(size[order], first))
 
 
 def _order(eq_class: Int64Array, variable: Int64Array, name: Int64Array) -> npt.NDArray[np.intp]:

@@ -198,7 +198,7 @@ def _register_drawing(app: Dash, library: Library) -> None:
             config,
             values,
             line,
-            memory_headline(source, key, state),
+            memory_headline(source, key, state, params.get("vs", "")),
             not total,
             state.graph != "map",
             state.by_ipu,
@@ -245,7 +245,7 @@ def plot_parts(
         "count": len(drawing.ids),
         "first": first if in_order else 0,
         "order": None if in_order else drawing.ids.tolist(),
-        "mark": "mem_mark" if drawing.plot is not None else "",
+        "mark": "" if state.by_ipu else "mem_mark",
         "peak": None if state.by_ipu else fullest_tile(source, state.replica),
     }
     return themed(drawing.figure, theme), config, _reading(drawing, state), _below(drawing, state)
@@ -255,10 +255,12 @@ def _reading(drawing: Drawing, state: MemoryState) -> Any:
     """Values of the last selected tile, and what lies between it and the mark."""
     if drawing.plot is None:
         return ""
-    found = np.flatnonzero(drawing.ids == state.tiles[-1]) if state.tiles else []
-    cursor = int(found[0]) if len(found) else None
-    hint = "Select a tile to read its values here: click, or use the arrow keys; p selects the fullest."
-    return reading(drawing.plot, lambda at: f"Tile {int(drawing.ids[at]):,}", cursor, hint)
+    chosen, noun = (state.ipus, "IPU") if state.by_ipu else (state.tiles, "tile")
+    found = np.flatnonzero(drawing.ids == chosen[-1]).tolist() if chosen else []
+    hint = f"Select {'an' if state.by_ipu else 'a'} {noun} to read its values here: click, or use the arrow keys"
+    hint += "." if state.by_ipu else "; p selects the fullest."
+    name = f"{noun[0].upper()}{noun[1:]}"
+    return reading(drawing.plot, lambda at: f"{name} {int(drawing.ids[at]):,}", found[0] if found else None, hint)
 
 
 def _below(drawing: Drawing, state: MemoryState) -> list[Component]:

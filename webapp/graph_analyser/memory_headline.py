@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from urllib.parse import quote
+
 from dash.development.base_component import Component
 
 from popvision.analysis.live_steps import program_label
@@ -17,8 +20,10 @@ from webapp.graph_analyser.headline import Figure, headline
 from webapp.graph_analyser.memory_state import MemoryState
 
 
-def memory_headline(source: ReportSource, key: str, state: MemoryState) -> list[Component]:
-    """Use and peaks of a replica, each with its link. Raises NotRecordedError without a graph profile."""
+def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str = "") -> list[Component]:
+    """Use and peaks of a replica of the page's own report, each with its link, which stays compared with `vs`.
+
+    Raises NotRecordedError without a graph profile."""
     memory = memory_by_tile(source, state.replica)
     capacity = memory.capacity * len(memory.tiles)
     used = int(memory.excluding_gaps.sum())
@@ -52,6 +57,8 @@ def memory_headline(source: ReportSource, key: str, state: MemoryState) -> list[
             "bad" if len(over) else "",
         )
     )
+    if vs:
+        figures = [replace(each, href=f"{each.href}&vs={quote(vs, safe=',')}" if each.href else "") for each in figures]
     help_ = help_text(
         "Peaks",
         "The peak of the device is the index at which all its tiles together hold most. A single tile may be fullest "

@@ -14,7 +14,7 @@ from webapp.graph_analyser.bytes_axis import bytes_axis
 from webapp.graph_analyser.category_colours import part_colour, translucent
 from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.memory_state import MemoryState
-from webapp.graph_analyser.stepped_plot import legend
+from webapp.graph_analyser.stepped_plot import Series, SteppedPlot, legend
 from webapp.theme import tokens
 
 Int64Array = npt.NDArray[np.int64]
@@ -43,7 +43,9 @@ def draw_ipus(
     main = including if state.gaps else excluding
     quantity = "memory including gaps" if state.gaps else "memory excluding gaps"
     figure = {"data": traces + [_line(ids, *line) for line in lines], "layout": layout}
-    return Drawing(figure, ids, statistics(main), quantity, (0, len(ids) - 1), whole=len(ids))
+    curves = [("Including gaps", including), ("Excluding gaps", excluding)]
+    read = _read(curves, len(ids))
+    return Drawing(figure, ids, statistics(main), quantity, (0, len(ids) - 1), plot=read, whole=len(ids))
 
 
 def _draw_both(memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, theme: str) -> Drawing:
@@ -76,7 +78,18 @@ def _draw_both(memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, t
     layout["shapes"] = [_mark(ipu, colours["accent"]) for ipu in state.ipus]
     figure = {"data": bars, "layout": layout}
     figures = statistics(shown) if len(shown) else None
-    return Drawing(figure, ids, figures, quantity, (0, len(ids) - 1), whole=len(ids))
+    curves = [(bar["name"], np.asarray(bar["y"], dtype=np.int64)) for bar in bars]
+    return Drawing(figure, ids, figures, quantity, (0, len(ids) - 1), plot=_read(curves, len(ids)), whole=len(ids))
+
+
+def _read(curves: list[tuple[str, Int64Array]], count: int) -> SteppedPlot:
+    """The bars' figures for the line below the plot; a shorter curve has none at the end."""
+    series = []
+    for name, values in curves:
+        padded = np.zeros(count, dtype=np.int64)
+        padded[: len(values)] = values
+        series.append(Series(name, padded, "", known=np.arange(count) < len(values)))
+    return SteppedPlot(series, lambda positions: [], "", "")
 
 
 def _bars(memory: MemoryByTile, parts: Breakdown | None, theme: str) -> list[tuple[str, Int64Array, str]]:

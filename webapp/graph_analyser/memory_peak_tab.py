@@ -58,7 +58,7 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
     bar.append(save_plot("mem-peak", f"tile-{tile}-peak"))
     notes = [found.note] if found.note else []
     drawn, height = _figure(found, other, theme, whole)
-    plot = figure("mem-peak", drawn, theme, image_name=f"tile-{tile}-peak")
+    plot: Any = figure("mem-peak", drawn, theme, image_name=f"tile-{tile}-peak")
     plot.config = plot.config | {"displayModeBar": False}
     label = f"Waterfall of the peak of tile {tile}; the table beside it has the same rows"
     scroll = html.Div(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dash import Dash
 from flask import Response, jsonify, request
 
-from popvision.analysis.address_map import AddressMap, Place, address_map, place_at
+from popvision.analysis.address_map import AddressMap, Bands, Place, address_map, place_at
 from popvision.analysis.address_raster import Window, bands_in_window, cells, margins
 from popvision.analysis.live_steps import program_label
 from popvision.analysis.lowered import lowered_names, variables
@@ -55,24 +55,23 @@ def map_window(source: ReportSource) -> Response:
     window = _window(of)
     bands = bands_in_window(of.bands, window)
     exact = len(bands) <= MOST_BANDS
-    if exact:
-        names, arrays = _as_bands(source, of, bands, window)
-    else:
-        window = _coarse(window)
-        drawn = cells(bands, window)
-        names = []
-        whole = window.cell_bytes * window.cell_indices
-        share = -(-drawn.area * 255 // whole)  # rounded up: what is live at all is seen
-        arrays = {"cell_category": drawn.category.ravel(), "cell_share": share.astype(np.uint8).ravel()}
+    window = window if exact else _coarse(window)
+    names, arrays = _as_bands(source, of, bands, window) if exact else ([], _as_cells(bands, window))
     gaps = (of.gap_end > window.bottom) & (of.gap_begin < window.top)
     if np.count_nonzero(gaps) > MOST_GAPS:
         gaps &= of.gap_end - of.gap_begin >= window.cell_bytes
     beside = margins(of, window)
-    arrays |= {
-        "gap_begin": of.gap_begin[gaps].astype(np.uint32), "gap_end": of.gap_end[gaps].astype(np.uint32),
-        "gap_bytes": beside.gap_bytes.astype(np.float64), "sharing": beside.sharing.astype(np.uint32),
-        "live_most": beside.live_most.astype(np.float64), "live_least": beside.live_least.astype(np.float64),
-    } | _chosen(of)  # fmt: skip
+    arrays.update(
+        {
+            "gap_begin": of.gap_begin[gaps].astype(np.uint32),
+            "gap_end": of.gap_end[gaps].astype(np.uint32),
+            "gap_bytes": beside.gap_bytes.astype(np.float64),
+            "sharing": beside.sharing.astype(np.uint32),
+            "live_most": beside.live_most.astype(np.float64),
+            "live_least": beside.live_least.astype(np.float64),
+        }
+    )
+    arrays.update(_chosen(of))
     shape = window.shape
     header = _facts(source, of) | {
         "names": names, "exact": exact, "inWindow": len(bands), "rows": shape[0], "columns": shape[1],
@@ -114,8 +113,15 @@ def _coarse(window: Window) -> Window:
     return Window(window.bottom, window.top, window.first, window.last, window.columns, max(1, MOST_CELLS // columns))
 
 
+def _as_cells(bands: Bands, window: Window) -> dict[str, npt.NDArray[Any]]:
+    """The category of each cell and the share of it that is live, 0..255, rounded up so that nothing live is lost."""
+    drawn = cells(bands, window)
+    share = -(-drawn.area * 255 // (window.cell_bytes * window.cell_indices))
+    return {"cell_category": drawn.category.ravel(), "cell_share": share.astype(np.uint8).ravel()}
+
+
 def _as_bands(
-    source: ReportSource, of: AddressMap, bands: Any, window: Window
+    source: ReportSource, of: AddressMap, bands: Bands, window: Window
 ) -> tuple[list[str], dict[str, npt.NDArray[Any]]]:
     high = (np.minimum(bands.end, window.top) - np.maximum(bands.begin, window.bottom)) * window.rows
     wide = (np.minimum(bands.live_to, window.last) - np.maximum(bands.live_from, window.first)) * window.columns

@@ -47,7 +47,7 @@ def tiles_tab(page: MemoryPage, theme: str) -> Component:
             columns.append(Column(name, name, "bytes", help=help_, width=125))
     query = {name: value for name, value in page.query.items() if name in ("replica", "vs")}
     table = long_table("memory-tiles", page.key, query, columns, selectable=True)
-    plot = figure("mem-bins", _draw(page, memory, theme), theme, image_name="tiles-by-memory")
+    plot: Any = figure("mem-bins", _draw(page, memory, theme), theme, image_name="tiles-by-memory")
     plot.config = plot.config | {"displayModeBar": False}
     over = len(memory.over_capacity)
     fits = "Every tile fits into its memory." if not over else f"{over:,} tiles do not fit into their memory."

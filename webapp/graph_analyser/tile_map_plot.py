@@ -19,6 +19,7 @@ from webapp.formats import bytes_text
 from webapp.graph_analyser.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.drawing import Drawing
 from webapp.graph_analyser.memory_state import MemoryState
+from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
 from webapp.theme import diverging_scale, sequential_scale, tokens
 
 #: What the map can show, beside one region or one category.
@@ -68,7 +69,10 @@ def draw_tile_map(source: ReportSource, state: MemoryState, theme: str, target: 
     ids = np.arange(tiles.start, tiles.stop, dtype=np.int64)
     figure = {"data": [heat], "layout": layout}
     figures = statistics(values[known]) if known.any() else None
-    return Drawing(figure, ids, figures, label.lower(), (0, len(ids) - 1), whole=len(ids))
+    series = Series(label, values, colours["accent"], known=None if known.all() else known)
+    mark = None if state.mark is None else state.mark - tiles.start
+    read = SteppedPlot([series], lambda positions: [], "", "", mark=mark)
+    return Drawing(figure, ids, figures, label.lower(), (0, len(ids) - 1), plot=read, whole=len(ids))
 
 
 def _ipus(tiles: range, per_ipu: int) -> list[int]:
