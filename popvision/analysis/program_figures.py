@@ -73,7 +73,8 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     whole[totals.unknown] = UNKNOWN
     moved[2:, totals.unknown] = UNKNOWN
     executions = np.bincount(steps_of, minlength=n).astype(np.int64)
-    return ProgramFigures(executions, entries(source, executions), own, whole, *moved, totals.problem)
+    entered = entries(source, executions)
+    return ProgramFigures(executions, entered, own, whole, moved[0], moved[1], moved[2], moved[3], totals.problem)
 
 
 def _sum_by_program(program: Int64, values: Int64, n: int) -> Int64:

@@ -94,9 +94,10 @@ def matching_programs(source: ReportSource, text: str) -> npt.NDArray[np.bool_]:
     if not wanted:
         return np.zeros(len(programs.type), bool)
     if wanted.startswith("#") and wanted[1:].isdecimal():
-        return np.arange(len(programs.type)) == int(wanted[1:])
+        return np.equal(np.arange(len(programs.type)), int(wanted[1:]))
     texts = kept(source, "program_texts", lambda: _search_texts(programs))
-    return np.fromiter((wanted in each for each in texts), bool, len(texts))
+    hits: npt.NDArray[np.bool_] = np.fromiter((wanted in each for each in texts), bool, len(texts))
+    return hits
 
 
 def type_indices(source: ReportSource) -> npt.NDArray[np.uint8]:

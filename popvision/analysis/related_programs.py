@@ -41,7 +41,7 @@ def related_programs(source: ReportSource, program: int, rule: str = "") -> Int6
         return np.empty(0, np.int64)
     if rule == BY_VERTEX:
         return _by_vertex(source, program)
-    if rule:
+    if rule and rule in layers(source):
         operation = kept(source, f"operations:{rule[:200]}", lambda: _operations(source, rule))
         mine = int(operation[program])
         same = operation == mine if mine >= 0 else np.arange(n) == program
@@ -71,7 +71,7 @@ def _operations(source: ReportSource, layer: str) -> Int64:
     found: dict[int, int] = {}
 
     def nearest(id: int) -> int:
-        chain = []
+        chain: list[int] = []
         result = -1
         while id >= 0 and id in contexts and len(chain) < _MOST_PARENTS:
             if id in found:

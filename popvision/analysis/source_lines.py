@@ -13,7 +13,7 @@ line, and the cycles between the last step of an IPU and the end of a run.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -100,19 +100,31 @@ def line_table(source: ReportSource, file: str, ipu: int | None = None) -> pd.Da
     import pandas as pd
 
     found = line_figures(source, ipu)
-    rows = np.flatnonzero(
-        np.array([each == file for each in found.places.file]) & (np.arange(len(found.places.line)) > 0)
-    )
-    columns = {"Line": found.places.line, **_columns(found), "Executions": found.executions}
+    rows = rows_of_file(source, file)
+    columns: dict[str, Any] = {"Line": found.places.line, **_columns(found), "Executions": found.executions}
     columns |= {"Programs": found.programs, "Variables": found.variables}
-    frame = pd.DataFrame({name: values[rows] for name, values in columns.items()})
-    return frame.sort_values("Line", ignore_index=True)
+    return pd.DataFrame({name: values[rows] for name, values in columns.items()})
+
+
+def rows_of_file(source: ReportSource, file: str) -> Int64:
+    """The places of a file, ascending by line; empty for one that nothing was made in."""
+    found = kept(source, "rows_of_files", lambda: _by_file(places(source)))
+    return found.get(file, np.empty(0, np.int64))
+
+
+def _by_file(found: Places) -> dict[str, Int64]:
+    rows: dict[str, list[int]] = {}
+    for row in np.argsort(found.line, kind="stable").tolist():
+        if row != NOWHERE:
+            rows.setdefault(found.file[row], []).append(row)
+    return {file: np.array(each, np.int64) for file, each in rows.items()}
 
 
 def at_line(source: ReportSource, file: str, line: int) -> tuple[Int64, Int64]:
     """(programs, variables) that a line made, ascending."""
     found = places(source)
-    rows = [row for row, name in enumerate(found.file) if row and name == file and int(found.line[row]) == line]
+    rows = rows_of_file(source, file)
+    rows = rows[found.line[rows] == line]
     return tuple(np.flatnonzero(np.isin(each, rows)) for each in (found.program, found.variable))  # type: ignore[return-value]
 
 

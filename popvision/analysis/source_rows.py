@@ -17,7 +17,7 @@ import numpy.typing as npt
 from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.kept import kept
 from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source_lines import line_table, places
+from popvision.analysis.source_lines import places, rows_of_file
 from popvision.analysis.source_text import source_text
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def same_file(target: ReportSource, file: str) -> str:
 
 
 def source_rows(source: ReportSource, file: str, target: ReportSource | None = None) -> SourceRows:
-    """Rows of a file. Raises NotRecordedError without debug information."""
+    """Rows of a file. Raises NotRecordedError without debug information, ValueError for a file that made nothing."""
+    if not len(rows_of_file(source, file)):
+        raise ValueError(f"nothing was made in {file[:200]!r}")
     name = f"source_rows:{file}"
     if target is None:
         return kept(source, name, lambda: _rows(source, file, None))
@@ -76,13 +78,13 @@ def _rows(source: ReportSource, file: str, target: ReportSource | None) -> Sourc
     text = source_text(source, file)
     other = same_file(target, file) if target is not None else ""
     theirs = source_text(target, other) if target is not None and other else None
-    numbers = np.asarray(line_table(source, file)["Line"], np.int64)
+    numbers = places(source).line[rows_of_file(source, file)]
     if theirs is None or target is None:
         own = np.arange(1, len(text.lines) + 1) if text.lines else numbers
         return SourceRows(file, "", *_with_beyond(own, numbers), text.problem)
     if text.lines and theirs.lines:
         return SourceRows(file, other, *_aligned(text.lines, theirs.lines), "")
-    both = np.union1d(numbers, np.asarray(line_table(target, other)["Line"], np.int64))
+    both = np.union1d(numbers, places(target).line[rows_of_file(target, other)])
     lines = max(len(text.lines), len(theirs.lines))
     both = np.union1d(both, np.arange(1, lines + 1)) if lines else both
     return SourceRows(file, other, both, both.copy(), text.problem or theirs.problem)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 from dash import Dash
 from flask import Response, request
@@ -66,7 +67,7 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
     file = request.args.get("file", "")[:4000]
     rows = source_rows(source, file, target)
     count = min(len(rows.source), MOST_LINES)
-    plain = not rows.target_file and bool((rows.source[:count] == range(1, count + 1)).all())
+    plain = not rows.target_file and bool((rows.source[:count] == np.arange(1, count + 1)).all())
     ipu = _number("ipu")
     return {
         "problem": rows.problem,
@@ -82,10 +83,8 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
 
 def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:
     """Line -> cycles, live bytes and bytes received; None where not recorded."""
-    import pandas as pd
-
     table = line_table(source, file, ipu if ipu is None or ipu < source.reader.target().num_ipus else None)
-    columns = [[None if each is pd.NA else int(each) for each in table[field]] for field in _FIELDS]
+    columns = [table[field].astype(object).where(table[field].notna(), None).tolist() for field in _FIELDS]
     return {str(line): list(values) for line, *values in zip(table["Line"].tolist(), *columns, strict=True)}
 
 
