@@ -81,8 +81,7 @@ def messages_of(source: ReportSource, program: int) -> Messages:
         raise ValueError(f"there is no program {program}: ids go from 0 to {len(programs.type) - 1}")
     if programs.type[program].startswith("StreamCopy"):
         raise NotRecordedError(HOST_COPY)
-    held: OrderedDict[int, Messages]
-    held, lock = kept(source, "exchange_messages", lambda: (OrderedDict(), Lock()))
+    held, lock = kept(source, "exchange_messages", _store)
     with lock:
         if program not in held:
             held[program] = _read(source, program)
@@ -95,9 +94,14 @@ def messages_of(source: ReportSource, program: int) -> Messages:
     return found
 
 
+def _store() -> tuple[OrderedDict[int, Messages], Lock]:
+    return OrderedDict(), Lock()
+
+
 def _read(source: ReportSource, program: int) -> Messages:
     parts = [columns for _, _, columns in source.reader.traffic("messages", [program])]
-    src, dst, size = (np.concatenate([np.asarray(part[k], np.int64) for part in parts] or [[]]) for k in range(3))
+    nothing = np.empty(0, np.int64)
+    src, dst, size = (np.concatenate([nothing, *(np.asarray(part[k], np.int64) for part in parts)]) for k in range(3))
     tiles = target_of(source).num_tiles
     good = (src >= 0) & (src < tiles) & (dst >= 0) & (dst < tiles)
     return summed(src[good], dst[good], size[good], tiles)

@@ -135,9 +135,18 @@ def _moved(source: ReportSource) -> Moved:
         ints["code"][place[program]] += values.sum()
     for program, _, values in _columns(source, "cycles", rows):
         estimated[place[program]] = max(int(estimated[place[program]]), int(values.max(initial=0)))
-    names = [programs.type[row] for row in rows], [programs.name[row] for row in rows]
-    fans = _fan_outs(source, rows)
-    return Moved(np.array(rows, np.int64), *names, **ints, **worst, estimated=estimated, **fans)  # type: ignore[arg-type]
+    messages, fan_out_mean, fan_out_worst = _fan_outs(source, rows)
+    return Moved(
+        program=np.array(rows, np.int64),
+        type=[programs.type[row] for row in rows],
+        name=[programs.name[row] for row in rows],
+        **ints,
+        **worst,
+        estimated=estimated,
+        messages=messages,
+        fan_out_mean=fan_out_mean,
+        fan_out_worst=fan_out_worst,
+    )
 
 
 def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[int, int, Int64]]:
@@ -147,8 +156,9 @@ def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tup
                 yield program, ipu, np.asarray(values, np.int64)
 
 
-def _fan_outs(source: ReportSource, rows: list[int]) -> dict[str, npt.NDArray[np.generic]]:
-    """Messages and receivers per sending tile. A tile's messages stand under its own IPU, so IPUs simply add up."""
+def _fan_outs(source: ReportSource, rows: list[int]) -> tuple[Int64, Float64, Int64]:
+    """(messages, mean and largest number of receivers of a sending tile). A tile's messages stand under its
+    own IPU, so IPUs simply add up."""
     place = {program: row for row, program in enumerate(rows)}
     messages = np.full(len(rows), -1, np.int64)
     senders = np.zeros(len(rows), np.int64)
@@ -162,7 +172,7 @@ def _fan_outs(source: ReportSource, rows: list[int]) -> dict[str, npt.NDArray[np
         senders[row] += np.count_nonzero(fan)
         worst[row] = max(int(worst[row]), int(fan.max()))
     mean = np.where(senders > 0, messages / np.maximum(senders, 1), np.nan)
-    return {"messages": messages, "fan_out_mean": mean, "fan_out_worst": worst}
+    return messages, mean, worst
 
 
 def _ran(source: ReportSource) -> Ran:

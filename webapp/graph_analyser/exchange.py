@@ -221,18 +221,19 @@ def _register_head(app: Dash, library: Library) -> None:
         view = (params or {}).get("xch_view", "")
         note: Any = _GUESS if view == "plan" else ""
         if view == "tiles":
-            note = _statistics(library.report(page_key(pathname)), Selection.parse(params))
+            owner = "Source: " if target_of_page(library, params) is not None else ""
+            note = _statistics(library.report(page_key(pathname)), Selection.parse(params), owner)
         return view != "plan", view != "tiles", note
 
 
-def _statistics(source: ReportSource, selection: Selection) -> Any:
-    """Average, extremes and standard deviation over all tiles, in the source report."""
+def _statistics(source: ReportSource, selection: Selection, owner: str) -> Any:
+    """Average, extremes and standard deviation over all tiles, in the source report; `owner` says so."""
     program, step = exchange_of(source, selection.program, selection.step)
     if program is None:
         return ""
     tiles = exchange_tiles(source, program, step)
     lines = []
-    for name, values in (("Received", tiles.received), ("Sent", tiles.sent)):
+    for name, values in ((f"{owner}Received", tiles.received), (f"{owner}Sent", tiles.sent)):
         found = statistics(values)
         lines.append(range_line(found, name, "tiles", position=lambda at: f"tile {at:,}", decimated=False, drawn=""))
     return lines

@@ -108,7 +108,7 @@ def _differences(source: ReportSource, target: ReportSource, program: int, row: 
     except NotRecordedError as lacking:
         return _figure("Target", "–", str(lacking))
     a, b = moved(source), moved(target)
-    marks = [difference_mark(int(a.received[row]), int(b.received[other]), "bytes")]
+    marks: list[Any] = [difference_mark(int(a.received[row]), int(b.received[other]), "bytes")]
     before, after = bandwidth(source).cycles_each[row], bandwidth(target).cycles_each[other]
     if not np.isnan(before) and not np.isnan(after):
         marks += [

@@ -21,7 +21,7 @@ from webapp.graph_analyser.exchange_tables import (
     pair_difference_frame,
     pair_frame,
 )
-from webapp.graph_analyser.exchange_tabs import fan_tab, host_tab, ipu_tab, tile_tab
+from webapp.graph_analyser.exchange_tabs import fan_tab, host_tab, ipu_tab, source_alone, tile_tab
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
@@ -41,13 +41,14 @@ def tab_content(
     tile = selection.tiles[0] if selection.tiles else None
     contents = {
         "programs": partial(_programs, source, key, target),
-        "tile": partial(tile_tab, source, program, step, tile, key),
+        "tile": partial(tile_tab, source, program, step, tile, key, target),
         "pairs": partial(_pairs, source, key, program, target),
         "fan": partial(fan_tab, source, program),
         "ipus": partial(ipu_tab, source, program, theme),
         "host": partial(host_tab, source),
     }
-    return contents[tab]()
+    content = contents[tab]()
+    return source_alone(content, target) if tab in ("fan", "ipus", "host") else content
 
 
 def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Component:

@@ -9,13 +9,15 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.exchange_host import host_copies
+from popvision.analysis.exchange_matrix import partner_of
 from popvision.analysis.exchange_messages import between_ipus, fan_outs, messages_of, partners, sendings_of
-from popvision.analysis.exchange_tiles import exchange_tiles
+from popvision.analysis.exchange_tiles import ExchangeTiles, exchange_tiles
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_figures import figures
 from popvision.analysis.tiles import physical_id, target_of
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
+from webapp.components.difference import difference_mark, figure_text
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text
 from webapp.graph_analyser.category_colours import mix
@@ -29,6 +31,17 @@ _NO_SENDINGS = (
 )
 _PARTNER_ROWS = 5_000
 
+_COMPARED = (
+    ("received", "Received", "bytes"),
+    ("sent", "Sent", "bytes"),
+    ("code", "Exchange code", "bytes"),
+    ("fan_in", "Receives from", "integer"),
+    ("fan_out", "Sends to", "integer"),
+    ("moving", "Its own bytes take", "cycles"),
+    ("estimated", "Estimate", "cycles"),
+    ("recorded", "Last recorded", "cycles"),
+)
+
 #: A box that scrolls must be reached by keys.
 _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
 
@@ -36,8 +49,15 @@ _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_
 _MOST_BARS = 16
 
 
-def tile_tab(source: ReportSource, program: int, step: int | None, tile: int | None, key: str) -> Component:
-    """One tile in the program: figures, who sends to it, to whom it sends."""
+def tile_tab(
+    source: ReportSource,
+    program: int,
+    step: int | None,
+    tile: int | None,
+    key: str,
+    other: ReportSource | None = None,
+) -> Component:
+    """One tile in the program: figures, who sends to it, to whom it sends; with a second report its differences."""
     target = target_of(source)
     if tile is None or tile >= target.num_tiles:
         return empty_hint("Select a tile: click the drawing, or move its cursor with the arrow keys.")
@@ -59,6 +79,8 @@ def tile_tab(source: ReportSource, program: int, step: int | None, tile: int | N
         if values is not None:
             rows.append((label, f"{cycles_text(int(values[tile]), target.clock_hz)}" + _of_longest(values, tile)))
     columns: list[Any] = [html.Div([html.H2("In this program"), facts(rows), _links(key, program, found.step, tile)])]
+    if other is not None:
+        columns.append(_compared_tile(source, other, found, tile))
     try:
         who = partners(source, program, tile)
     except NotRecordedError as lacking:
@@ -67,6 +89,33 @@ def tile_tab(source: ReportSource, program: int, step: int | None, tile: int | N
     columns.append(_partner_table("to", f"Sends to {len(who.destinations):,} tiles", who.destinations, who.sent))
     columns.append(_sendings("Multicast of this tile", who.receivers, who.multicast))
     return html.Div(columns, className="exchange-columns", **_REGION)
+
+
+def _compared_tile(source: ReportSource, other: ReportSource, found: ExchangeTiles, tile: int) -> Component:
+    """Source, target and difference of each figure of a tile."""
+    title = html.H2("Source, target, difference")
+    try:
+        theirs = exchange_tiles(other, partner_of(source, other, found.program))
+    except NotRecordedError as lacking:
+        return html.Div([title, empty_hint(str(lacking))])
+    if tile >= target_of(other).num_tiles:
+        return html.Div([title, empty_hint(f"The target has no tile {tile:,}.")])
+    rows = []
+    for field, label, kind in _COMPARED:
+        before, after = getattr(found, field), getattr(theirs, field)
+        if before is not None and after is not None:
+            one, two = int(before[tile]), int(after[tile])
+            mark = difference_mark(one, two, kind)
+            rows.append((label, [f"{figure_text(one, kind)} → {figure_text(two, kind)}  ", mark]))
+    return html.Div([title, facts(rows)])
+
+
+def source_alone(content: Component, other: ReportSource | None) -> Component:
+    """The content under a line that says that it speaks of the source alone, when there is a target."""
+    if other is None:
+        return content
+    line = "Figures of the source. Differences stand in the drawing and under Programs, Tile and Heaviest pairs."
+    return html.Div([html.Div(line, className="exchange-sentence"), content], className="exchange-tab")
 
 
 def _both(size: Any) -> str:
@@ -137,7 +186,7 @@ def fan_tab(source: ReportSource, program: int) -> Component:
         Column("share", "Share", "percent", "Of the tiles that send", width=100),
     ]
     histogram = data_table("xch-fan", rows, columns, name="fan-out", height=230, filter_box=False)
-    parts = [
+    parts: list[Component] = [
         html.Div([html.H2("Fan-out of sending tiles"), _bars(receivers, tiles)]),
         html.Div([html.H2("The same as a table"), histogram]),
     ]

@@ -89,6 +89,7 @@
         pen.text(label, at + 28, area.y - 14, colours.muted, "left");
         at += 46 + 6.6 * label.length;
       });
+      if (this.data.header.signed) pen.text("target \u2212 source", at, area.y - 14, colours.ink, "left");
     }
 
     text(value) {

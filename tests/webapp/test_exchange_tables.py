@@ -1,0 +1,57 @@
+"""Tables of the exchange page: ranks, and two reports side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popvision.analysis.source import ReportSource
+from tests.planted import planted
+from webapp.graph_analyser.exchange_tables import COMPARED, compared_frame, pair_frame, program_frame
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> ReportSource:
+    return ReportSource(planted().write(tmp_path / "source"))
+
+
+def test_programs_are_ranked_by_the_bytes_of_all_runs(source: ReportSource) -> None:
+    frame = program_frame(source)
+    assert frame["program"].tolist() == [2, 6]
+    assert frame["total"].tolist() == [2_048, 2_048]
+    assert frame["share"].tolist() == [0.5, 0.5]
+    assert frame["multicast"].tolist() == frame["fan_mean"].tolist() == [1.0, 1.0]
+    assert frame["cycles"].tolist() == [64.0, 64.0]
+    assert frame["use"].tolist() == [2_048 / (64 * 4 * 8)] * 2
+    assert frame["dictated"].tolist() == [1.0, 1.0]
+    pairs = pair_frame(source, {"program": "2"})
+    assert pairs[["source", "destination", "bytes"]].values.tolist() == [[t, (t + 1) % 8, 256] for t in range(8)]
+    assert np.isclose(pairs["share"].sum(), 1)
+
+
+def test_compared_with_itself_every_difference_is_zero(source: ReportSource) -> None:
+    frame = compared_frame(source, source)
+    assert len(frame) == 2
+    assert all((frame[f"{field}_{side}"] == 0).all() for field, _, _ in COMPARED for side in ("diff", "rel"))
+
+
+def test_a_planted_difference_is_found_once(source: ReportSource, tmp_path: Path) -> None:
+    messages = [(tile, (tile + 1) % 8, 256 + 44 * (tile == 3)) for tile in range(8)]
+    changed = ReportSource(planted().with_program(1, messages=messages).write(tmp_path / "changed"))
+    frame = compared_frame(source, changed)
+    assert frame["received_diff"].tolist() == [44, 0]
+    assert frame["received_rel"].tolist() == [44 / 2_048, 0]
+    assert frame["messages_diff"].tolist() == [0, 0]
+
+
+def test_a_removed_exchange_is_listed_without_a_target(source: ReportSource, tmp_path: Path) -> None:
+    shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
+    for one, other, side in ((source, shorter, "target"), (shorter, source, "source")):
+        frame = compared_frame(one, other)
+        alone = frame[frame["how"] == "only here"]
+        assert len(frame) == 2
+        assert alone["name"].tolist() == ["layer1/scores/ExchangePre"]
+        assert alone[f"received_{side}"].isna().all()
+        assert alone["received_diff"].isna().all()
