@@ -88,23 +88,36 @@ def aggregate(
 def _by_program(steps: Timeline, here: WindowSteps, programs: int) -> _OfProgram:
     rows = np.flatnonzero(here.busy | (here.length > 0))
     program = steps.program[rows]
-    sums = [np.zeros(programs, np.int64) for _ in range(3)]
-    for total, values in zip(
-        sums, (np.ones(len(rows), np.int64), here.length[rows], here.tile_cycles[rows]), strict=True
-    ):
-        np.add.at(total, program, values)
     least, most = np.full(programs, np.iinfo(np.int64).max), np.zeros(programs, np.int64)
     np.minimum.at(least, program, here.length[rows])
     np.maximum.at(most, program, here.length[rows])
     kind = np.zeros(programs, np.int64)
     kind[program] = steps.type[rows]
-    return _OfProgram(*sums, least, most, kind)
+    return _OfProgram(
+        steps=np.bincount(program, minlength=programs).astype(np.int64),
+        cycles=_sums(here.length[rows], program, programs),
+        tile_cycles=_sums(here.tile_cycles[rows], program, programs),
+        least=least,
+        most=most,
+        type=kind,
+    )
+
+
+def _sums(values: Int64, group: Int64, groups: int) -> Int64:
+    found = np.zeros(groups, np.int64)
+    np.add.at(found, group, values)
+    return found
 
 
 def _together(parts: list[_OfProgram]) -> _OfProgram:
-    columns = [np.stack(each) for each in zip(*parts, strict=True)]
-    sums = [columns[at].sum(axis=0) for at in range(3)]
-    return _OfProgram(*sums, columns[3].min(axis=0), columns[4].max(axis=0), columns[5].max(axis=0))
+    return _OfProgram(
+        steps=np.sum([each.steps for each in parts], axis=0),
+        cycles=np.sum([each.cycles for each in parts], axis=0),
+        tile_cycles=np.sum([each.tile_cycles for each in parts], axis=0),
+        least=np.min([each.least for each in parts], axis=0),
+        most=np.max([each.most for each in parts], axis=0),
+        type=np.max([each.type for each in parts], axis=0),
+    )
 
 
 def _groups(label: str, kind: str, number: str, by: str) -> tuple[str, list[str]]:

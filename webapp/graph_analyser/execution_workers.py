@@ -13,6 +13,7 @@ from popvision.analysis.step_details import StepFacts, step_facts, step_tiles
 from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.worker_lanes import NO_CONTEXT, WorkerLanes, lanes_by_tile, worker_lanes
 from webapp.components import Column, empty_hint, figure, help_text, long_table, register_rows, segments
+from webapp.components.attributes import attributes
 from webapp.formats import cycles_text, percent_text
 from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.graph_analyser.worker_plot import worker_plot
@@ -111,7 +112,7 @@ def workers(source: ReportSource, key: str, selection: Selection, theme: str) ->
     plot = figure("execution-worker-plot", drawn, theme, image_name=f"step-{facts.step}-tile-{tile}-workers")
     choice = segments("wl", "Table", {"": "Vertices of the tile", "tiles": "Tiles"}, which)
     return [
-        html.Div(_facts(source, facts, lanes), className="trace-facts"),
+        html.Div(_facts(source, key, facts, lanes), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div([html.Div(choice, className="trace-workers-choice"), table], className="trace-tiles"),
     ]
@@ -127,7 +128,7 @@ def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
     return int(rows["tile"].iloc[int(rows["length"].to_numpy().argmax())])
 
 
-def _facts(source: ReportSource, facts: StepFacts, lanes: WorkerLanes) -> list[Component]:
+def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes) -> list[Component]:
     names, row = source.reader.vertex_types().name, lanes.critical
     if row < 0:
         return [html.H2(facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
@@ -149,7 +150,8 @@ def _facts(source: ReportSource, facts: StepFacts, lanes: WorkerLanes) -> list[C
     listing = html.Dl(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
     )
-    where: list[Any] = [f"tile {lanes.tile} · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
+    tile = html.A(f"tile {lanes.tile}", href=f"/r/{key}/memory?tiles={lanes.tile}", **attributes(data_nav="to"))
+    where: list[Any] = [tile, f" · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
     where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
     return [html.H2(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
 
