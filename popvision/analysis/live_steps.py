@@ -45,6 +45,13 @@ def program_label(source: ReportSource, program: int) -> str:
     return f"{programs.type[program]} ({name})" if name else programs.type[program]
 
 
+def program_names(source: ReportSource, programs: Int64Array) -> npt.NDArray[np.object_]:
+    """`program_label` of many programs, each looked up once."""
+    each, which = np.unique(programs, return_inverse=True)
+    names = np.asarray([program_label(source, program) for program in each.tolist()], dtype=object)
+    return names[which] if len(names) else np.empty(0, dtype=object)
+
+
 def program_count(source: ReportSource) -> int:
     return len(_programs(source).type)
 

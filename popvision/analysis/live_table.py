@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.live_steps import matching_indices, program_label
+from popvision.analysis.live_steps import matching_indices, program_names
 from popvision.analysis.liveness import Where, curve
 
 if TYPE_CHECKING:
@@ -22,14 +22,12 @@ def curve_table(source: ReportSource, where: Where = Where(), text: str = "") ->
 
     line = curve(source, where)
     index = matching_indices(source, text) if text.strip() else np.arange(len(line.program))
-    program, which = np.unique(line.program[index], return_inverse=True)
-    names = np.asarray([program_label(source, each) for each in program.tolist()], dtype=object)
     live = line.not_always_live[index]
     return pd.DataFrame(
         {
             "Index": index,
             "Program": line.program[index],
-            "Step": names[which] if len(names) else [],
+            "Step": program_names(source, line.program[index]),
             "Not always live": live,
             "Total": live + line.always_live,
         }

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.matching import match_programs, match_variables
 from popvision.analysis.compare.pair import kept_pair
-from popvision.analysis.live_steps import cycles_table, flops_table, program_label, vertices_table
+from popvision.analysis.live_steps import cycles_table, flops_table, program_names, vertices_table
 from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import Where, curve, liveness
 
@@ -75,10 +75,7 @@ def curve_pair(source: ReportSource, target: ReportSource, where: Where, by: str
         "Index": _or_missing(np.arange(len(paired)), rows),
         "Target index": _or_none(partners),
     }
-    names = [
-        program_label(source, int(ours.program[row])) if row >= 0 else program_label(target, int(theirs.program[other]))
-        for row, other in zip(rows.tolist(), partners.tolist(), strict=True)
-    ]
+    names = [*program_names(source, ours.program), *program_names(target, theirs.program[alone])]
     columns |= {"Step": names, "Program": _or_missing(ours.program, rows)}
     columns["Target program"] = _or_missing(theirs.program, partners)
     for field, always in (("Not always live", (0, 0)), ("Total", (ours.always_live, theirs.always_live))):
