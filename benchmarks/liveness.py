@@ -14,21 +14,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.document import write_section
+from popvision.analysis.live_heat import heat, highest_place
 from popvision.analysis.live_variables import always_live_table, live_table
 from popvision.analysis.liveness import Where, curve, peak
 from popvision.analysis.lowered import lowered_table, lowered_tile, variables
 from popvision.analysis.source import ReportSource
+from popvision.analysis.tiles import target_of
 from popvision.formats.generate.report import Size, generate
 
 TILES, INDICES, VARIABLES = 1_472, 31_000, 5_000_000
 QUESTIONS = 200
 ATTEMPTS = 3
 LIMIT = 0.050  # seconds
+GRID = (300, 1_100)  # cells of a picture: about the pixels of a screen
 
 Ask = Callable[[ReportSource, int, int], object]
 
@@ -55,6 +59,10 @@ def main() -> None:
         path = Path(folder) / "profile.pop"
         generate(path, Size(1e6, tiles=TILES, liveness_indices=INDICES, lowered_variables=VARIABLES, seed=7))
         text = report(path)
+        wide = Path(folder) / "wide.pop"
+        size = Size(1e6, tiles=TILES, ipus=4, liveness_indices=INDICES, lowered_variables=VARIABLES, seed=7)
+        generate(wide, size)
+        text += "\n\n" + pictures([path, wide])
     print(text)
     write_section("benchmarks.md", "liveness", "## Liveness of large reports\n\n" + text)
 
@@ -91,6 +99,37 @@ def report(path: Path) -> str:
         "A fresh process has opened the file and imported pandas, no more. Figures are the best of three in a row.",
     ]
     return "\n".join(lines)
+
+
+def pictures(paths: list[Path]) -> str:
+    """A table of the heat map: the first picture of a report just opened, then windows of it, each asked once."""
+    lines = [
+        f"Tile x liveness heat map, at most {GRID[0]} x {GRID[1]} cells, each the exact maximum of its tiles and indices "
+        "(`popvision.analysis.live_heat`). Milliseconds; the first picture reads every allocation of every tile.",
+        "",
+        "| tiles x indices | first whole picture | whole again | a quarter of the indices | 300 tiles | one cell |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for path in paths:
+        source = ReportSource(path)
+        count = target_of(source).num_tiles
+        every, indices = range(count), range(INDICES)
+        asked: list[Callable[[], object]] = [
+            partial(heat, source, every, indices, GRID),
+            partial(heat, source, every, indices, GRID),
+            partial(heat, source, every, range(INDICES // 4, INDICES // 2), GRID),
+            partial(heat, source, range(100, 400), indices, GRID),
+            partial(highest_place, source, range(100, 105), range(500, 528)),
+        ]
+        figures = [f"{1e3 * _clocked(ask):.1f}" for ask in asked]
+        lines.append("| " + " | ".join([f"{count:,} x {INDICES:,}", *figures]) + " |")
+    return "\n".join(lines)
+
+
+def _clocked(ask: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    ask()
+    return time.perf_counter() - began
 
 
 def slow_live_bytes(source: ReportSource, index: int) -> int:
