@@ -14,8 +14,8 @@ from popvision.formats.profile.salvage import lost_arrays
 from popvision.formats.profile.schema import TABLES, Table
 from popvision.formats.profile.tables import Tables
 
-#: Files up to this many bytes are read through when somebody first asks what was lost.
-SURVEYED_BYTES = 32 << 20
+#: Files up to this many bytes are read through when somebody first asks what was lost: a page waits for it.
+SURVEYED_BYTES = 4 << 20
 
 
 class Losses:
