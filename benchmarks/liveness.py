@@ -104,8 +104,9 @@ def report(path: Path) -> str:
 def pictures(paths: list[Path]) -> str:
     """A table of the heat map: the first picture of a report just opened, then windows of it, each asked once."""
     lines = [
-        f"Tile x liveness heat map, at most {GRID[0]} x {GRID[1]} cells, each the exact maximum of its tiles and indices "
-        "(`popvision.analysis.live_heat`). Milliseconds; the first picture reads every allocation of every tile.",
+        f"Tile x liveness heat map, at most {GRID[0]} x {GRID[1]} cells, each the exact maximum of its tiles "
+        "and indices (`popvision.analysis.live_heat`). Milliseconds; the first picture reads "
+        "every allocation of every tile.",
         "",
         "| tiles x indices | first whole picture | whole again | a quarter of the indices | 300 tiles | one cell |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
