@@ -78,7 +78,7 @@ class ProfileReader:
     def lost(self) -> list[str]:
         """What damage has cost, one sentence each; empty for a whole file, and always without `salvage`.
 
-        A file of up to 32 MB is read through once to say so; of a larger one, what questions met until now
+        A file of up to 4 MB is read through once to say so; of a larger one, what questions met until now
         (`survey()` reads any)."""
         return self._losses.known()
 
@@ -193,6 +193,18 @@ class ProfileReader:
     def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
+
+    def compute_set_counts(self) -> tuple[AnyArray, AnyArray, AnyArray, list[AnyArray]]:
+        """(compute set, vertex type, IPU, instances per tile) of every row of compute_set_vertices, without cycles.
+
+        Instances have their stored narrow types (see `arrays`); rows that share an array get the same object."""
+        table = self._tables["compute_set_vertices"]
+        ids = np.asarray(table["count_array"], dtype=np.int64)
+        unique, which = np.unique(ids, return_inverse=True)
+        known = iter(self.arrays(unique[unique >= 0].tolist(), narrow=True))
+        found = [next(known) if identity >= 0 else np.empty(0, np.uint8) for identity in unique.tolist()]
+        keys = (np.asarray(table[name], dtype=np.int64) for name in ("compute_set", "vertex_type", "ipu"))
+        return (*keys, [found[row] for row in which.tolist()])  # type: ignore[return-value]
 
     def compute_set_provenance(self) -> list[tuple[int, str]]:
         """(compute set, provenance) of every row of compute_set_vertices, without its arrays."""
