@@ -20,8 +20,8 @@ from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import i8, tiny_compilation, u4
 
 
-def write_overlap(folder: Path) -> Path:
-    """profile.pop in `folder`; gives the folder."""
+def write_overlap(folder: Path, **meta: object) -> Path:
+    """profile.pop in `folder` with `meta` besides the usual; gives the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     tiny = tiny_compilation()
     types = ["OnTileExecute", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd", "Sync", "DoExchange"]
@@ -37,7 +37,7 @@ def write_overlap(folder: Path) -> Path:
         children=i8(1, 2, 3, 4, 5, 6),
     )
     compilation = replace(
-        tiny, programs=programs, program_on_ipu=[], messages=[], meta=tiny.meta | {"reportId": "overlap"},
+        tiny, programs=programs, program_on_ipu=[], messages=[], meta=tiny.meta | {"reportId": "overlap"} | meta,
         liveness=None, eq_classes=None,
     )  # fmt: skip
     starts = [(0, 0, 0, 0), (100, 90, 80, 0), (80, 70, 60, 0), (20, 10, 0, 0), (15, 5, 0, 5), (0, 0, 0, 0)]

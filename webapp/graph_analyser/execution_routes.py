@@ -40,7 +40,7 @@ MOST_COLUMNS = 16_384
 MOST_PIXELS = 1 << 18
 
 #: Matches of a search that are sent; the count says how many there are in all.
-MOST_MATCHES = 50_000
+MOST_MATCHES = 20_000
 
 _NARROWEST_LABEL = 18  # columns
 

@@ -7,6 +7,7 @@
   const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
   const GROUP = 255, STREAM_COPY = 254, RUN = 253;
   const ROW = 18;
+  const MOST_CELLS = 25000; /* merged cells that an answer may hold beyond the window: 18 bytes each */
   const LABEL = 26; /* pixels below which a bar has no label */
 
   function familyOf(kind, families) {
@@ -39,8 +40,7 @@
        still covers the window is good enough until the movement ends. */
     update(viewport, moving) {
       const covered = this.covers(viewport);
-      const margin = Math.round(viewport.width / 2);
-      if (!this.busy && (covered ? this.nearsEdge(viewport, margin / 2) : !moving || !this.nearlyCovers(viewport))) this.request(viewport, margin);
+      if (!this.busy && (covered ? this.nearsEdge(viewport, this.data.margin / 2) : !moving || !this.nearlyCovers(viewport))) this.request(viewport);
       return covered;
     }
 
@@ -58,14 +58,21 @@
       return ratio > 0.75 && ratio < 1.4 && data.first * ratio <= viewport.first && (data.first + data.columns) * ratio >= viewport.first + viewport.width;
     }
 
-    async request(viewport, margin) {
+    /* Columns on each side of the window: half a screen, less where names are nested so deep that the answer would grow. */
+    marginOf(viewport) {
+      const spare = Math.max(0, Math.floor(MOST_CELLS / this.levels) - viewport.width);
+      return Math.floor(Math.min(viewport.width, spare) / 2);
+    }
+
+    async request(viewport) {
+      const margin = this.marginOf(viewport);
       const pitch = viewport.pitch, mode = this.mode;
       const first = Math.max(0, viewport.first - margin);
       const columns = Math.min(16384, viewport.first + viewport.width + margin - first);
       this.busy = true;
       try {
         const data = await ex.get(`/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`);
-        this.data = Object.assign(data, { pitch, first, columns, mode });
+        this.data = Object.assign(data, { pitch, first, columns, mode, margin });
         this.painted = null;
         this.sort();
       } catch (problem) {
