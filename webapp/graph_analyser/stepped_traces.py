@@ -155,7 +155,13 @@ def flag(position: int, colour: str, text: str) -> dict[str, Any]:
         "y1": 1,
         "line": {"width": 1.5, "color": colour, "dash": "dash"},
         "layer": "above",
-        "label": {"text": text, "textposition": "end", "textangle": 0, "font": {"size": 11, "color": colour}},
+        "label": {
+            "text": text,
+            "textposition": "end",
+            "textangle": 0,
+            "xanchor": "left",
+            "font": {"size": 11, "color": colour},
+        },
     }
 
 
