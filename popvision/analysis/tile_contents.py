@@ -6,15 +6,14 @@ bytes are counted once per tile that holds the type.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.exchanges_on_tiles import exchange_figures
 from popvision.analysis.kept import kept
 from popvision.analysis.tile_columns import TileColumns
-from popvision.analysis.tiles import target_of
 from popvision.analysis.vertices_on_tiles import vertices_on_tiles
 
 if TYPE_CHECKING:
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
 
 Int64Array = npt.NDArray[np.int64]
-
-#: Programs whose columns are read together, and choices of columns whose exchanges are kept.
-_PROGRAMS_AT_ONCE = 256
-_CHOICES_KEPT = 4
 
 #: Programs that move bytes and so have exchange code.
 EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")
@@ -100,7 +95,7 @@ def exchange_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
 
     programs = kept(source, "programs", source.reader.programs)
     exchanges = [program for program, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
-    figures = _kept_figures(source, exchanges, columns)
+    figures = exchange_figures(source, exchanges, columns)
     present = np.flatnonzero(figures.any(axis=(1, 2)))
     present = present[np.lexsort((present, -figures[present, 0].sum(axis=1)))]
     rows = [(exchanges[each], figures[each]) for each in present.tolist()]
@@ -113,30 +108,3 @@ def exchange_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
         for figure, name in enumerate(("Code", "Received", "Sent")):
             table[f"{name}, {label}"] = [int(figures[figure, column]) for _, figures in rows]
     return pd.DataFrame(table)
-
-
-def _kept_figures(source: ReportSource, exchanges: list[int], columns: TileColumns) -> Int64Array:
-    """`_exchange_figures` of the last few choices of columns: a page asks for the same ones several times."""
-    recent: OrderedDict[str, Int64Array] = kept(source, "exchange_figures", OrderedDict)
-    name = ",".join(columns.labels)
-    found = recent.get(name)
-    if found is None:
-        found = _exchange_figures(source, exchanges, columns)
-        recent[name] = found
-        while len(recent) > _CHOICES_KEPT:
-            recent.popitem(last=False)
-    return found
-
-
-def _exchange_figures(source: ReportSource, exchanges: list[int], columns: TileColumns) -> Int64Array:
-    """(exchanges, 3, columns): exchange code, received, sent bytes of each program."""
-    figures = np.zeros((len(exchanges), 3, columns.width), dtype=np.int64)
-    place = {program: row for row, program in enumerate(exchanges)}
-    here = {ipu: list(columns.on_ipu(ipu)) for ipu in range(target_of(source).num_ipus)}
-    for begin in range(0, len(exchanges), _PROGRAMS_AT_ONCE):
-        batch = exchanges[begin : begin + _PROGRAMS_AT_ONCE]
-        for figure, name in enumerate(("exchange_code", "rx", "tx")):
-            for program, ipu, values in source.reader.program_columns(name, batch):
-                for column, tiles in here[ipu]:
-                    figures[place[program], figure, column] += int(values[tiles].sum(dtype=np.int64))
-    return figures

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from popvision.analysis import exchanges_on_tiles
 from popvision.analysis.address_map import address_map
 from popvision.analysis.live_variables import always_live_table
 from popvision.analysis.liveness import Where, curve
@@ -159,6 +160,17 @@ def test_contents_of_tiles(opened: tuple[Case, ReportSource]) -> None:
     assert exchange.loc[0].tolist() == ["mul/Exchange", "DoExchange", 2, 19, 48, 52]
     whole = exchange_table(source, columns_of(source)).loc[0]
     assert whole["Code, all tiles"] == 7 * 6 + (0 + 1 + 2 + 10 + 11 + 12)
+
+
+def test_exchanges_too_large_to_keep_are_read_each_time(
+    opened: tuple[Case, ReportSource], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, source = opened
+    kept = exchange_table(source, columns_of(source, 1, 5))
+    monkeypatch.setattr(exchanges_on_tiles, "MOST_BYTES", 0)
+    again = ReportSource(source.folder)
+    assert exchange_table(again, columns_of(again, 1, 5)).equals(kept)
+    assert (kept["Sent, tile 1"] == kept["Received, tile 1"] + 4).all()
 
 
 def test_a_report_without_lowered_variables_says_so(tmp_path: Path) -> None:
