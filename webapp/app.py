@@ -14,11 +14,14 @@ from flask import Response, request
 from popvision.analysis.catalogue import FormatError
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
+from webapp.access import Access
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.documents import routes as document_routes
 from webapp.library import Library, UnknownKeyError
 from webapp.security import HostPolicy, protect
+from webapp.uploads import Uploads
+from webapp.uploads import routes as upload_routes
 from webapp.views import all_views
 
 _ASSETS = Path(__file__).with_name("assets")
@@ -42,8 +45,15 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
-def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
-    """The viewer over a library. `policy` says which Host headers are answered (default: loopback names, any port)."""
+def create_app(
+    library: Library,
+    policy: HostPolicy | None = None,
+    *,
+    access: Access | None = None,
+    uploads: Uploads | None = None,
+) -> Dash:
+    """The viewer over a library. `policy` says which Host headers are answered (default: loopback names, any port),
+    `access` asks every request for its token, `uploads` takes reports dropped on the first page."""
     # Plotly looks at sys.modules["pandas"] while it writes JSON and fails on a half-imported one: two requests at once.
     import_module("pandas")
     app = Dash(
@@ -65,7 +75,10 @@ def create_app(library: Library, policy: HostPolicy | None = None) -> Dash:
         view.register(app, library)
     document_routes.register(app, library)
     _register_routes(app, library)
-    protect(app.server, policy or HostPolicy(), app.csp_hashes())
+    if uploads is not None:
+        library.takes_uploads = True
+        upload_routes.register(app, uploads)
+    protect(app.server, policy or HostPolicy(), app.csp_hashes(), access)
     preferences.follow_requests(app.server)
     return app
 

@@ -54,6 +54,7 @@ class Library:
         self._open: OrderedDict[str, _Opened] = OrderedDict()
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self.notes: list[str] = []
+        self.takes_uploads = False  #: whether the first page offers to take a report
         self.scan()
 
     def scan(self) -> list[Entry]:
@@ -69,6 +70,12 @@ class Library:
             for key in [key for key in self._open if key not in entries]:
                 del self._open[key]
         return list(entries.values())
+
+    def add(self, folder: Path) -> list[Entry]:
+        """Look through one more folder from now on; the entries found in it."""
+        with self._lock:
+            self.folders = [*self.folders, folder.resolve()]
+        return [entry for entry in self.scan() if entry.group == str(folder.resolve())]
 
     def _scan_root(self, root: Path, is_sample: bool, entries: dict[str, Entry], notes: list[str]) -> None:
         found, note = catalogue.find(root)

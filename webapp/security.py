@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from flask import Flask, Response, request
 
+from webapp.access import Access
+
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 _HOST = re.compile(r"^(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?$")
@@ -24,6 +26,9 @@ class HostPolicy:
 
     port: int | None = None
     allowed: frozenset[str] = frozenset()
+    own: frozenset[str] = (
+        frozenset()
+    )  #: further names that need our port: this machine's own, when it is bound beyond loopback
 
     def accepts(self, host: str) -> bool:
         """Whether a Host header names this server."""
@@ -31,7 +36,7 @@ class HostPolicy:
         if match is None:
             return False
         name = match["name"].lower().rstrip(".")
-        if name not in LOOPBACK_NAMES and name not in self.allowed:
+        if name not in LOOPBACK_NAMES | self.allowed | self.own:
             return False
         return self.port is None or int(match["port"] or 80) == self.port or name in self.allowed
 
@@ -70,8 +75,8 @@ def content_policy(script_hashes: Iterable[str]) -> str:
     )
 
 
-def protect(server: Flask, policy: HostPolicy, script_hashes: Iterable[str]) -> None:
-    """Put the checks before and the headers after every request of `server`."""
+def protect(server: Flask, policy: HostPolicy, script_hashes: Iterable[str], access: Access | None = None) -> None:
+    """Put the checks before and the headers after every request of `server`; with `access` each one needs its token."""
     csp = content_policy(script_hashes)
 
     @server.before_request
@@ -86,7 +91,7 @@ def protect(server: Flask, policy: HostPolicy, script_hashes: Iterable[str]) -> 
             return _refuse("Requests from other sites are refused.")
         if request.headers.get("Sec-Fetch-Site", "none") == "cross-site" and request.method != "GET":
             return _refuse("Requests from other sites are refused.")
-        return None
+        return None if access is None else access.check(request)
 
     @server.after_request
     def add_headers(response: Response) -> Response:

@@ -10,9 +10,13 @@ import threading
 import webbrowser
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from webapp.access import KEY, Access, is_loopback, own_names
 from webapp.security import LOOPBACK_NAMES
+
+if TYPE_CHECKING:
+    from webapp.library import Library
 
 DEFAULT_PORT = 8050
 _PORTS_TRIED = 100
@@ -29,16 +33,20 @@ def serve(
     port: int | None = None,
     allowed_hosts: Iterable[str] = (),
     open_browser: bool = False,
+    uploads: bool = True,
+    compare: bool = False,
     out: TextIO | None = None,
 ) -> None:
     """Serve reports below `folders` (none = the packaged samples) until Ctrl-C.
 
     `port` None takes the first free one from 8050; a port given must be free. `host` other than a loopback name makes
-    the viewer reachable from other machines, which then must use a name in `allowed_hosts`. Raises ServeError.
+    the viewer reachable from other machines: they must know the token in the address printed and call this machine by
+    its own address or a name in `allowed_hosts`. `compare` also prints the address that sets the first two reports
+    side by side. Raises ServeError.
     """
     bound = bind(host, port)
     try:
-        _serve_on(bound, folders, host, allowed_hosts, open_browser, out or sys.stdout)
+        _serve_on(bound, folders, host, allowed_hosts, open_browser, uploads, compare, out or sys.stdout)
     finally:
         bound.close()
 
@@ -49,6 +57,8 @@ def _serve_on(
     host: str,
     allowed_hosts: Iterable[str],
     open_browser: bool,
+    uploads: bool,
+    compare: bool,
     out: TextIO,
 ) -> None:
     from waitress import create_server
@@ -56,6 +66,7 @@ def _serve_on(
     from webapp.app import create_app
     from webapp.library import Library
     from webapp.security import HostPolicy, host_names
+    from webapp.uploads import Uploads
 
     try:
         names = host_names(allowed_hosts)
@@ -63,13 +74,21 @@ def _serve_on(
         raise ServeError(str(problem)) from None
     number = bound.getsockname()[1]
     library = Library(folders)
-    app = create_app(library, HostPolicy(port=number, allowed=names))
+    access = None if is_loopback(host) else Access(number)
+    own = frozenset(own_names(host)) if access else frozenset()
+    policy = HostPolicy(port=number, allowed=names, own=own)
+    app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None)
     # One page asks for a dozen scripts at once; that is not the overload which this logger reports.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(app.server, sockets=[bound], threads=8, ident="popvision")
     for note in library.notes:
         print(note, file=out)
     url = f"http://{_shown_host(host)}:{number}/"
+    if access is not None:
+        url += f"?{KEY}={access.token}"
+        print("Other machines can reach this viewer; it answers only to who has the token in its address.", file=out)
+    if compare:
+        _print_comparison(library, url, out)
     if open_browser and has_display():
         threading.Timer(0.3, webbrowser.open, [url]).start()
     print(f"Serving on {url}", file=out, flush=True)
@@ -120,7 +139,15 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def _print_comparison(library: Library, url: str, out: TextIO) -> None:
+    keys = [entry.key for entry in library.entries() if entry.kind == "report" and not entry.is_sample]
+    if len(keys) > 1:
+        base, mark, token = url.partition("?")
+        tail = f"&{token}" if mark else ""
+        print(f"Compare at {base}r/{keys[0]}/summary?vs={keys[1]}{tail}", file=out)
+
+
 def _shown_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):
-        return "localhost"
+        return next(iter(own_names(host)), "localhost")
     return f"[{host}]" if ":" in host and host not in LOOPBACK_NAMES else host

@@ -14,11 +14,12 @@ from popvision.formats.errors import FormatError
 @click.command(name="info")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--verify", is_flag=True, help="Read everything, check every checksum, and list what is lost.")
 @click.option("--schema", is_flag=True, help="Tables, columns, row counts and blob sizes, without contents.")
-def command(path: Path, as_json: bool, schema: bool) -> None:
-    """Say what PATH holds: a report folder, a profile.pop or a .pvti."""
+def command(path: Path, as_json: bool, verify: bool, schema: bool) -> None:
+    """Say what PATH holds: a report folder, a profile.pop or a .pvti; of a damaged profile.pop, also what is lost."""
     files = _files(path)
-    facts = {str(file): _schema(file) if schema else _overview(file) for file in files}
+    facts = {str(file): _schema(file) if schema else _facts(file, verify) for file in files}
     if as_json:
         click.echo(json.dumps(facts, indent=2))
         return
@@ -39,6 +40,29 @@ def _files(path: Path) -> list[Path]:
             "run a program with POPLAR_ENGINE_OPTIONS or PVTI_OPTIONS set, or with `popvision run`."
         )
     return files
+
+
+def _facts(file: Path, verify: bool) -> dict[str, Any]:
+    """The overview, with "lost" when asked to verify; of a file that SQLite cannot read, what is wrong and "lost"."""
+    if file.suffix == ".pvti":
+        return _overview(file)
+    try:
+        facts = _overview(file)
+    except FormatError as problem:
+        lost = _lost(file)
+        if not lost:
+            raise
+        return {"kind": "profile.pop", "state": "damaged", "problem": str(problem), "lost": lost}
+    if not verify:
+        return facts
+    lost = _lost(file)
+    return facts | {"state": "damaged" if lost else "every checksum matches", "lost": lost}
+
+
+def _lost(file: Path) -> list[str]:
+    from popvision.formats.profile import ProfileReader
+
+    return ProfileReader(file, salvage=True).survey()
 
 
 def _overview(file: Path) -> dict[str, Any]:
@@ -70,6 +94,9 @@ def _print(value: Any, indent: str) -> None:
                 click.echo(f"{indent}{key}: {_text(item)}")
     elif isinstance(value, list):
         for item in value:
+            if isinstance(item, str):
+                click.echo(f"{indent}- {item}")
+                continue
             click.echo(f"{indent}- {', '.join(f'{k} {_text(v)}' for k, v in item.items() if not isinstance(v, list))}")
             for part in (v for v in item.values() if isinstance(v, list)) if isinstance(item, dict) else ():
                 _print(part, indent + "    ")

@@ -17,13 +17,16 @@ import click
 @click.option("--per-ipu", is_flag=True, help="Also memory of each IPU.")
 def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: bool) -> None:
     """Summarise REPORT, a profile.pop or its folder: target, graph, memory and cycles, in the layout of Poplar's
-    printProfileSummary."""
+    printProfileSummary. What a damaged report has lost stands on stderr; the exit code is 1 where the summary
+    itself needs some of it."""
     from popvision.analysis.profile_summary import SummaryOptions, profile_summary
     from popvision.analysis.provenance import provenance_line
     from popvision.analysis.source import ReportSource
     from popvision.analysis.summary import headline
 
-    source = ReportSource(report)
+    source = ReportSource(report, salvage=True)
+    for sentence in source.lost:
+        click.echo(f"popvision: {source.reader.path} is damaged; lost: {sentence}", err=True)
     if as_json:
         click.echo(json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2))
         return

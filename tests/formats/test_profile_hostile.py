@@ -17,9 +17,9 @@ from popvision.formats.profile import ProfileReader
 from tests.reports import write_tiny
 
 
-def everything(path: Path) -> dict[str, str]:
+def everything(path: Path, *, salvage: bool = False) -> dict[str, str]:
     """All answers of a reader as text, or the FormatError of each."""
-    reader = ProfileReader(path)
+    reader = ProfileReader(path, salvage=salvage)
     questions: dict[str, Callable[[], Any]] = {
         "meta": lambda: reader.meta, "target": reader.target, "programs": reader.programs,
         "compute_sets": reader.compute_sets, "vertex_types": reader.vertex_types,

@@ -11,3 +11,17 @@ document.addEventListener("click", (event) => {
   link.href = link.pathname + (String(query) ? `?${query}` : "");
   if (event.shiftKey) location.assign(link.href);
 }, true);
+
+(function () {
+  // The same from the command palette.
+  const link = () => document.querySelector("a[data-export-page]");
+  const save = (confidential) => {
+    const query = new URLSearchParams(location.search);
+    if (confidential) query.set("confidential", "1");
+    location.assign(link().pathname + (String(query) ? `?${query}` : ""));
+  };
+  const add = (title, confidential) =>
+    popvision.commands.add({ title, group: "Export", when: () => link() !== null, run: () => save(confidential) });
+  add("Save this view as an HTML file", false);
+  add("Save this view as an HTML file without names (confidential)", true);
+})();

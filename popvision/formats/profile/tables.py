@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -25,6 +26,10 @@ _CLOCK_TICK_NS = 50_000_000
 _ABSENT = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
 
 
+#: Tables of runs whose readers look at the others as well. `runs` is not among them: lists of reports read it alone.
+_ONE_ROW_PER_STEP = ("steps", "steps_by_ipu", "run_tail")
+
+
 class Tables:
     """The tables of one profile.pop. Columns come back as int64 or float64 arrays or lists of str, in key order.
 
@@ -35,6 +40,7 @@ class Tables:
     def __init__(self, file: SqliteFile, *, salvage: bool = False) -> None:
         self.file = file
         self.salvage = salvage
+        self._settled = False  #: whether all tables of runs have been read
         self._lost: dict[str, str] = {}  # table, or "" for runs -> what was lost
         self._signature: Signature | None = None
         self._columns: dict[str, dict[str, Column]] = {}
@@ -64,17 +70,31 @@ class Tables:
         Raises FormatError when the rows do not match their checksum."""
         with self._lock:
             self._forget_old()
-            if name in self._lost:
-                raise LostError(self._lost[name])
-            if name not in self._columns:
-                try:
-                    with self.file.connect() as db:
-                        self._columns[name] = self._read(db, TABLES[name])
-                except FormatError as problem:
-                    if not self.salvage:
-                        raise
-                    self._lose(name, problem)
-            return self._columns[name]
+            if self.salvage and name in _ONE_ROW_PER_STEP and not self.foreign:
+                self._settle_runs()
+            return self._table(name)
+
+    def _table(self, name: str) -> dict[str, Column]:
+        if name in self._lost:
+            raise LostError(self._lost[name])
+        if name not in self._columns:
+            try:
+                with self.file.connect() as db:
+                    self._columns[name] = self._read(db, TABLES[name])
+            except FormatError as problem:
+                if not self.salvage:
+                    raise
+                self._lose(name, problem)
+        return self._columns[name]
+
+    def _settle_runs(self) -> None:
+        """Find out how many runs are whole before any of their rows is handed out."""
+        if not self._settled:
+            self._settled = True
+            for name in self.expected():
+                if TABLES[name].per_run and "" not in self._lost:
+                    with contextlib.suppress(LostError):
+                        self._table(name)
 
     @property
     def lost(self) -> list[str]:
@@ -127,7 +147,8 @@ class Tables:
         if now != self._signature:
             # A file written a moment ago may change again without a new time stamp: do not trust that one yet.
             settled = all(entry is None or time.time_ns() - entry[2] > _CLOCK_TICK_NS for entry in now)
-            self._columns, self._lost, self._signature = {}, {}, now if settled else None
+            self._columns, self._lost, self._settled = {}, {}, False
+            self._signature = now if settled else None
 
     def _read(self, db: sqlite3.Connection, table: Table) -> dict[str, Column]:
         try:

@@ -1,0 +1,6 @@
+"""Reports that a visitor drops on the first page: unpacked into a private folder that goes when the viewer ends."""
+
+from webapp.uploads.store import Uploads
+from webapp.uploads.unpack import RefusedError, unpack
+
+__all__ = ["RefusedError", "Uploads", "unpack"]

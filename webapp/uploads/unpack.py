@@ -1,0 +1,190 @@
+"""An uploaded file into a folder: a .zip, .tar, .tar.gz, or a profile.pop or .pvti alone.
+
+The archive is hostile: only files with the names of a report are written, at paths that stay inside the folder, from
+regular members, while running totals stay below the caps. Anything that tries to leave the folder refuses the whole
+archive. Nothing but `_write` creates files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from webapp.uploads.capped import CappedStream, GuardedInfo, RefusedError
+
+__all__ = ["Caps", "RefusedError", "Unpacked", "unpack"]
+
+#: Names of the files of a report; all others are left out.
+KNOWN = frozenset(
+    {
+        "profile.pop", "profile.pop-wal", "debug.json", "debug.cbor", "serialized_graph.capnp", "archive.a",
+        "framework.json", "app.json",
+    }
+)  # fmt: skip
+
+_SQLITE = b"SQLite format 3\0"
+_CHUNK = 1 << 20
+_MOST_DIRECTORY_BYTES = 16 << 20  #: of a zip's table of contents
+_SAFE = re.compile(r"[^A-Za-z0-9._ -]+")
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Limits of one upload; above one of them it is refused."""
+
+    packed_bytes: int = 1 << 30
+    unpacked_bytes: int = 4 << 30
+    members: int = 10_000
+    depth: int = 8
+    name_characters: int = 255
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """Files written, and members left out because a report has no such file."""
+
+    written: list[Path]
+    left_out: int
+
+
+def unpack(upload: Path, name: str, folder: Path, caps: Caps = Caps()) -> Unpacked:
+    """Write the report files of `upload`, which the visitor calls `name`, below `folder`, an existing empty one.
+
+    Raises RefusedError with one sentence; what was written until then is the caller's to remove."""
+    if upload.stat().st_size > caps.packed_bytes:
+        raise RefusedError(f"the file is larger than {caps.packed_bytes >> 20:,} MiB")
+    with upload.open("rb") as file:
+        head = file.read(512)
+    if head.startswith(_SQLITE):
+        target = _alone(name)
+        with upload.open("rb") as file:
+            return Unpacked([_write(file, folder, target, caps.unpacked_bytes)[0]], 0)
+    try:
+        members = _zip_members(upload, caps) if head[:2] == b"PK" else _tar_members(upload, head, caps)
+        unpacked = _take(members, folder, caps)
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, struct.error, OSError, NotImplementedError,
+            UnicodeError, RuntimeError, ValueError) as problem:  # fmt: skip
+        if isinstance(problem, RefusedError):
+            raise
+        raise RefusedError(f"the archive is damaged: {problem}") from None
+    if not any(path.name == "profile.pop" or path.suffix == ".pvti" for path in unpacked.written):
+        raise RefusedError("the archive holds no profile.pop and no .pvti trace")
+    return unpacked
+
+
+def _alone(name: str) -> tuple[str, ...]:
+    """Where a database goes that came without an archive."""
+    if name.lower().endswith(".pvti"):
+        return (_SAFE.sub("_", Path(name).name)[-100:].lstrip(".") or "trace.pvti",)
+    return ("profile.pop",)
+
+
+def _take(members: Iterator[tuple[tuple[str, ...], IO[bytes]]], folder: Path, caps: Caps) -> Unpacked:
+    written: list[Path] = []
+    left_out, room = 0, caps.unpacked_bytes
+    for parts, content in members:
+        if parts[-1] not in KNOWN and not parts[-1].endswith(".pvti"):
+            left_out += 1
+            continue
+        path, size = _write(content, folder, parts, room)
+        room -= size
+        written.append(path)
+    return Unpacked(written, left_out)
+
+
+def safe_parts(name: str, caps: Caps) -> tuple[str, ...]:
+    """The path of a member as folder and file names. Raises RefusedError for one that could lead outside."""
+    shown = name[:80].encode("ascii", "replace").decode("ascii")
+    if "\0" in name or "\\" in name or name.startswith("/") or re.match(r"^[A-Za-z]:", name):
+        raise RefusedError(f"the archive holds {shown!r}, which is not a path below its own folder")
+    parts = tuple(part for part in name.split("/") if part not in ("", "."))
+    if ".." in parts or not parts:
+        raise RefusedError(f"the archive holds {shown!r}, which leads out of its own folder")
+    if len(parts) > caps.depth or any(len(part.encode("utf-8", "replace")) > caps.name_characters for part in parts):
+        raise RefusedError(f"the archive holds {shown!r}, whose path is too deep or too long")
+    if any(ord(character) < 32 for character in name):
+        raise RefusedError(f"the archive holds {shown!r}, whose name has control characters")
+    return parts
+
+
+def _write(content: IO[bytes], folder: Path, parts: tuple[str, ...], room: int) -> tuple[Path, int]:
+    """Copy a stream to a new file below `folder`; (path, bytes)."""
+    root = folder.resolve()
+    path = root.joinpath(*parts)
+    if not path.resolve().is_relative_to(root):
+        raise RefusedError("the archive leads out of its own folder")
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    size = 0
+    with path.open("xb") as file:
+        while chunk := content.read(_CHUNK):
+            size += len(chunk)
+            if size > room:
+                raise RefusedError("the archive unpacks to more than the limit")
+            file.write(chunk)
+    return path, size
+
+
+def _zip_members(upload: Path, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO[bytes]]]:
+    _check_directory(upload)
+    with zipfile.ZipFile(upload) as archive:
+        infos = archive.infolist()
+        if len(infos) > caps.members:
+            raise RefusedError(f"the archive holds more than {caps.members:,} files")
+        checked = [(safe_parts(info.orig_filename, caps), info) for info in infos]
+        for parts, info in checked:
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise RefusedError(f"the archive holds {parts[-1][:80]!r}, a link or a device")
+            if info.flag_bits & 1:
+                raise RefusedError("the archive is encrypted")
+        if sum(info.file_size for _, info in checked) > caps.unpacked_bytes:
+            raise RefusedError("the archive unpacks to more than the limit")
+        for parts, info in checked:
+            if not info.is_dir():
+                with archive.open(info) as content:
+                    yield parts, content
+
+
+def _check_directory(upload: Path) -> None:
+    """Look at the size of the table of contents before `zipfile` reads all of it."""
+    with upload.open("rb") as file:
+        file.seek(max(0, upload.stat().st_size - (1 << 16) - 22))
+        tail = file.read()
+    at = tail.rfind(b"PK\5\6")
+    if at < 0 or len(tail) - at < 22:
+        raise RefusedError("the archive is damaged: it has no table of contents")
+    (size,) = struct.unpack_from("<I", tail, at + 12)
+    if size > _MOST_DIRECTORY_BYTES:
+        raise RefusedError("the archive's table of contents is larger than 16 MiB")
+
+
+def _tar_members(upload: Path, head: bytes, caps: Caps) -> Iterator[tuple[tuple[str, ...], IO[bytes]]]:
+    packed = head[:2] == b"\x1f\x8b"
+    if not packed and head[257:262] != b"ustar":
+        raise RefusedError("it is neither a .zip, .tar or .tar.gz nor a profile.pop or .pvti")
+    with upload.open("rb") as file:
+        plain: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
+        stream = CappedStream(plain, caps.unpacked_bytes + (caps.members << 10))
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=GuardedInfo) as archive:
+            for count, member in enumerate(archive):
+                if count >= caps.members:
+                    raise RefusedError(f"the archive holds more than {caps.members:,} files")
+                if member.isdir() and member.name in (".", "./"):
+                    continue
+                parts = safe_parts(member.name, caps)
+                if member.isdir():
+                    continue
+                if not member.isreg() or member.issparse():
+                    raise RefusedError(f"the archive holds {parts[-1][:80]!r}, a link or a device")
+                content = archive.extractfile(member)
+                assert content is not None
+                yield parts, content
