@@ -80,6 +80,11 @@ TABS = {
 HEAD_KEYS = ("program", "step", "vs")
 TAB_KEYS = ("program", "step", "tiles", "xch_tab", "vs")
 
+NO_BYTES = (
+    "This report does not say what programs move (its table program_by_ipu is missing), so there is no traffic. "
+    "popvision's simulator always records it; reports of other producers may not."
+)
+
 _GUESS = "Places follow physical ids; no public source gives the exact floor plan, so this one is a guess."
 
 
@@ -268,6 +273,8 @@ def _register_tab(app: Dash, library: Library, tab: str) -> None:
 
 
 def _missing(context: ViewContext) -> str:
+    if "program_by_ipu" in context.source.reader.missing:
+        return NO_BYTES
     types = programs_of(context.source).type
     return "" if any(each in EXCHANGE_TYPES for each in types) else NOTHING
 
