@@ -58,7 +58,7 @@ def write_reports(folder: Path) -> None:
     write_debug_info(profile.parent, contexts, "tiny-run")
     write_hostile(folder / "hostile")
     (folder / "broken").mkdir()
-    (folder / "broken" / "profile.pop").write_bytes(profile.read_bytes()[:5000])
+    (folder / "broken" / "profile.pop").write_bytes(profile.read_bytes()[:90])
 
 
 def write_hostile(folder: Path) -> None:

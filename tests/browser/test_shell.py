@@ -192,7 +192,7 @@ def test_what_takes_long_is_said_where_it_happens(viewer: Viewer) -> None:
     busy = page.locator("[aria-busy=true]")
     expect(busy).to_have_count(0)
     held: list[Route] = []
-    page.route("**/_dash-update-component*", held.append)
+    page.route("**/_dash-update-component*", lambda route: held.append(route))
     page.evaluate("popvision.select({mem_tab: 'variables', tiles: '1'})")
     expect(busy.first).to_be_attached()
     assert page.locator("#page [aria-busy=true]").count() > 0  # a part of the page, not the whole of it
@@ -209,7 +209,7 @@ def test_what_takes_long_is_said_where_it_happens(viewer: Viewer) -> None:
 def test_opening_a_report_says_so(viewer: Viewer) -> None:
     page = viewer.go("/")
     held: list[Route] = []
-    page.route("**/_dash-update-component*", held.append)
+    page.route("**/_dash-update-component*", lambda route: held.append(route))
     page.get_by_role("link", name="tiny", exact=True).click()
     expect(page.locator("#progress-status")).to_have_text("Opening the report")
     expect(page.locator("#page")).to_have_attribute("aria-busy", "true")

@@ -11,7 +11,7 @@ from popvision.analysis.liveness import Where
 from popvision.analysis.memory import CATEGORY_LABELS
 from popvision.analysis.source import ReportSource
 from tests.analysis.memory_case import make_case, write_case
-from webapp.graph_analyser.bytes_axis import binary_ticks, both_units
+from webapp.graph_analyser.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.category_colours import mix, part_colour
 from webapp.graph_analyser.liveness_state import liveness_state, where_text
 from webapp.graph_analyser.memory_state import memory_state, parse_numbers, parse_window
@@ -22,7 +22,7 @@ UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 
 @pytest.mark.parametrize("top", [0, 1, 5, 100, 1000, 5000, 638_976, 1_499_463, 59_894_241, 3 * 2**30, 5 * 2**41])
 def test_labels_of_ticks_are_exact_and_cover_the_range(top: int) -> None:
-    values, labels = binary_ticks(top)
+    values, labels = byte_ticks(top)
     assert 2 <= len(values) <= 8
     assert values[-1] >= top
     steps = set(np.diff(values).tolist())
@@ -34,7 +34,7 @@ def test_labels_of_ticks_are_exact_and_cover_the_range(top: int) -> None:
 
 
 def test_ticks_of_a_window_of_addresses() -> None:
-    values, labels = binary_ticks(404_000, 4, 400_000)
+    values, labels = byte_ticks(404_000, 4, 400_000)
     assert (values[0] <= 400_000, values[-1] >= 404_000) == (True, True)
     assert labels[1] == "391 KiB"
 

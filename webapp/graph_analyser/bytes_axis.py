@@ -25,10 +25,6 @@ def byte_ticks(top: float, most: int = 6, low: float = 0) -> tuple[list[int], li
     return values, ["0" if not value else f"{value / factor**unit:,.10g} {units[unit]}" for value in values]
 
 
-#: The name from before other units could be chosen.
-binary_ticks = byte_ticks
-
-
 def _binary_step(least: float) -> int:
     step = 1
     while step < least:
