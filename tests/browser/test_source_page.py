@@ -79,10 +79,10 @@ def test_a_line_shows_what_it_made(viewer: Viewer) -> None:
     expect(page.locator("[data-table=line-programs]")).to_contain_text("layer/matmul")
     expect(page.locator("[data-table=line-variables]")).to_contain_text("weights")
     page.get_by_role("link", name="Longest in the program tree").click()
-    expect(page.locator(".panel-title")).to_contain_text("Id 1")
+    expect(page.locator(".panel-title")).to_contain_text("Id 1", timeout=20_000)
     page.get_by_role("tab", name="Debug information").click()
     page.get_by_role("link", name="/w/train.py:7").click()
-    expect(page.locator(".code-row.selected")).to_contain_text("line_7")
+    expect(page.locator(".code-row.selected")).to_contain_text("line_7", timeout=20_000)
 
 
 def test_keys_go_from_line_to_line(viewer: Viewer) -> None:

@@ -22,6 +22,7 @@
       this.live = box.querySelector(".code-live");
       this.problem = box.querySelector(".code-problem");
       this.turn = 0;
+      this.vs = window.popvision.selection().vs;
       this.cursor = 0;
       this.reset();
       this.stops = [window.popvision.onSelect((selection, patch) => this.changed(patch))];
@@ -32,6 +33,11 @@
       this.observer.observe(this.scroller);
       this.files = (event) => this.chooseFile(event);
       document.addEventListener("click", this.files);
+      this.keys = (event) => this.pageKey(event);
+      document.addEventListener("keydown", this.keys);
+      const command = (title, run) => this.stops.push(window.popvision.commands.add({ title, run, group: "Source" }));
+      command("Next line that made something", () => this.step(1));
+      command("Previous line that made something", () => this.step(-1));
       this.load();
     }
 
@@ -39,6 +45,7 @@
       this.stops.forEach((stop) => stop());
       this.observer.disconnect();
       document.removeEventListener("click", this.files);
+      document.removeEventListener("keydown", this.keys);
     }
 
     reset() {
@@ -181,7 +188,8 @@
     }
 
     changed(patch) {
-      if ("src_file" in patch || "ipu" in patch || "vs" in patch || "src_metric" in patch) { this.load(); return; }
+      if (window.popvision.selection().vs !== this.vs) return; /* the shell draws the page anew */
+      if ("src_file" in patch || "ipu" in patch || "src_metric" in patch) { this.load(); return; }
       if ("src_line" in patch) this.follow(false);
     }
 
@@ -237,12 +245,20 @@
       this.moveTo(next !== undefined ? next : this.hot[direction > 0 ? 0 : this.hot.length - 1], false);
     }
 
+    /* Keys that mean the same wherever the focus is. */
+    pageKey(event) {
+      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      const meaning = window.popvision.keyOf(event);
+      if (meaning !== "next" && meaning !== "previous") return;
+      event.preventDefault();
+      this.step(meaning === "next" ? 1 : -1);
+    }
+
     key(event) {
       if (event.ctrlKey || event.metaKey || event.altKey || !this.count) return;
       const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
       const moves = { ArrowDown: this.cursor + 1, ArrowUp: this.cursor - 1, PageDown: this.cursor + page, PageUp: this.cursor - page, Home: 0, End: this.count - 1 };
       if (event.key in moves) this.moveTo(moves[event.key], false);
-      else if (event.key === "." || event.key === ",") this.step(event.key === "." ? 1 : -1);
       else if (event.key === "Enter" || event.key === " ") this.choose();
       else if (event.key === "Escape") window.popvision.select({ src_line: null });
       else return;

@@ -1,5 +1,6 @@
 /* The program tree: only the rows on the screen are in the page. The shape of the whole tree comes once (rows.js), names and
-   figures of the rows on the screen in small blocks (texts.js); line.js draws a row, search.js knows the matches. */
+   figures of the rows on the screen in small blocks (texts.js); line.js draws a row, search.js knows the matches,
+   keys.js is what pointer, keys and buttons do. */
 (function () {
   "use strict";
   const { TreeRows, TreeTexts, TreeSearch, lineElement, ROW, NONE } = window.popvisionTree;
@@ -20,6 +21,7 @@
       this.related = new Set();
       this.cursor = 0;
       this.turn = 0;
+      this.vs = window.popvision.selection().vs;
       this.listen();
       this.hideColumns();
       this.load();
@@ -36,6 +38,11 @@
       on(this.space, "click", (event) => this.click(event));
       on(document, "click", (event) => this.command(event));
       on(document, "keydown", (event) => this.searchKey(event));
+      const command = (title, run) => this.stops.push(window.popvision.commands.add({ title, run, group: "Program Tree" }));
+      command("Open everything in the tree", () => this.foldTo(Infinity));
+      command("Fold the tree to its first level", () => this.foldTo(1));
+      command("Next match or program", () => this.step(1));
+      command("Previous match or program", () => this.step(-1));
       const observer = new ResizeObserver(() => this.draw());
       observer.observe(this.scroller);
       this.stops.push(() => observer.disconnect());
@@ -150,9 +157,9 @@
     }
 
     async changed(selection, patch) {
+      if (selection.vs !== this.vs) return; /* the shell draws the page anew */
       this.hideColumns();
-      const moved = "pt_root" in patch && Number(selection.pt_root) !== this.root;
-      if (moved || "vs" in patch) { await this.load(); return; }
+      if ("pt_root" in patch && Number(selection.pt_root) !== this.root) { await this.load(); return; }
       if ("ipu" in patch) this.texts.clear();
       if ("pt_search" in patch) await this.search(selection.pt_search || "", true);
       if ("program" in patch || "pt_layer" in patch) await this.follow(selection.program, false);
@@ -217,17 +224,6 @@
       this.moveTo(this.shown[Math.min(this.shown.length - 1, Math.max(0, at))], false);
     }
 
-    searchKey(event) {
-      const inBox = event.target.closest && event.target.closest('[data-param="pt_search"]');
-      if (inBox && event.key === "Enter") { event.preventDefault(); this.step(event.shiftKey ? -1 : 1); }
-      if (inBox && event.key === "ArrowDown") { event.preventDefault(); this.scroller.focus(); }
-      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
-      const meaning = window.popvision.keyOf(event);
-      if (meaning !== "next" && meaning !== "previous") return;
-      event.preventDefault();
-      this.step(meaning === "next" ? 1 : -1);
-    }
-
     /* ---- folding ---- */
 
     fold(row, closed) {
@@ -242,62 +238,19 @@
       window.popvision.select({ pt_fold: this.rows.write() });
     }
 
+    foldTo(depth) {
+      if (!this.rows) return;
+      this.rows.foldTo(depth);
+      this.folded();
+    }
+
     openBelow(row) {
       for (let below = row; below < row + this.rows.size[row]; below++) this.rows.setClosed(below, false);
       this.folded();
     }
-
-    /* ---- pointer, keys, buttons ---- */
-
-    click(event) {
-      const line = event.target.closest(".tree-row");
-      if (!line) return;
-      const row = Number(line.dataset.row);
-      if (event.target.closest(".tree-fold")) this.fold(row, !this.rows.isClosed(row));
-      else this.choose(row);
-    }
-
-    key(event) {
-      if (event.ctrlKey || event.metaKey || event.altKey || !this.shown) return;
-      const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
-      const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
-      if (event.key in moves) this.moveBy(moves[event.key]);
-      else if (event.key === "ArrowRight") this.right();
-      else if (event.key === "ArrowLeft") this.left();
-      else if (event.key === "Enter" || event.key === " ") this.choose(this.cursor);
-      else if (event.key === "*") this.openBelow(this.cursor);
-      else if (event.key === "n" || event.key === "N") this.step(event.key === "n" ? 1 : -1);
-      else if (event.key === "f") this.moveTo(Math.max(0, this.rows.rowOf(Number(window.popvision.selection().program))), true);
-      else if (event.key === "Escape") window.popvision.select({ program: null });
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    }
-
-    right() {
-      if (!this.rows.isParent(this.cursor)) return;
-      if (this.rows.isClosed(this.cursor)) this.fold(this.cursor, false);
-      else this.moveTo(this.cursor + 1, false);
-    }
-
-    left() {
-      if (this.rows.isParent(this.cursor) && !this.rows.isClosed(this.cursor)) { this.fold(this.cursor, true); return; }
-      const up = this.rows.parentOf(this.cursor);
-      if (up >= 0) this.moveTo(up, false);
-    }
-
-    command(event) {
-      const button = event.target.closest("[data-tree]");
-      if (button && this.rows) {
-        const what = button.dataset.tree;
-        if (what === "next" || what === "previous") this.step(what === "next" ? 1 : -1);
-        else { this.rows.foldTo(what === "open" ? Infinity : Number(button.dataset.depth)); this.folded(); }
-        return;
-      }
-      const root = event.target.closest("[data-root-id]");
-      if (root) window.popvision.select({ pt_root: root.dataset.rootId, pt_fold: null });
-    }
   }
+
+  Object.assign(ProgramTree.prototype, window.popvisionTree.treeKeys);
 
   window.popvision.mount("#program-tree", (box) => {
     const tree = new ProgramTree(box);
