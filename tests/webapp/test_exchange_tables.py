@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from popvision.analysis.source import ReportSource
+from popvision.formats.profile import ProfileWriter
 from tests.planted import planted
+from tests.reports import tiny_compilation
 from webapp.graph_analyser.exchange_tables import COMPARED, compared_frame, pair_frame, program_frame
 
 
@@ -29,6 +31,15 @@ def test_programs_are_ranked_by_the_bytes_of_all_runs(source: ReportSource) -> N
     pairs = pair_frame(source, {"program": "2"})
     assert pairs[["source", "destination", "bytes"]].values.tolist() == [[t, (t + 1) % 8, 256] for t in range(8)]
     assert np.isclose(pairs["share"].sum(), 1)
+
+
+def test_without_a_run_totals_are_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "profile.pop"
+    with ProfileWriter(path) as writer:
+        writer.write_compilation(tiny_compilation())
+    frame = program_frame(ReportSource(path))
+    assert frame[["received", "sent", "estimated", "cycles"]].values.tolist() == [[16, 8, 4, 4.0]]
+    assert frame[["total", "share", "executions", "all_cycles"]].isna().all(axis=None)
 
 
 def test_compared_with_itself_every_difference_is_zero(source: ReportSource) -> None:

@@ -96,7 +96,10 @@ def program_frame(source: ReportSource, _query: Mapping[str, str] | None = None)
         "use": b.achieved / b.possible, "dictated": b.dictated, "code": m.code,
     }  # fmt: skip
     order = np.lexsort((m.program, -m.received - m.sent, -through))
-    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
+    frame = pd.DataFrame(columns)
+    if not len(source.reader.runs().name):  # without a run totals are unknown, not 0
+        frame[["total", "share", "executions", "all_cycles"]] = np.nan
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def _known(values: Any) -> Any:
