@@ -111,7 +111,7 @@ def test_damaged_debug_information_reads_as_empty_and_says_so(tmp_path: Path) ->
 def test_what_is_no_database_is_refused_with_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "profile.pop"
     path.write_bytes(content)
-    with pytest.raises(FormatError, match="profile.pop") as refused:
+    with pytest.raises(FormatError, match=r"profile\.pop") as refused:
         ProfileReader(path, salvage=True)
     assert "\n" not in str(refused.value)
 
