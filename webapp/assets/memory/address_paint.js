@@ -214,7 +214,7 @@
       const high = map.y(view, Math.min(data.header.top, data.header.bottom + (row + 1) * data.header.cellBytes));
       painter.rect(box.x + box.w + 6, high, ((RIGHT - 14) * counts[row]) / most, Math.max(0.6, low - high), colours.share);
     }
-    painter.text("shared" + (most > 1 ? " \u2264" + most : ""), box.x + box.w + 3, box.y - 8, colours.axis, "left");
+    painter.text("\u2264" + most + " share", box.x + box.w + 3, box.y - 8, colours.axis, "left");
   }
 
   function axes(painter, view, data, colours, box) {
