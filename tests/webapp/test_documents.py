@@ -1,0 +1,147 @@
+"""A view as one HTML file: its numbers, its silence towards the network, names as text, names left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sqlite3
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from popvision.analysis.source import ReportSource
+from popvision.cli.html import command
+from popvision.formats.profile.writer import ProfileWriter
+from tests.reports import tiny_compilation, tiny_run, write_tiny
+from webapp.documents.export import DOCUMENTS, ExportError, export_document
+from webapp.documents.page import safe_text
+
+HOSTILE = '</style></script><script>alert(1)</script>"><img src=x onerror=alert(2)>\u202e=cmd()' + "x" * 9_900
+
+
+class Tags(HTMLParser):
+    """Names of the elements, and the text outside of scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def write_named(folder: Path, name: str) -> Path:
+    """The tiny report in which everything that has a name has this one."""
+    found = tiny_compilation()
+    folder.mkdir()
+    with ProfileWriter(folder / "profile.pop") as writer:
+        writer.write_compilation(
+            dataclasses.replace(
+                found,
+                programs=dataclasses.replace(found.programs, name=[f"{name}{i}" for i in range(4)]),
+                compute_sets=dataclasses.replace(found.compute_sets, name=[name]),
+                vertex_types=dataclasses.replace(found.vertex_types, name=[name]),
+                variables=dataclasses.replace(found.variables, name=[f"{name}{i}" for i in range(3)]),
+                lowered_names=[f"{name}{i}" for i in range(3)],
+                meta={**found.meta, "engineName": name, "engineOptions": {"autoReport.directory": name}},
+            )
+        )
+        writer.append_run(dataclasses.replace(tiny_run(), name=name))
+    return folder
+
+
+def page_of(folder: Path, view: str, *, confidential: bool = False, theme: str = "both") -> str:
+    source = ReportSource(folder, salvage=True)
+    params = {"tiles": "0", "liveness": "1", "mem_vars": "private"}
+    return export_document(source, view, params, confidential=confidential, theme=theme).decode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("view", "query", "text"),
+    [
+        ("summary", "select sum(cycles) from runs", "Total device cycles{:,}"),
+        ("memory", "select sum(excluding_gaps) from memory_by_tile", "Excluding gaps{0:,} B{0:,} B"),
+        ("liveness", "select max(bytes) from liveness", "Peak{} B"),
+        ("program_tree", "select count(*) from steps where program = 1", "layer/matmul3636{:,}"),
+        ("execution", "select sum(cycles) from execution_cycle_totals", "Device cycles{:,}"),
+        ("exchange", "select sum(data_in) from steps_by_ipu", "{:,} B"),
+    ],
+)
+def test_numbers_are_those_of_the_database(tmp_path: Path, view: str, query: str, text: str) -> None:
+    path = write_tiny(tmp_path / "tiny")
+    with sqlite3.connect(path) as db:
+        number = int(db.execute(query).fetchone()[0])
+    if view == "liveness":
+        number += 400  # always live, four tiles of 100 B
+    assert text.format(number) in Tags(page_of(tmp_path / "tiny", view)).text
+
+
+@pytest.mark.parametrize("view", DOCUMENTS)
+def test_names_are_text_and_nothing_is_loaded(tmp_path: Path, view: str) -> None:
+    page = page_of(write_named(tmp_path / "a", HOSTILE), view)
+    parsed = Tags(page)
+    assert parsed.tags.count("script") == 1
+    assert set(parsed.tags) & {"link", "iframe", "object", "base", "form", "video"} == set()
+    assert all("data:" in each for each in re.findall(r"<img[^>]*", page))
+    assert not re.search(r"(src|href|url)\s*[=(]\s*[\"']?(https?:)?//", page)
+    assert "default-src 'none'" in unescape(page)
+    assert len(page) < 600_000
+    assert "alert(1)" in parsed.text  # shown, as text
+
+
+@pytest.mark.parametrize("view", DOCUMENTS)
+def test_confidential_pages_hold_no_name(tmp_path: Path, view: str) -> None:
+    folder = write_named(tmp_path / "private-folder", "privateName")
+    page = page_of(folder, view, confidential=True)
+    assert "private" not in page.lower()
+    assert str(tmp_path) not in page
+    assert "privateName" in page_of(folder, view)
+
+
+def test_stand_ins_are_the_same_in_every_view(tmp_path: Path) -> None:
+    folder = write_named(tmp_path / "a", "n")
+    for view in ("program_tree", "execution"):
+        assert "program 1<" in page_of(folder, view, confidential=True)
+    assert "variable 1<" in page_of(folder, "liveness", confidential=True)
+
+
+def test_a_damaged_report_says_what_was_lost(tmp_path: Path) -> None:
+    path = write_tiny(tmp_path / "a")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE memory_by_tile SET total = 7")
+    text = Tags(page_of(tmp_path / "a", "memory")).text
+    assert "This report is damaged" in text
+    assert "table memory_by_tile is damaged" in text
+    assert "7 B" not in text
+    assert str(tmp_path) not in text
+
+
+def test_themes(tmp_path: Path) -> None:
+    write_tiny(tmp_path / "a")
+    both, dark = (page_of(tmp_path / "a", "summary", theme=each) for each in ("both", "dark"))
+    assert 'id="theme"' in both
+    assert "prefers-color-scheme" in both
+    assert 'id="theme"' not in dark
+    assert "color-scheme:dark" in dark
+
+
+def test_text_is_made_harmless() -> None:
+    assert safe_text("a\0b\nc\x9f\ud800") == "a\u2400b\u240ac\ufffd\ufffd"
+    assert safe_text("y" * 10_000).endswith("(10,000 characters)")
+
+
+def test_the_command_writes_one_file(tmp_path: Path) -> None:
+    write_tiny(tmp_path / "a")
+    done = CliRunner().invoke(command, [str(tmp_path / "a"), "--view", "memory", "-o", str(tmp_path / "o.html")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "o.html").read_text().startswith("<!DOCTYPE html>")
+    with pytest.raises(ExportError, match="use one of summary, memory"):
+        page_of(tmp_path / "a", "source")
