@@ -58,9 +58,11 @@ SETTLED = """() => new Promise((resolve) => {
   const end = last + 4000;
   const watch = new MutationObserver(() => { last = performance.now(); });
   watch.observe(document.body, { childList: true, subtree: true });
+  const isEmpty = (row) => row.offsetParent !== null && !row.children.length;
+  const isDrawn = () => !Array.from(document.querySelectorAll(".ag-header-row")).some(isEmpty);
   const look = () => {
     const now = performance.now();
-    if (now < end && (popvision.waiting() || now - last < 150)) { setTimeout(look, 50); return; }
+    if (now < end && (popvision.waiting() || now - last < 150 || !isDrawn())) { setTimeout(look, 50); return; }
     watch.disconnect();
     resolve();
   };
