@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_hostile
 from tests.planted import LOOKUP, WORST_TILE, planted
 
@@ -100,7 +101,7 @@ def test_swap_stop_and_a_target_that_is_gone(viewer: Viewer) -> None:
     page.wait_for_url(f"**/r/{viewer.keys['changed']}/summary?tiles=3&vs={viewer.keys['base']}")
     expect(page.locator("#masthead .versus")).to_have_text("SourcechangedvsTargetbase")
     page.get_by_role("button", name="Stop comparing").click()
-    expect(page.locator("#masthead .versus")).to_have_count(0)
+    expect(page.locator("#masthead .versus")).to_have_count(0, timeout=15_000)
     assert "vs=" not in page.url
     page = viewer.open("base", "summary", "vs=gone")
     expect(page.locator(".versus-problem")).to_contain_text("There is no report 'gone' to compare with")
@@ -177,3 +178,14 @@ def test_framework_and_application_files_are_trees(viewer: Viewer, folder: Path)
     tree.get_by_text("layers").click()
     tree.get_by_text("1", exact=True).click()
     expect(tree.get_by_text("width: <b>768</b>")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(viewer: Viewer, theme: str) -> None:
+    page = compared(viewer, "changed", "shorter")
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    assert violations(page) == []
+    page = viewer.go("/")
+    page.get_by_role("checkbox", name="Choose base to compare").click()
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    assert violations(page) == []

@@ -107,7 +107,7 @@ def _counts(changes: Changes) -> str:
 def _section(changes: Changes, key: str, target: str, name: str) -> Component:
     heads = [
         html.Th(text, scope="col", className="number" if index > 1 else "")
-        for index, text in enumerate(("", "Name", "Source", "Target", "Difference"))
+        for index, text in enumerate(("What", "Name", "Source", "Target", "Difference"))
     ]
     parts = (
         ("changed", changes.changed),
