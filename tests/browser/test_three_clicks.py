@@ -1,0 +1,82 @@
+"""From the landing page to the answer in at most three clicks, on a report with planted faults (tests/planted.py):
+the worst tile and what fills it, the slowest program and why, what changed between two reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.visit_pages import serve
+from tests.planted import LOOKUP, SLOW_NAME, SLOW_PROGRAM, SLOW_TILE, WORST_TILE, planted
+
+pytestmark = pytest.mark.browser
+
+MOST = 3
+
+
+class Visitor:
+    """Somebody who starts at the landing page and may click three times."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page = page
+        self._base = base
+        self._clicks = 0
+
+    def start(self) -> None:
+        self._clicks = 0
+        self.page.goto(self._base + "/")
+
+    def click(self, what: Locator) -> None:
+        self._clicks += 1
+        assert self._clicks <= MOST
+        what.first.click()
+
+    def sees(self, *texts: str) -> None:
+        for text in texts:
+            expect(self.page.locator("#page")).to_contain_text(text, timeout=20_000)
+
+
+@pytest.fixture(scope="module")
+def visitor(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    folder: Path = tmp_path_factory.mktemp("clicks")
+    planted("today").write(folder / "today")
+    yesterday = planted("yesterday")
+    yesterday.with_program(SLOW_PROGRAM - 1, cycles=400).write(folder / "yesterday")
+    base, _ = serve(folder)
+    page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    yield Visitor(page, base)
+    page.close()
+
+
+def test_the_worst_tile_and_what_fills_it(visitor: Visitor) -> None:
+    visitor.start()
+    page = visitor.page
+    visitor.click(page.get_by_role("link", name="today", exact=True))
+    visitor.click(page.get_by_role("link", name=f"tile {WORST_TILE}", exact=True))
+    visitor.click(page.get_by_role("tab", name="Peak", exact=True))
+    visitor.sees(f"Tile {WORST_TILE} is fullest at", LOOKUP, "117.2 KiB")  # 120,000 B
+
+
+def test_the_slowest_program_and_why(visitor: Visitor) -> None:
+    visitor.start()
+    page = visitor.page
+    visitor.click(page.get_by_role("link", name="today", exact=True))
+    visitor.click(page.get_by_role("link", name=f"OnTileExecute ({SLOW_NAME})"))
+    visitor.sees(SLOW_NAME, f"Id {SLOW_PROGRAM}")
+    visitor.click(page.get_by_role("tab", name="Tiles", exact=True))
+    rows = page.locator(".ag-center-cols-container .ag-row")
+    slow = rows.filter(has=page.locator(f".ag-cell[col-id=tile]:text-is('{SLOW_TILE}')"))
+    expect(slow.first).to_contain_text("4,000")  # the others take 400
+    assert rows.filter(has_text="4,000").count() == 1
+
+
+def test_what_changed_between_two_reports(visitor: Visitor) -> None:
+    visitor.start()
+    page = visitor.page
+    visitor.click(page.get_by_role("checkbox", name="Choose yesterday to compare"))
+    visitor.click(page.get_by_role("checkbox", name="Choose today to compare"))
+    visitor.click(page.get_by_role("button", name="Compare", exact=True))
+    visitor.sees("+3,600", SLOW_NAME)
