@@ -134,7 +134,7 @@ def test_keys_move_fold_and_select(viewer: Viewer) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("End")
     page.keyboard.press("Enter")
-    expect(page.locator(".panel-title")).to_contain_text("cs0_layer/ExchangePre")
+    expect(page.locator(".panel-title")).to_contain_text("cs0_layer/ExchangePre", timeout=20_000)
     assert "program=3" in page.url
 
 
