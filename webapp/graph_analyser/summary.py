@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from dash import Dash, html
@@ -10,6 +11,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.metrics import measure
 from popvision.analysis.headline import Headline, headline
+from popvision.analysis.not_recorded import held
 from popvision.analysis.report_files import FileRow, JsonFile, file_rows, json_files
 from popvision.analysis.summary import RunRow, Summary, TargetFacts, summarise
 from webapp.components import Column, data_table, empty_hint, help_text, icon
@@ -47,7 +49,9 @@ def layout(context: ViewContext) -> Component:
         measure(compared[0]) if compared else None,
     )
     named = [("Source" if compared else "", summary.headline)]
-    named += [(name, headline(each)) for name, each in zip(names_of(context), compared, strict=bool(compared))]
+    for name, each in zip(names_of(context), compared, strict=True):
+        found = held(partial(headline, each))
+        named += [] if found is None else [(name, found)]
     return html.Div(
         [
             headline_cards(summary.headline, cards),

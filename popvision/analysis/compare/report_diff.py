@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from popvision.analysis.compare.changes import (
@@ -129,7 +130,9 @@ def notes(source: ReportSource, target: ReportSource) -> list[str]:
     found = []
     runs = [held(report.reader.runs) for report in (source, target)]
     counts = [0 if each is None else len(each.name) for each in runs]
-    if counts[0] != counts[1]:
+    if counts[0] != counts[1] and not min(counts):
+        found.append(f"The {'target' if counts[0] else 'source'} recorded no run: what it took is not known.")
+    elif counts[0] != counts[1]:
         found.append(
             f"The source recorded {counts[0]:,} runs and the target {counts[1]:,}: figures over all runs differ for "
             "that alone; cycles per run and shares do not."
@@ -137,11 +140,13 @@ def notes(source: ReportSource, target: ReportSource) -> list[str]:
     for name, each in zip(("source", "target"), runs, strict=True):
         if each is not None and bool(each.truncated.any()):
             found.append(f"The {name} is truncated: the cap on recorded steps was reached, later steps are missing.")
-    machines = [target_of(report) for report in (source, target)]
-    if machines[0].num_tiles != machines[1].num_tiles:
-        found.append(f"The machines differ: {machines[0].num_tiles:,} and {machines[1].num_tiles:,} tiles.")
-    if machines[0].type != machines[1].type:
-        found.append(f"One report is of {type_name(machines[0])}, the other of {type_name(machines[1])}.")
+    one, other = (held(partial(target_of, report)) for report in (source, target))
+    if one is not None and other is not None:
+        if one.num_tiles != other.num_tiles:
+            found.append(f"The machines differ: {one.num_tiles:,} and {other.num_tiles:,} tiles.")
+        if one.type != other.type:
+            found.append(f"One report is of {type_name(one)}, the other of {type_name(other)}.")
     for name, report in (("source", source), ("target", target)):
-        found += [f"The {name} is damaged: {sentence}" for sentence in getattr(report, "lost", [])]
+        if report.lost:
+            found.append(f"The {name} is damaged, {len(report.lost)} parts of it are lost and not compared.")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from popvision.analysis.not_recorded import held
 from popvision.analysis.summary import options_of, provenance_of, target_facts
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def settings(source: ReportSource, target: ReportSource) -> list[Setting]:
 
 
 def _facts(source: ReportSource) -> dict[tuple[str, str], str]:
-    facts = {("target", name): _text(kind, value) for name, kind, value in target_facts(source).rows()}
+    machine = held(lambda: target_facts(source))
+    rows = [] if machine is None else machine.rows()
+    facts = {("target", name): _text(kind, value) for name, kind, value in rows}
     facts |= {(f"{kind} option", name): value for kind, name, value in options_of(source)}
     facts |= {("version", name): value for name, value in provenance_of(source) if name not in _ALWAYS_DIFFERENT}
     return facts
