@@ -69,7 +69,9 @@ def _plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Sele
         "margin": {"l": 64, "r": 12, "t": 24, "b": 36},
     }
     rows = [_statistics(label, values) for label, values in series]
-    head = html.Tr([html.Th(text) for text in ("Figure", "Sum", "Tiles > 0", "Smallest > 0", "Mean", "Largest", "at tile")])
+    head = html.Tr(
+        [html.Th(text) for text in ("Figure", "Sum", "Tiles > 0", "Smallest > 0", "Mean", "Largest", "at tile")]
+    )
     return html.Div(
         [
             html.Div(
