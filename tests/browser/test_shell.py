@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_reports
 
@@ -37,7 +37,7 @@ def no_problem(viewer: Viewer) -> Iterator[None]:
 
 def test_the_list_shows_cycles_memory_and_damage(viewer: Viewer, folder: Path) -> None:
     page = viewer.go("/")
-    row = page.locator("tr", has=page.get_by_role("link", name="tiny", exact=True))
+    row = page.locator("tr", has=page.locator("a.card-name", has_text="tiny"))
     expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select sum(cycles) from runs')[0]:,}")
     expect(row).to_contain_text(f"{sql(folder / 'tiny', 'select max(total) from memory_by_tile')[0]:,} B")
     expect(row).to_contain_text("simulated")
@@ -50,7 +50,7 @@ def test_the_list_is_used_by_keyboard(viewer: Viewer) -> None:
     page = viewer.go("/")
     page.keyboard.press("Tab")
     expect(page.locator(".skip-link")).to_be_focused()
-    page.get_by_role("link", name="tiny", exact=True).focus()
+    page.locator("a.card-name", has_text="tiny").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".view-title")).to_contain_text("Summary")
     assert page.url == f"{viewer.base}/r/{viewer.keys['tiny']}/summary"
@@ -188,37 +188,53 @@ def test_the_palette_offers_the_controls_of_the_page(viewer: Viewer) -> None:
     expect(page.locator("#palette")).to_be_hidden()
 
 
+class HeldAnswers:
+    """Callbacks wait until they are released."""
+
+    def __init__(self, page: Page) -> None:
+        self.routes: list[Route] = []
+        self.are_held = True
+        page.route("**/_dash-update-component*", self._take)
+
+    def _take(self, route: Route) -> None:
+        if self.are_held:
+            self.routes.append(route)
+        else:
+            route.continue_()
+
+    def release(self) -> None:
+        self.are_held = False
+        for route in self.routes:
+            route.continue_()
+
+
 def test_what_takes_long_is_said_where_it_happens(viewer: Viewer) -> None:
     page = viewer.open("tiny", "memory")
     busy = page.locator("[aria-busy=true]")
     expect(busy).to_have_count(0)
-    held: list[Route] = []
-    page.route("**/_dash-update-component*", lambda route: held.append(route))
+    answers = HeldAnswers(page)
     page.evaluate("popvision.select({mem_tab: 'variables', tiles: '1'})")
     expect(busy.first).to_be_attached()
     assert page.locator("#page [aria-busy=true]").count() > 0  # a part of the page, not the whole of it
     expect(page.locator("#progress-status")).to_have_text("Preparing")
     expect(page.locator(".progress-text").first).to_have_text(re.compile(r"^Preparing … \d+ s$"))
-    page.unroute("**/_dash-update-component*")
-    for route in held:
-        route.continue_()
+    answers.release()
     expect(busy).to_have_count(0)
     expect(page.locator(".progress, .progress-text")).to_have_count(0)
     expect(page.locator("#progress-status")).to_be_empty()
+    page.unroute_all()
 
 
 def test_opening_a_report_says_so(viewer: Viewer) -> None:
     page = viewer.go("/")
-    held: list[Route] = []
-    page.route("**/_dash-update-component*", lambda route: held.append(route))
-    page.get_by_role("link", name="tiny", exact=True).click()
+    answers = HeldAnswers(page)
+    page.locator("a.card-name", has_text="tiny").click()
     expect(page.locator("#progress-status")).to_have_text("Opening the report")
     expect(page.locator("#page")).to_have_attribute("aria-busy", "true")
-    page.unroute("**/_dash-update-component*")
-    for route in held:
-        route.continue_()
+    answers.release()
     expect(page.locator(".view-title")).to_contain_text("Summary")
     expect(page.locator("#page")).not_to_have_attribute("aria-busy", "true")
+    page.unroute_all()
 
 
 def test_scripts_are_kept_for_the_next_visit(viewer: Viewer) -> None:
@@ -258,7 +274,7 @@ def test_names_stay_text(viewer: Viewer, view: str) -> None:
 
 def test_names_stay_text_in_the_list_and_every_tab(viewer: Viewer) -> None:
     page = viewer.go("/")
-    expect(page.get_by_role("link", name=HOSTILE)).to_be_visible()
+    expect(page.get_by_role("link", name=HOSTILE).last).to_be_visible()
     for tab in ("summary", "tiles", "vertices", "debug"):
         viewer.open("hostile", "program_tree", f"program=1&pt_tab={tab}&pt_search=%3Cscript")
         expect(page.locator(f"#pt_tab-panel-{tab}")).to_be_visible()
