@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from popvision.formats.errors import FormatError
 from popvision.package_data import package_folder
@@ -115,13 +116,12 @@ def describe(found: Found) -> Card:
 
 
 def _describe_report(folder: Path) -> Card:
-    from popvision.analysis.not_recorded import held
     from popvision.analysis.target import describe_target
 
     source = open_report(folder)
     reader = source.reader
-    runs, memory, target = held(reader.runs), held(reader.tile_memory), held(reader.target)
-    lost = reader.noticed  # the pages look further
+    lost: list[str] = []  # of what the card shows; the pages look further
+    runs, memory, target = (_asked(question, lost) for question in (reader.runs, reader.tile_memory, reader.target))
     size, modified = _size_and_time(folder)
     truncated = runs is not None and bool(runs.truncated.any())
     return Card(
@@ -137,6 +137,19 @@ def _describe_report(folder: Path) -> Card:
         size_bytes=size,
         modified=modified,
     )
+
+
+def _asked(question: Callable[[], Any], lost: list[str]) -> Any:
+    """The answer, or None where the report does not hold it; damage is noted in `lost`."""
+    from popvision.analysis.not_recorded import LostError, NotRecordedError
+
+    try:
+        return question()
+    except LostError as problem:
+        lost.append(str(problem))
+    except NotRecordedError:
+        pass
+    return None
 
 
 def _problem(lost: list[str]) -> str:

@@ -103,8 +103,9 @@ def test_damage_is_listed_with_a_sentence(tmp_path: Path, bytes_kept: int) -> No
     assert card.state == "damaged"
     assert "profile.pop" in card.problem
     assert "\n" not in card.problem
+    assert card.opens == (bytes_kept > 1000)
     with pytest.raises(FormatError):
-        library.report(own(library)[0].key).reader.programs()
+        library.report(own(library)[0].key).reader.tile_memory()
 
 
 def test_a_folder_without_reports_says_so_and_how_to_make_one(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def damage_banner(lost: Sequence[str], name: str = "This report") -> Component |
     """A bar that names what was lost, the long list folded; None for a whole report."""
     if not lost:
         return None
-    head = [
+    head: list[Component | str] = [
         html.Strong(f"{name} is damaged."),
         " Shown is what matches its checksums; nothing else is. Lost: ",
         "; ".join(each.rstrip(".") for each in lost[:_SHOWN]),

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from popvision.analysis.decimate import min_max_positions
 from webapp.documents.document import Curves
 from webapp.formats import bytes_text, integer_text
+
+Values = npt.NDArray[Any]
+Place = Callable[[float], float]
 
 WIDTH, HEIGHT = 1100, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 12, 10, 40
@@ -26,8 +31,8 @@ def curves_svg(curves: Curves) -> tuple[str, bool]:
     marks = _ticks(top, binary=curves.unit == "bytes")
     top = max(top, marks[-1])
     wide, high = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
-    x = lambda at: _LEFT + wide * at / max(1, count)  # noqa: E731
-    y = lambda value: _TOP + high * (1 - value / top)  # noqa: E731
+    x: Place = lambda at: _LEFT + wide * at / max(1, count)  # noqa: E731
+    y: Place = lambda value: _TOP + high * (1 - value / top)  # noqa: E731
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(curves.title, True)}">']
     for mark in marks:
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y(mark):.1f}" y2="{y(mark):.1f}"/>')
@@ -48,10 +53,8 @@ def curves_svg(curves: Curves) -> tuple[str, bool]:
     return "".join([*parts, "</svg>"]), thinned
 
 
-def _path(
-    positions: np.ndarray, values: np.ndarray, x: Callable[[float], float], y: Callable[[float], float], count: int
-) -> str:  # type: ignore[type-arg]
-    steps = []
+def _path(positions: Values, values: Values, x: Place, y: Place, count: int) -> str:
+    steps: list[str] = []
     ends = [*positions[1:].tolist(), count]
     for at, end in zip(positions.tolist(), ends, strict=True):
         height = y(float(values[at]))

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from webapp.uploads.capped import CappedStream, GuardedInfo, RefusedError
 
@@ -174,7 +174,7 @@ def _tar_members(upload: Path, head: bytes, caps: Caps) -> Iterator[tuple[tuple[
     with upload.open("rb") as file:
         plain: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
         stream = CappedStream(plain, caps.unpacked_bytes + (caps.members << 10))
-        with tarfile.open(fileobj=stream, mode="r|", tarinfo=GuardedInfo) as archive:
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", tarinfo=GuardedInfo) as archive:
             for count, member in enumerate(archive):
                 if count >= caps.members:
                     raise RefusedError(f"the archive holds more than {caps.members:,} files")
