@@ -65,7 +65,9 @@ def _group(name: str, title: str, explanation: str, choices: tuple[tuple[str, st
 
 
 def _choice(name: str, value: str, label: str, example: str) -> Component:
-    shown = [f"{label} ", html.Span(example, className="preference-example")] if example else [label]
+    shown: list[Component | str] = [label]
+    if example:
+        shown = [f"{label} ", html.Span(example, className="preference-example")]
     return html.Button(
         shown,
         type="button",
