@@ -83,7 +83,7 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
         formula=_formula(source, row),
     )
     text = "unknown" if np.isnan(b.achieved[row]) else f"{b.achieved[row]:,.1f} B/cycle"
-    share = "possible rate not in the report" if np.isnan(use) else f"{percent_text(float(use))} of possible"
+    share = "possible rate not in the report" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
     found.append(_figure("Achieved", text, share, help=about))
     return found
 

@@ -35,7 +35,7 @@ COMPARED = (
 )
 
 USE_HELP = (
-    "Achieved / possible. DoExchange: bytes received / (cycles x 4 B x tiles that receive); GlobalExchange: bytes "
+    "Achieved / plain rate. DoExchange: bytes received / (cycles x 4 B x tiles that receive); GlobalExchange: bytes "
     "received / (cycles x bytes per cycle of an IPU's links x IPUs that receive); host copy: bytes / (cycles x bytes "
     "per cycle of the host link x IPUs). Tiles that share a bus receive the same data at twice the rate, so it may "
     "exceed 100 %. – = the report does not hold the rate (format 1.0)"
@@ -62,7 +62,7 @@ PROGRAM_COLUMNS = [
     Column("executions", "Executions", "integer", "Recorded execution steps", width=100),
     Column("all_cycles", "All cycles", "cycles", "Length of all recorded executions", width=105),
     Column("achieved", "B / cycle", "decimal", "Bytes of one execution / cycles each", width=95),
-    Column("use", "Of possible", "percent", USE_HELP, width=105),
+    Column("use", "Of plain rate", "percent", USE_HELP, width=105),
     Column("dictated", "Worst dictates", "percent", "ceil(bytes of the worst tile / 4) / cycles each: how much of the "
            "length its own bytes explain; above 100 % where it shares a bus", width=120),
     Column("code", "Code", "bytes", "Bytes of exchange code over all tiles", width=100),

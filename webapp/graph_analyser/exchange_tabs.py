@@ -255,7 +255,7 @@ def host_tab(source: ReportSource) -> Component:
         Column("mid", "Mid", "cycles", "Transfer, all executions", width=120),
         Column("end", "End", "cycles", "Rearrangement after it, all executions", width=120),
         Column("achieved", "B / cycle", "decimal", "Bytes / cycles of Mid", width=100),
-        Column("use", "Of possible", "percent", "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
+        Column("use", "Of plain rate", "percent", "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
                "part; – = the report does not hold that rate (format 1.0)", width=110),
     ]  # fmt: skip
     return data_table("xch-host", rows, columns, name="host-copies", height="100%")

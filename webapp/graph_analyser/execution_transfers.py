@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over the steps wholly inside; GB/s = x clock"
 _BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps."
 _LIMIT_HELP = (
-    "The limit of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two tiles of one"
+    "The plain rate of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two tiles of one"
     " bus that receive the same words take them at once, so broadcasts can pass 100 %. The report gives no limit for"
     " the links between IPUs and to the host."
 )
@@ -37,7 +37,7 @@ def transfers_table(figures: Sequence[WindowFigures], target: Target) -> Compone
             html.Th("Sent (Tx)"),
             html.Th(["Achieved bandwidth", help_text("Achieved bandwidth", formula=BANDWIDTH)]),
             html.Th("Device time"),
-            html.Th(["Of the limit", help_text("Limit", _LIMIT_HELP, formula="4 B per cycle and tile x tiles")]),
+            html.Th(["Of plain rate", help_text("Plain rate", _LIMIT_HELP, formula="4 B per cycle and tile x tiles")]),
         ]
     )
     return html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
