@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from popvision.formats.errors import FormatError
+from popvision.formats.errors import AbsentError, FormatError
 from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.model import BranchRecord, Runs, Steps, StepsOnIpu
 from popvision.formats.profile.tables import Tables
@@ -47,6 +47,8 @@ def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:
 
     if tables.foreign:
         known = _foreign_rows(column("step_id"))
+        if tables.salvage and len(known) != len(next(iter(tables["steps"].values()))):
+            raise AbsentError(f"{tables.file.path}: steps and steps_by_ipu do not hold the same execution steps.")
     else:
         known = np.arange(len(rows))
         if not np.array_equal(column("step_id"), known):

@@ -1,0 +1,49 @@
+"""Reports that lack tables: every view is laid out and exported, or says in one sentence what is missing."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.source import ReportSource
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.schema import TABLES
+from tests.reports import write_tiny
+from webapp.documents.export import DOCUMENTS, export_document
+from webapp.view import View, ViewContext
+from webapp.views import views_of
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["damaged", "foreign"])
+@pytest.mark.parametrize("seed", range(8))
+def test_any_subset_of_tables_gives_pages_or_sentences(tmp_path: Path, seed: int, foreign: bool) -> None:
+    rng = random.Random(seed)
+    path = write_tiny(tmp_path)
+    with sqlite3.connect(path) as db:
+        for table in rng.sample(list(TABLES), rng.randint(1, 12)):
+            db.execute(f"DROP TABLE {table}")
+        if foreign:
+            db.execute("DROP TABLE parts")
+            db.execute("PRAGMA application_id = 0")
+    db.close()
+    try:
+        source = ReportSource(path, salvage=True)
+    except FormatError:
+        return  # nothing known is left of a foreign file
+    assert source.lost or foreign
+    for view in views_of("report"):
+        show(view, source)
+
+
+def show(view: View, source: ReportSource) -> None:
+    context = ViewContext("key", source, {"tiles": "0", "liveness": "1", "program": "1"})
+    try:
+        view.missing(context) or view.layout(context)
+        if view.id in DOCUMENTS:
+            export_document(source, view.id, {"tiles": "0"})
+    except (FormatError, NotRecordedError) as sentence:
+        assert "\n" not in str(sentence)
