@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from popvision.analysis.kept import kept
 from popvision.analysis.not_recorded import NotRecordedError
-from popvision.formats.profile.model import Target
+from popvision.formats.profile.model import Target as Target
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource

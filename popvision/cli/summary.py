@@ -25,8 +25,9 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
     from popvision.analysis.summary import headline
 
     source = ReportSource(report, salvage=True)
-    for sentence in source.lost:
-        click.echo(f"popvision: {source.reader.path} is damaged; lost: {sentence}", err=True)
+    if source.lost:
+        more = f"; and {len(source.lost) - 1:,} more (popvision info names them)" if len(source.lost) > 1 else ""
+        click.echo(f"popvision: {source.reader.path} is damaged; lost: {source.lost[0].rstrip('.')}{more}.", err=True)
     if as_json:
         click.echo(json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2))
         return

@@ -42,7 +42,17 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
     _, pages = seen
-    assert set(pages) == {"", "summary", "memory", "liveness", "program_tree", "source", "execution", "exchange", "timeline"}
+    assert set(pages) == {
+        "",
+        "summary",
+        "memory",
+        "liveness",
+        "program_tree",
+        "source",
+        "execution",
+        "exchange",
+        "timeline",
+    }
     assert {name: page["problems"] for name, page in pages.items() if page["problems"]} == {}
 
 

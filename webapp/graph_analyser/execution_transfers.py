@@ -13,14 +13,14 @@ from webapp.components import help_text
 from webapp.formats import bytes_text, cycles_text, percent_text
 
 if TYPE_CHECKING:
-    from popvision.formats.profile.model import Target
+    from popvision.analysis.tiles import Target
 
 BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over the steps wholly inside; GB/s = x clock"
 _BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps."
 _LIMIT_HELP = (
-    "The plain rate of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two tiles of one"
-    " bus that receive the same words take them at once, so broadcasts can pass 100 %. The report gives no limit for"
-    " the links between IPUs and to the host."
+    "The plain rate of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two"
+    " tiles of one bus that receive the same words take them at once, so broadcasts can pass 100 %. The report gives"
+    " no rate for the links between IPUs and to the host."
 )
 _UNKNOWN = "This report does not say which stream copies go to remote buffers."
 

@@ -37,6 +37,8 @@ class Runs:
     @property
     def sentence(self) -> str:
         """What was lost."""
+        if not self.recorded:
+            return "what the runs recorded: how many there were stands nowhere; no run can be shown"
         first, last = self.whole, self.recorded - 1
         which = f"run {first}" if first == last else f"runs {first} to {last}"
         rest = f"figures are of runs 0 to {first - 1}" if first > 1 else "figures are of run 0 alone"
