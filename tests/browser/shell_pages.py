@@ -22,8 +22,8 @@ HOSTILE = '</script><script>window.bad=1</script><img src=x onerror="window.bad=
 class Viewer:
     """`problems` fills with console errors, failed requests, error answers, dialogs and requests to other hosts."""
 
-    def __init__(self, chromium: Browser, folder: Path) -> None:
-        self.base, self.library = serve(folder)
+    def __init__(self, chromium: Browser, folder: Path, *, uploads: bool = False) -> None:
+        self.base, self.library = serve(folder, uploads=uploads)
         self.keys = {entry.path.name: entry.key for entry in self.library.entries() if not entry.is_sample}
         self.page: Page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
         self.problems: list[str] = []

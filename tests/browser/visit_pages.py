@@ -22,10 +22,12 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 from waitress import create_server
 
+from webapp.access import Access
 from webapp.app import create_app
 from webapp.library import Library
 from webapp.security import HostPolicy
 from webapp.serve import bind
+from webapp.uploads import Uploads
 from webapp.views import views_of
 
 CHROMIUM = "/usr/bin/chromium"
@@ -40,11 +42,12 @@ def bring_up_loopback() -> None:
         fcntl.ioctl(s, _SIOCSIFFLAGS, struct.pack("16sh14s", b"lo", flags | _IFF_UP, b""))
 
 
-def serve(folder: Path) -> tuple[str, Library]:
+def serve(folder: Path, access: Access | None = None, *, uploads: bool = False) -> tuple[str, Library]:
     """Serve `folder` on a free port from a thread of this process."""
     bound = bind("127.0.0.1", 0)
     library = Library([folder])
-    app = create_app(library, HostPolicy(port=bound.getsockname()[1]))
+    policy = HostPolicy(port=bound.getsockname()[1])
+    app = create_app(library, policy, access=access, uploads=Uploads(library) if uploads else None)
     server = create_server(app.server, sockets=[bound], threads=8)
     threading.Thread(target=server.run, daemon=True).start()
     return f"http://127.0.0.1:{bound.getsockname()[1]}", library
