@@ -163,7 +163,7 @@ def _fan_outs(source: ReportSource, rows: list[int]) -> tuple[Int64, Float64, In
     messages = np.full(len(rows), -1, np.int64)
     senders = np.zeros(len(rows), np.int64)
     worst = np.full(len(rows), -1, np.int64)
-    for program, _, (src, _, _) in source.reader.traffic("messages", rows):
+    for program, _, (src,) in source.reader.traffic("messages", rows, slice(1)):
         row = place[program]
         if not len(src):
             continue

@@ -48,6 +48,9 @@ from popvision.formats.profile.traffic_reader import traffic_rows
 #: Tiles whose columns are read together, so that memory does not grow with the machine.
 _TILES_AT_ONCE = 512
 
+#: Exchange programs whose messages are read together; a large one has millions of them.
+_TRAFFIC_AT_ONCE = 16
+
 
 class ProfileReader:
     """A profile.pop opened for reading. All methods raise FormatError, nothing else. Safe to share between threads.
@@ -182,13 +185,19 @@ class ProfileReader:
         found = self._row_arrays("messages", {"program": program, "ipu": ipu}, names)
         return None if found is None else Messages(program, ipu, *(_present(column) for column in found))
 
-    def traffic(self, table: str, programs: Sequence[int]) -> Iterator[tuple[int, int, list[AnyArray]]]:
+    def traffic(
+        self, table: str, programs: Sequence[int], columns: slice = slice(None)
+    ) -> Iterator[tuple[int, int, list[AnyArray]]]:
         """(program, ipu, columns) of many exchange programs; `table` is "messages" (source, destination, bytes) or
-        "sendings" (source, receivers, bytes: model.Sendings). Columns have their stored narrow types (see `arrays`).
-        Nothing where the file lacks the table; format 1.0 has no sendings."""
-        for program, ipu, ids in traffic_rows(self._tables, table, programs):
-            columns = iter(self.arrays([identity for identity in ids if identity >= 0], narrow=True))
-            yield program, ipu, [next(columns) if identity >= 0 else _present(None) for identity in ids]
+        "sendings" (source, receivers, bytes: model.Sendings); `columns` leaves some of them unread. Columns have their
+        stored narrow types (see `arrays`). Nothing where the file lacks the table; format 1.0 has no sendings."""
+        rows = [(program, ipu, ids[columns]) for program, ipu, ids in traffic_rows(self._tables, table, programs)]
+        for begin in range(0, len(rows), _TRAFFIC_AT_ONCE):
+            batch = rows[begin : begin + _TRAFFIC_AT_ONCE]
+            wanted = sorted({identity for _, _, ids in batch for identity in ids if identity >= 0})
+            known = dict(zip(wanted, self.arrays(wanted, narrow=True), strict=True))
+            for program, ipu, ids in batch:
+                yield program, ipu, [known[identity] if identity >= 0 else _present(None) for identity in ids]
 
     def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
