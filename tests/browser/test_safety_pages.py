@@ -123,3 +123,119 @@ def test_a_hostile_report_in_the_list(viewer: Viewer) -> None:
     expect(page.locator("a.card-name", has_text=FOLDER)).to_be_visible()
     assert page.evaluate("window.bad") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= 1400
+
+
+@pytest.mark.parametrize("damage", ["flipped", "truncated"])
+def test_what_is_left_of_a_damaged_report_is_right(viewer: Viewer, folder: Path, damage: str) -> None:
+    said = {"flipped": "1 of 2 arrays of program_by_ipu.cycles_array are damaged", "truncated": "run 0 of 1 lost"}
+    page = viewer.open("whole", "memory")
+    whole = page.locator(".figure-value, .stat-value").all_inner_texts()
+    assert page.locator(".damage").count() == 0
+    page = viewer.open(damage, "memory")
+    expect(page.locator(".damage")).to_contain_text("This report is damaged. Shown is what matches its checksums")
+    expect(page.locator(".damage")).to_contain_text(said[damage])
+    assert set(page.locator(".figure-value, .stat-value").all_inner_texts()) <= {*whole, "–"}
+    used = sql(folder / "whole", "select sum(excluding_gaps), max(total) from memory_by_tile")
+    expect(page.locator("#page")).to_contain_text(f"Used{used[0]} B")
+    expect(page.locator("#page")).to_contain_text(f"Fullest tile, with gaps{used[1]} B")
+    page = viewer.open(damage, "program_tree", "program=1&pt_tab=estimates")
+    expect(page.locator("#page")).to_contain_text("damaged")
+    assert "1020" not in page.inner_text("#page")
+
+
+def zipped(folder: Path, name: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(f"{name}/profile.pop", (folder / "profile.pop").read_bytes())
+    return made.getvalue()
+
+
+def choose(viewer: Viewer, name: str, content: bytes) -> None:
+    with viewer.page.expect_file_chooser() as chooser:
+        viewer.page.get_by_role("button", name="Choose a file").click()
+    chooser.value.set_files({"name": name, "mimeType": "application/zip", "buffer": content})
+
+
+def test_an_uploaded_archive_opens(viewer: Viewer, folder: Path) -> None:
+    page = viewer.go("/")
+    choose(viewer, "from elsewhere.zip", zipped(folder / "whole", "run7"))
+    page.wait_for_url("**/summary")
+    cycles = sql(folder / "whole", "select sum(cycles) from runs")[0]
+    expect(page.locator(".figure-value").first).to_have_text(f"{cycles:,}")
+    viewer.go("/")
+    expect(page.locator("a.card-name", has_text="run7")).to_be_visible()
+
+
+def test_an_archive_that_leads_out_is_refused(viewer: Viewer, folder: Path) -> None:
+    page = viewer.go("/")
+    before = page.locator("a.card-name").count()
+    choose(viewer, "<b>evil.zip", zipped(folder / "whole", "../../out"))
+    status = page.locator("[data-upload-status]")
+    expect(status).to_contain_text("<b>evil.zip was not taken: the archive holds")
+    assert page.url == f"{viewer.base}/"
+    assert viewer.go("/").locator("a.card-name").count() == before
+    refused = [each for each in viewer.problems if "422" in each]
+    assert len(refused) == len(viewer.problems) > 0
+    viewer.problems.clear()
+
+
+@pytest.mark.parametrize("confidential", [False, True])
+def test_an_exported_view_opens_without_a_network(
+    viewer: Viewer, chromium: Browser, folder: Path, tmp_path: Path, confidential: bool
+) -> None:
+    page = viewer.open("named", "memory", "tiles=0")
+    with page.expect_download() as download:
+        page.locator("a[data-export-page]").click(modifiers=["Shift"] if confidential else [])
+    path = tmp_path / "page.html"
+    download.value.save_as(path)
+    context = chromium.new_context(offline=True, accept_downloads=False)
+    opened = context.new_page()
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("pageerror", lambda problem: asked.append(str(problem)))
+    opened.on("console", lambda message: asked.append(message.text))
+    opened.goto(path.as_uri())
+    opened.locator("th button").first.click()
+    opened.get_by_role("button", name="Light or dark").click()
+    assert [each for each in asked if not each.startswith("data:")] == [path.as_uri()]
+    fullest = sql(folder / "named", "select max(total) from memory_by_tile")[0]
+    expect(opened.locator("main")).to_contain_text(f"Fullest tile{fullest} B")
+    text = path.read_text("utf-8")
+    for name in ("weights", "temporary", "named", "secret", "train.py"):
+        assert (name in text) is (not confidential and name in ("weights", "temporary", "named"))
+    context.close()
+
+
+def test_a_hostile_report_exported(viewer: Viewer, chromium: Browser, tmp_path: Path) -> None:
+    page = viewer.open(FOLDER, "program_tree", "program=1")
+    with page.expect_download() as download:
+        page.locator("a[data-export-page]").click()
+    download.value.save_as(tmp_path / "page.html")
+    opened = chromium.new_page(viewport={"width": 1400, "height": 900})
+    problems: list[str] = []
+    opened.on("console", lambda message: problems.append(message.text))
+    opened.goto((tmp_path / "page.html").as_uri())
+    assert opened.evaluate("window.bad") is None
+    assert MARKUP in opened.inner_text("main")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 1400
+    assert problems == []
+    opened.close()
+
+
+def test_the_first_visit_trades_the_token_for_a_cookie(chromium: Browser, folder: Path) -> None:
+    access = Access()
+    base, library = serve(folder, access)
+    key = next(each.key for each in library.entries() if each.path.name == "named")
+    context = chromium.new_context()
+    page = context.new_page()
+    answer = page.goto(f"{base}/r/{key}/memory?tiles=0")
+    assert answer is not None
+    assert answer.status == 401
+    assert "asks for the token" in page.inner_text("body")
+    page.goto(f"{base}/r/{key}/memory?tiles=0&token={access.token}")
+    expect(page.locator("#page")).to_contain_text("Fullest tile", timeout=20_000)
+    assert page.url == f"{base}/r/{key}/memory?tiles=0"
+    cookie = next(each for each in context.cookies() if each["name"] == access.cookie)
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert access.token not in page.evaluate("document.cookie + document.documentElement.outerHTML + location.href")
+    context.close()
