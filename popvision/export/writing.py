@@ -12,7 +12,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from popvision.export.tables import Table
+from popvision.export.cells import safe_cell, safe_comment
+from popvision.export.tables import Column, Table
 from popvision.formats.errors import FormatError
 
 _CHUNK = 65536
@@ -27,12 +28,18 @@ def _rows(table: Table) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def write_csv(table: Table, provenance: str, stream: IO[str]) -> None:
-    """A comment line that says where the figures come from, a header, and the rows."""
-    stream.write(f"# {provenance}\n")
+    """A comment line that says where the figures come from, a header, and the rows; no text is a formula (cells.py)."""
+    stream.write(f"# {safe_comment(provenance)}\n")
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table)
-    for rows in _rows(table):
+    writer.writerow(safe_cell(name) for name in table)
+    texts = [name for name, column in table.items() if not _is_number(column)]
+    safe = table | {name: [safe_cell(value) for value in table[name]] for name in texts}
+    for rows in _rows(safe):
         writer.writerows(rows)
+
+
+def _is_number(column: Column) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind in "iufb"
 
 
 def write_json(table: Table, provenance: str, stream: IO[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import io
 import sqlite3
@@ -64,11 +65,16 @@ def write_named(folder: Path) -> None:
     """The tiny report with a name for everything, and a source file."""
     folder.mkdir()
     found = tiny_compilation()
+    meta = found.meta | {"engineOptions": {name: name for name in FORMULAS}}
     with ProfileWriter(folder / "profile.pop") as writer:
-        writer.write_compilation(found)
+        writer.write_compilation(dataclasses.replace(found, meta=meta))
         writer.append_run(tiny_run())
     contexts = [DebugInfo(2, (), "poplibs", "matMul", {"k": 4}, {}, "/w/train.py", 3)]
     write_debug_info(folder, contexts, "tiny-run", sources=[SourceText("/w/train.py", "a\nb\nsecret = 1\n")])
+
+
+#: Option -> value as they are, and as a CSV file has them.
+FORMULAS = {"=cmd()": "'=cmd()", "+1": "'+1", "-2": "'-2", "@SUM(1)": "'@SUM(1)", "\tx": "'\tx", "a=b": "a=b"}
 
 
 def write_damaged(folder: Path) -> None:
@@ -141,6 +147,19 @@ def test_what_is_left_of_a_damaged_report_is_right(viewer: Viewer, folder: Path,
     page = viewer.open(damage, "program_tree", "program=1&pt_tab=estimates")
     expect(page.locator("#page")).to_contain_text("damaged")
     assert "1020" not in page.inner_text("#page")
+
+
+def test_a_saved_table_holds_no_formula(viewer: Viewer) -> None:
+    page = viewer.open("named", "summary")
+    table = page.locator(".table", has_text="@SUM(1)")
+    with page.expect_download() as download:
+        table.locator("[data-export=csv]").click()
+    rows = list(csv.reader(download.value.path().open(newline="")))
+    assert {tuple(row) for row in rows[1:]} == {(safe, safe) for safe in FORMULAS.values()}
+    runs = page.locator(".table", has_text="complete")
+    with page.expect_download() as download:
+        runs.locator("[data-export=csv]").click()
+    assert ",43,43," in download.value.path().read_text()
 
 
 def zipped(folder: Path, name: str) -> bytes:

@@ -135,11 +135,12 @@
     return rows;
   }
 
-  /* A cell that begins like a formula is text in a spreadsheet only behind an apostrophe. */
+  /* A text that begins like a formula is text in a spreadsheet only behind an apostrophe; numbers are left alone. The
+     same rule as popvision/export/cells.py. */
   function csvCell(value) {
     if (value === null) return "";
     if (typeof value === "number" || typeof value === "boolean") return String(value);
-    const text = /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
+    const text = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(value) ? "'" + value : String(value);
     return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
 

@@ -18,6 +18,7 @@ from dash import MATCH, Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 from flask import Response, request
 
+from popvision.export.cells import safe_frame
 from webapp.components.icon import icon
 from webapp.components.table import _DEFAULTS, UNITS, Column, _framed, _grid_options, definitions
 from webapp.view import page_key
@@ -84,7 +85,7 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
         query = dict(request.args.items())
         names = _export_names(query.pop(_UNITS_KEY, ""))
         rows = frames.get(key, urlencode(sorted(query.items()))).rename(columns=names)
-        text = rows.to_csv(index=False) if kind == "csv" else rows.to_json(orient="records")
+        text = safe_frame(rows).to_csv(index=False) if kind == "csv" else rows.to_json(orient="records")
         answer = Response(text, mimetype="text/csv" if kind == "csv" else "application/json")
         answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
         return answer

@@ -14,6 +14,7 @@ from flask import Response
 
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
+from popvision.export.cells import safe_cell
 from popvision.export.diff_json import diff_document
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
@@ -76,7 +77,7 @@ def _csv(diff: ReportDiff) -> str:
     for each in diff.figures:
         metric = each.metric
         row = [metric.name, metric.kind, each.source, each.target, each.difference, each.relative, metric.formula]
-        writer.writerow("" if value is None else value for value in row)
+        writer.writerow("" if value is None else safe_cell(value) for value in row)
     return stream.getvalue()
 
 
