@@ -1,4 +1,4 @@
-"""Processor time of each reply of a visit: `python -m benchmarks.reply_cpu FOLDER [--views ID ...] [--slow MS] [--profile]`.
+"""Processor time of each reply of a visit: `python -m benchmarks.reply_cpu FOLDER [--views ID ...] [--profile]`.
 
 For each page a new library and app answer a headless browser that opens the page and works on it as
 `benchmarks.report_pages` does. One thread of this process answers, so the time of a reply is this thread's own and

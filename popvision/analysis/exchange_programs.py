@@ -115,33 +115,35 @@ def bandwidth(source: ReportSource) -> Bandwidth:
 def _moved(source: ReportSource) -> Moved:
     programs = programs_of(source)
     rows = [row for row, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
+    host = np.array([programs.type[row] == "StreamCopyMid" for row in rows], bool)
     count = len(rows)
-    place = {program: row for row, program in enumerate(rows)}
     ints = {name: np.zeros(count, np.int64) for name in ("received", "sent", "receivers", "senders", "ipus", "code")}
-    worst = {"worst_tile": np.full(count, -1, np.int64), "worst_bytes": np.zeros(count, np.int64)}
+    worst_tile, worst_bytes = np.full(count, -1, np.int64), np.zeros(count, np.int64)
     estimated = np.full(count, -1, np.int64)
     tiles = target_of(source).tiles_per_ipu
-    for name, column in (("received", "rx"), ("sent", "tx")):
-        for program, ipu, values in _columns(source, column, rows):
-            row = place[program]
-            ints[name][row] += values.sum()
-            ints["receivers" if column == "rx" else "senders"][row] += np.count_nonzero(values)
-            if column == "rx" or programs.type[program] == "StreamCopyMid":
-                ints["ipus"][row] += bool(values.any())
-                at = int(values.argmax())
-                if values[at] > worst["worst_bytes"][row]:
-                    worst["worst_bytes"][row], worst["worst_tile"][row] = values[at], ipu * tiles + at
-    for program, _, values in _columns(source, "exchange_code", rows):
-        ints["code"][place[program]] += values.sum()
-    for program, _, values in _columns(source, "cycles", rows):
-        estimated[place[program]] = max(int(estimated[place[program]]), int(values.max(initial=0)))
+    for name, who, column in (("received", "receivers", "rx"), ("sent", "senders", "tx")):
+        for at, ipu, values in _columns(source, column, rows):
+            np.add.at(ints[name], at, values.sum(axis=1))
+            np.add.at(ints[who], at, np.count_nonzero(values, axis=1))
+            deciding = np.flatnonzero(host[at] | (column == "rx"))
+            at, ipu, values = at[deciding], ipu[deciding], values[deciding]
+            np.add.at(ints["ipus"], at, values.any(axis=1))
+            tile, most = values.argmax(axis=1), values.max(axis=1)
+            for row, place, size in zip(at.tolist(), (ipu * tiles + tile).tolist(), most.tolist(), strict=True):
+                if size > worst_bytes[row]:
+                    worst_bytes[row], worst_tile[row] = size, place
+    for at, _, values in _columns(source, "exchange_code", rows):
+        np.add.at(ints["code"], at, values.sum(axis=1))
+    for at, _, values in _columns(source, "cycles", rows):
+        np.maximum.at(estimated, at, values.max(axis=1))
     messages, fan_out_mean, fan_out_worst = _fan_outs(source, rows)
     return Moved(
         program=np.array(rows, np.int64),
         type=[programs.type[row] for row in rows],
         name=[programs.name[row] for row in rows],
         **ints,
-        **worst,
+        worst_tile=worst_tile,
+        worst_bytes=worst_bytes,
         estimated=estimated,
         messages=messages,
         fan_out_mean=fan_out_mean,
@@ -149,11 +151,17 @@ def _moved(source: ReportSource) -> Moved:
     )
 
 
-def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[int, int, Int64]]:
+def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[Int64, Int64, Int64]]:
+    """(places in `rows`, IPUs, values with a row for each of them and a column for each tile), batch by batch."""
     for begin in range(0, len(rows), _AT_ONCE):
-        for program, ipu, values in source.reader.program_columns(column, rows[begin : begin + _AT_ONCE]):
-            if len(values):
-                yield program, ipu, np.asarray(values, np.int64)
+        found = source.reader.program_columns(column, rows[begin : begin + _AT_ONCE])
+        found = [each for each in found if len(each[2])]
+        if found:
+            values = np.zeros((len(found), max(len(each[2]) for each in found)), np.int64)
+            for row, (_, _, of_tiles) in enumerate(found):
+                values[row, : len(of_tiles)] = of_tiles
+            program, ipu = (np.array([each[part] for each in found], np.int64) for part in (0, 1))
+            yield np.searchsorted(rows, program), ipu, values
 
 
 def _fan_outs(source: ReportSource, rows: list[int]) -> tuple[Int64, Float64, Int64]:

@@ -49,7 +49,7 @@ from popvision.formats.profile.traffic_reader import traffic_rows
 _TILES_AT_ONCE = 512
 
 #: Exchange programs whose messages are read together; a large one has millions of them.
-_TRAFFIC_AT_ONCE = 16
+_TRAFFIC_AT_ONCE = 64
 
 
 class ProfileReader:

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import threading
 import time
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -254,7 +255,7 @@ def _fetch(db: sqlite3.Connection, table: Table, names: list[str], order: str) -
     found: dict[str, Column] = dict(int_columns(db, table.name, [n for n in names if kinds[n] == "i"], order) or {})
     rest = [name for name in names if name not in found]
     if rest:
-        rows = db.execute(f"SELECT {', '.join(rest)} FROM {table.name} ORDER BY {order}").fetchall()
-        values = zip(*rows, strict=True) if rows else ([] for _ in rest)
-        found |= {name: as_column(column, kinds[name]) for name, column in zip(rest, values, strict=True)}
+        rows = db.execute(f"SELECT {', '.join(rest)} FROM {table.name} ORDER BY {order}")
+        values = list(chain.from_iterable(rows))  # no row outlives the next one
+        found |= {name: as_column(values[place :: len(rest)], kinds[name]) for place, name in enumerate(rest)}
     return {name: found[name] for name in names}
