@@ -39,7 +39,7 @@ _AT_ONCE = 128
 
 @dataclass(frozen=True)
 class Moved:
-    """What one execution moves, by exchange program. Fan-out counts receivers per sending tile."""
+    """What one execution moves, by exchange program."""
 
     program: Int64
     type: list[str]
@@ -53,9 +53,16 @@ class Moved:
     worst_bytes: Int64
     code: Int64  #: bytes of exchange code over all tiles
     estimated: Int64  #: cycles of the longest tile, -1 = not estimated
-    messages: Int64  #: pairs of tiles, -1 = not recorded or none by nature (host copies)
-    fan_out_mean: Float64  #: NaN like messages
-    fan_out_worst: Int64  #: -1 like messages
+
+
+@dataclass(frozen=True)
+class Fans:
+    """By exchange program: pairs of tiles, -1 = not recorded or none by nature (host copies), and the receivers of a
+    sending tile, NaN or -1 likewise."""
+
+    messages: Int64
+    mean: Float64
+    worst: Int64
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,16 @@ class Bandwidth:
 def moved(source: ReportSource) -> Moved:
     """Columns of the compilation, read once."""
     return kept(source, "exchange_moved", lambda: _moved(source))
+
+
+def fans(source: ReportSource) -> Fans:
+    """Messages of all programs: asked apart from `moved`, because it reads who sends for each of them."""
+    return kept(source, "exchange_fans", lambda: _fans(source))
+
+
+def exchange_programs(source: ReportSource) -> list[int]:
+    """Programs that move bytes, ascending: the rows of all columns here."""
+    return [row for row, type_ in enumerate(programs_of(source).type) if type_ in EXCHANGE_TYPES]
 
 
 def ran(source: ReportSource) -> Ran:
@@ -114,7 +131,7 @@ def bandwidth(source: ReportSource) -> Bandwidth:
 
 def _moved(source: ReportSource) -> Moved:
     programs = programs_of(source)
-    rows = [row for row, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
+    rows = exchange_programs(source)
     host = np.array([programs.type[row] == "StreamCopyMid" for row in rows], bool)
     count = len(rows)
     ints = {name: np.zeros(count, np.int64) for name in ("received", "sent", "receivers", "senders", "ipus", "code")}
@@ -136,7 +153,6 @@ def _moved(source: ReportSource) -> Moved:
         np.add.at(ints["code"], at, values.sum(axis=1))
     for at, _, values in _columns(source, "cycles", rows):
         np.maximum.at(estimated, at, values.max(axis=1))
-    messages, fan_out_mean, fan_out_worst = _fan_outs(source, rows)
     return Moved(
         program=np.array(rows, np.int64),
         type=[programs.type[row] for row in rows],
@@ -145,9 +161,6 @@ def _moved(source: ReportSource) -> Moved:
         worst_tile=worst_tile,
         worst_bytes=worst_bytes,
         estimated=estimated,
-        messages=messages,
-        fan_out_mean=fan_out_mean,
-        fan_out_worst=fan_out_worst,
     )
 
 
@@ -164,9 +177,9 @@ def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tup
             yield np.searchsorted(rows, program), ipu, values
 
 
-def _fan_outs(source: ReportSource, rows: list[int]) -> tuple[Int64, Float64, Int64]:
-    """(messages, mean and largest number of receivers of a sending tile). A tile's messages stand under its
-    own IPU, so IPUs simply add up."""
+def _fans(source: ReportSource) -> Fans:
+    """A tile's messages stand under its own IPU, so IPUs simply add up."""
+    rows = exchange_programs(source)
     place = {program: row for row, program in enumerate(rows)}
     messages = np.full(len(rows), -1, np.int64)
     senders = np.zeros(len(rows), np.int64)
@@ -180,11 +193,11 @@ def _fan_outs(source: ReportSource, rows: list[int]) -> tuple[Int64, Float64, In
         senders[row] += np.count_nonzero(fan)
         worst[row] = max(int(worst[row]), int(fan.max()))
     mean = np.where(senders > 0, messages / np.maximum(senders, 1), np.nan)
-    return messages, mean, worst
+    return Fans(messages, mean, worst)
 
 
 def _ran(source: ReportSource) -> Ran:
-    reader, rows = source.reader, moved(source).program
+    reader, rows = source.reader, np.array(exchange_programs(source), np.int64)
     sums = figures(source)
     program = np.asarray(reader.steps().program, np.int64)
     totals = np.zeros((2, len(programs_of(source).type)), np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.exchange_messages import messages_of
-from popvision.analysis.exchange_programs import EXCHANGE_TYPES, moved, ran
+from popvision.analysis.exchange_programs import EXCHANGE_TYPES, exchange_programs, moved, ran
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_tree import programs_of
 from popvision.analysis.tiles import target_of
@@ -61,10 +61,15 @@ def exchange_of(source: ReportSource, program: int | None, step: int | None) -> 
         found = _transfer(source, program)
         if found is not None:
             return found, None
-    m, r = moved(source), ran(source)
-    if not len(m.program):
+    rows, r = exchange_programs(source), ran(source)
+    if not rows:
         return None, None
-    return int(m.program[np.lexsort((-m.received - m.sent, -r.received - r.sent))[0]]), None
+    total = r.received + r.sent
+    most = np.flatnonzero(total == total.max())
+    if len(most) > 1:  # before the first run all of them: what one execution moves decides
+        m = moved(source)
+        most = most[np.argsort(-(m.received + m.sent)[most], kind="stable")]
+    return rows[int(most[0])], None
 
 
 def _transfer(source: ReportSource, program: int) -> int | None:

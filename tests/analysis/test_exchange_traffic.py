@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from popvision.analysis import exchange_messages as traffic
 from popvision.analysis.exchange_host import host_copies
 from popvision.analysis.exchange_matrix import Matrix, difference_messages, matrix_of
-from popvision.analysis.exchange_programs import bandwidth, moved, ran
+from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
 from popvision.analysis.exchange_tiles import exchange_of, exchange_tiles
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_figures import figures
@@ -53,7 +53,8 @@ def test_figures_of_the_tiny_report(tiny: ReportSource) -> None:
     assert (m.program.tolist(), m.type, m.name) == ([3], ["DoExchange"], ["cs0_layer/ExchangePre"])
     assert (m.received[0], m.sent[0], m.receivers[0], m.senders[0], m.ipus[0], m.code[0]) == (16, 8, 2, 1, 1, 0)
     assert (m.worst_tile[0], m.worst_bytes[0], m.estimated[0]) == (0, 8, 4)
-    assert (m.messages[0], m.fan_out_mean[0], m.fan_out_worst[0]) == (2, 2.0, 2)
+    f = fans(tiny)
+    assert (f.messages[0], f.mean[0], f.worst[0]) == (2, 2.0, 2)
     assert (r.executions[0], r.cycles[0], r.received[0], r.sent[0]) == (1, 4, 16, 8)
     assert (b.cycles_each[0], b.achieved[0], b.possible[0], b.dictated[0]) == (4, 4, 8, 0.5)
     tiles = exchange_tiles(tiny, 3)
@@ -105,7 +106,7 @@ def test_sums_are_those_of_the_database(two_ipus: ReportSource) -> None:
         square = whole.reshape(TILES * IPUS, TILES * IPUS)
         assert np.array_equal(square.sum(axis=0), tiles.received)
         assert np.array_equal(square.sum(axis=1), tiles.sent)  # the generator sends nothing to two tiles
-        assert (found.bytes.sum(), len(found.src)) == (m.received[row], m.messages[row])
+        assert (found.bytes.sum(), len(found.src)) == (m.received[row], fans(two_ipus).messages[row])
         assert r.received[row] == m.received[row] * r.executions[row]
 
 
@@ -115,8 +116,9 @@ def test_missing_messages_are_unknown_not_zero(tmp_path: Path) -> None:
         db.executescript("drop table messages; drop table sendings; drop table parts; pragma application_id = 0")
     source = ReportSource(path)
     m = moved(source)
-    assert (m.received.tolist(), m.messages.tolist(), m.fan_out_worst.tolist()) == ([16], [-1], [-1])
-    assert np.isnan(m.fan_out_mean[0])
+    f = fans(source)
+    assert (m.received.tolist(), f.messages.tolist(), f.worst.tolist()) == ([16], [-1], [-1])
+    assert np.isnan(f.mean[0])
     assert exchange_tiles(source, 3).fan_in is None
     with pytest.raises(NotRecordedError, match="holds no messages"):
         matrix_of(source, 3, "software")

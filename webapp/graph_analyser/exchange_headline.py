@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.exchange_matrix import partner_of
+from popvision.analysis.exchange_messages import fan_outs, messages_of
 from popvision.analysis.exchange_programs import bandwidth, moved, ran
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.tiles import target_of
@@ -50,11 +51,15 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
         _figure("Sent", bytes_text(int(m.sent[row])), "" if factor is None else f"multicast x {factor:,.2f}",
                 title=f"{m.sent[row]:,} B; multicast factor = bytes received / bytes sent"),
     ]  # fmt: skip
-    if m.messages[row] >= 0:
-        fan = f"fan-out {m.fan_out_mean[row]:,.1f}, at most {m.fan_out_worst[row]:,}"
-        found.append(_figure("Messages", integer_text(int(m.messages[row])), fan, title="Pairs of tiles"))
-    elif m.type[row] != "StreamCopyMid":
-        found.append(_figure("Messages", "unknown", "not recorded"))
+    try:
+        messages = messages_of(source, int(m.program[row]))
+    except NotRecordedError:
+        if m.type[row] != "StreamCopyMid":
+            found.append(_figure("Messages", "unknown", "not recorded"))
+        return found
+    receivers, tiles = fan_outs(messages)
+    fan = f"fan-out {len(messages.src) / tiles.sum():,.1f}, at most {receivers[-1]:,}"
+    found.append(_figure("Messages", integer_text(len(messages.src)), fan, title="Pairs of tiles"))
     return found
 
 

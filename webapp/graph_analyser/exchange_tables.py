@@ -10,7 +10,7 @@ import numpy as np
 from popvision.analysis.compare.matching import HOW, match_programs
 from popvision.analysis.exchange_matrix import difference_messages
 from popvision.analysis.exchange_messages import heaviest, messages_of
-from popvision.analysis.exchange_programs import bandwidth, moved, ran
+from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp.components import Column
 from webapp.components.difference import add_difference, difference_columns
@@ -82,15 +82,15 @@ def program_frame(source: ReportSource, _query: Mapping[str, str] | None = None)
     """One row per exchange program, most bytes over the recorded runs first."""
     import pandas as pd
 
-    m, r, b = moved(source), ran(source), bandwidth(source)
+    m, f, r, b = moved(source), fans(source), ran(source), bandwidth(source)
     with np.errstate(divide="ignore", invalid="ignore"):
         multicast = np.where(m.sent > 0, m.received / m.sent, np.nan)
     through = r.received + np.where([t == "StreamCopyMid" for t in m.type], r.sent, 0)
     columns: dict[str, Any] = {
         "program": m.program, "type": m.type, "name": m.name, "total": r.received,
         "share": through / max(1, int(through.sum())), "received": m.received, "sent": m.sent,
-        "multicast": np.where(m.received > 0, multicast, np.nan), "messages": _known(m.messages),
-        "fan_mean": m.fan_out_mean, "fan_worst": _known(m.fan_out_worst), "receivers": m.receivers,
+        "multicast": np.where(m.received > 0, multicast, np.nan), "messages": _known(f.messages),
+        "fan_mean": f.mean, "fan_worst": _known(f.worst), "receivers": m.receivers,
         "worst_tile": _known(m.worst_tile), "worst_bytes": m.worst_bytes, "estimated": _known(m.estimated),
         "cycles": b.cycles_each, "executions": r.executions, "all_cycles": r.cycles, "achieved": b.achieved,
         "use": b.achieved / b.possible, "dictated": b.dictated, "code": m.code,
