@@ -11,7 +11,10 @@ import click
 @click.command(name="html")
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option(
-    "--view", required=True, metavar="VIEW", help="summary, memory, liveness, program_tree, execution or exchange."
+    "--view",
+    required=True,
+    metavar="VIEW",
+    help="summary, memory, liveness, program_tree, source, execution or exchange.",
 )
 @click.option("--selection", default="", help='What is selected, as in the address: "tiles=3&liveness=17".')
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; - for the output.")

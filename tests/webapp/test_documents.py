@@ -14,12 +14,19 @@ from click.testing import CliRunner
 
 from popvision.analysis.source import ReportSource
 from popvision.cli.html import command
+from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
+from webapp.documents.confidential import Names
+from webapp.documents.document import Document, Facts, Field, Note, Table
 from webapp.documents.export import DOCUMENTS, ExportError, export_document
-from webapp.documents.page import safe_text
+from webapp.documents.page import safe_text, write_page
+from webapp.documents.room import MOST_BYTES
 
 HOSTILE = '</style></script><script>alert(1)</script>"><img src=x onerror=alert(2)>\u202e=cmd()' + "x" * 9_900
+
+
+NAME = "privateName"
 
 
 class Tags(HTMLParser):
@@ -55,12 +62,19 @@ def write_named(folder: Path, name: str) -> Path:
             )
         )
         writer.append_run(dataclasses.replace(tiny_run(), name=name))
+    file = f"/{name}/train.py"
+    contexts = [
+        DebugInfo(1, (), name, name, {name: name}, {}, file, 2),
+        DebugInfo(2, (1,), name, name, {}, {}, file, 3),
+    ]
+    text = SourceText(file, f"import {name}\n\t{name} = 1\n{name}()\n")
+    write_debug_info(folder, contexts, "tiny-run", sources=[text])
     return folder
 
 
 def page_of(folder: Path, view: str, *, confidential: bool = False, theme: str = "both") -> str:
     source = ReportSource(folder, salvage=True)
-    params = {"tiles": "0", "liveness": "1", "mem_vars": "private"}
+    params = {"tiles": "0", "liveness": "1", "mem_vars": "private", "src_line": "3", "src_file": f"/{NAME}/train.py"}
     return export_document(source, view, params, confidential=confidential, theme=theme).decode("utf-8")
 
 
@@ -99,11 +113,11 @@ def test_names_are_text_and_nothing_is_loaded(tmp_path: Path, view: str) -> None
 
 @pytest.mark.parametrize("view", DOCUMENTS)
 def test_confidential_pages_hold_no_name(tmp_path: Path, view: str) -> None:
-    folder = write_named(tmp_path / "private-folder", "privateName")
+    folder = write_named(tmp_path / "private-folder", NAME)
     page = page_of(folder, view, confidential=True)
     assert "private" not in page.lower()
     assert str(tmp_path) not in page
-    assert "privateName" in page_of(folder, view)
+    assert NAME in page_of(folder, view)
 
 
 def test_stand_ins_are_the_same_in_every_view(tmp_path: Path) -> None:
@@ -144,4 +158,53 @@ def test_the_command_writes_one_file(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert (tmp_path / "o.html").read_text().startswith("<!DOCTYPE html>")
     with pytest.raises(ExportError, match="use one of summary, memory"):
-        page_of(tmp_path / "a", "source")
+        page_of(tmp_path / "a", "nothing")
+
+
+def test_lines_of_a_source_file(tmp_path: Path) -> None:
+    folder = write_named(tmp_path / "a", NAME)
+    with sqlite3.connect(folder / "profile.pop") as db:
+        cycles = db.execute("select sum(cycles) from steps_by_ipu join steps on step_id = id where program = 1")
+        expected = cycles.fetchone()[0]
+    page = page_of(folder, "source")
+    rows = [re.sub("<[^>]+>", "|", each) for each in re.findall(r"<tr>.*?</tr>", page)]
+    line = next(each for each in rows if f"{NAME}()" in each)
+    assert re.findall(r"[^|]+", line)[:2] == ["3", f"{expected:,}"]
+    assert f"        {NAME} = 1" in page  # a tab
+    hidden = Tags(page_of(folder, "source", confidential=True)).text
+    assert "Lines of file 0" in hidden
+    assert f"{expected:,}" in hidden
+    assert "Texts are left out" in hidden
+
+
+def test_a_file_without_lines_says_which_option_records_them(tmp_path: Path) -> None:
+    write_tiny(tmp_path / "a")
+    assert "autoReport.outputDebugInfo=true" in page_of(tmp_path / "a", "source")
+
+
+@pytest.mark.parametrize(("view", "key"), [("memory", "mem_graph=map"), ("liveness", "live_graph=heat")])
+def test_a_map_is_said_to_be_another_graph(tmp_path: Path, view: str, key: str) -> None:
+    write_tiny(tmp_path / "a")
+    source = ReportSource(tmp_path / "a")
+    page = export_document(source, view, dict([key.split("=")])).decode()
+    assert "; this file shows " in page
+    assert "; this file shows " not in export_document(source, view, {}).decode()
+
+
+def test_a_file_that_grows_too_large_is_cut_and_says_so(tmp_path: Path) -> None:
+    write_tiny(tmp_path / "a")
+    names = Names(ReportSource(tmp_path / "a"), confidential=False)
+    rows = [{"text": "\u20ac" * 200}] * 40_000
+    table = Table("Big", [Field("text", "Text", "code")], rows)
+    facts = Facts([("a", "b", "x" * 200)] * 900, "Many")
+    document = Document("View", "report", [], [table, facts, Note("short")], ["lost"] * 5_000)
+    page = write_page(document, names)
+    assert len(page.encode()) <= MOST_BYTES
+    text = Tags(page).text
+    shown = int(text.split("the first ")[1].split(" of 40,000 rows")[0].replace(",", ""))
+    assert shown == page.count('<td class="code">') < 40_000
+    assert "An exported file holds 8 MB at most" in text
+    assert "Left out: Many." in text
+    assert "short" in text
+    whole = write_page(Document("View", "report", [], [facts]), names)
+    assert "at most" not in whole

@@ -1,7 +1,8 @@
 """Names of a report, or stable stand-ins for them.
 
-A stand-in is the kind and the row that the name first has in the report's own table: the same name reads the same in
-every exported view of a report, and nothing of the name can be worked out from it.
+A stand-in is the kind and the row that the name first has in the report's own table (of a file, its place among the
+files that made something): the same name reads the same in every exported view of a report, and nothing of the name can
+be worked out from it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any
 
 from popvision.analysis.not_recorded import held
 from popvision.analysis.source import ReportSource
+from popvision.analysis.source_lines import places
 from webapp.documents.document import NAME_KINDS
 
 #: Kinds that are left out altogether.
-_LEFT_OUT = {"value": "(left out)", "file": "file"}
+_LEFT_OUT = ("value", "code")
 
 
 class Names:
@@ -30,8 +32,8 @@ class Names:
         name = "" if text is None else str(text)
         if not self.confidential or kind not in NAME_KINDS or not name:
             return name
-        if kind == "value":
-            return _LEFT_OUT["value"]
+        if kind in _LEFT_OUT:
+            return "(left out)"
         numbers = self._numbers.setdefault(kind, self._known(kind))
         return f"{kind} {numbers.setdefault(name, len(numbers))}"
 
@@ -42,9 +44,11 @@ class Names:
             "compute set": lambda: reader.compute_sets().name,
             "vertex type": lambda: reader.vertex_types().name,
             "variable": self._variables,
+            "file": lambda: filter(None, places(self._source).file),
         }
         found: dict[str, int] = {}
-        for row, name in enumerate(held(lists[kind]) or () if kind in lists else ()):
+        known = held(lists[kind]) or () if kind in lists else ()
+        for row, name in enumerate(dict.fromkeys(known) if kind == "file" else known):
             found.setdefault(str(name), row)
         return found
 

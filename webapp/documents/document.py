@@ -12,7 +12,7 @@ import numpy.typing as npt
 Float64 = npt.NDArray[np.float64]
 
 #: Kinds of columns whose texts are names from the report: `--confidential` replaces them (confidential.py).
-NAME_KINDS = ("program", "variable", "compute set", "vertex type", "file", "run", "value")
+NAME_KINDS = ("program", "variable", "compute set", "vertex type", "file", "run", "value", "code")
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,6 @@ class Table:
     fields: Sequence[Field]
     rows: Sequence[dict[str, Any]]
     total: int = -1
-
-    @property
-    def is_cut(self) -> bool:
-        return self.total > len(self.rows)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from popvision.analysis.summary import headline, run_rows, summarise
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Facts, Field, Note, Table
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
+from webapp.graph_analyser.liveness_state import GRAPHS as CURVES
 from webapp.graph_analyser.liveness_state import liveness_state, where_text
-from webapp.graph_analyser.memory_state import memory_state
+from webapp.graph_analyser.memory_state import GRAPHS, memory_state
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ MOST_ROWS = 1_000
 MOST_TILES = 4
 
 
-def frame_table(title: str, frame: pd.DataFrame, fields: list[Field]) -> Table:
+def frame_table(title: str, frame: pd.DataFrame, fields: list[Field], most: int = MOST_ROWS) -> Table:
     """The first rows of a frame."""
     import pandas as pd
 
     names = [each.name for each in fields]
-    cut = frame[names].head(MOST_ROWS).astype(object)
+    cut = frame[names].head(most).astype(object)
     rows = cut.where(pd.notna(cut), None).to_dict("records")
     return Table(title, fields, [{str(k): v for k, v in row.items()} for row in rows], len(frame))
 
@@ -123,6 +124,9 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
         blocks.append(Table("By category", fields, rows))
     except NotRecordedError as problem:
         blocks.append(Note(str(problem)))
+    if state.graph != "total":
+        instead = f"The page shows {GRAPHS[state.graph].lower()}; this file shows all memory of each tile instead."
+        blocks.insert(1, Note(instead))
     return blocks + _tiles(context, state.tiles or (first + at,))
 
 
@@ -170,6 +174,9 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
         ),
         curves,
     ]
+    if state.graph != "curve":
+        instead = f"The page shows {CURVES[state.graph].lower()}; this file shows the curve of {place} instead."
+        blocks.insert(1, Note(instead))
     column = f"Index {index}"
     wanted: list[Any] = [
         (f"Live at index {index:,}, not always live", lambda: live_table(source, [index], state.where), column),

@@ -6,13 +6,15 @@ import base64
 import hashlib
 from collections.abc import Callable
 from html import escape
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from popvision.analysis.raster import CLASSES
 from webapp.documents.charts import curves_svg
 from webapp.documents.confidential import Names
-from webapp.documents.document import NAME_KINDS, Block, Curves, Document, Facts, Note, Picture, Table
+from webapp.documents.document import NAME_KINDS, Curves, Document, Facts, Note, Picture, Table
+from webapp.documents.room import MOST_BYTES, Room
 from webapp.formats import bytes_text, percent_text
 from webapp.theme import tokens
 
@@ -26,8 +28,13 @@ _TOKENS = (
 MOST_CHARACTERS = 240
 
 
-def write_page(document: Document, names: Names, theme: str = "both") -> str:
-    """`theme`: "light", "dark", or "both" (follows the system, with a button)."""
+#: Sentences about damage that are listed.
+_MOST_LOST = 100
+
+
+def write_page(document: Document, names: Names, theme: str = "both", most: int = MOST_BYTES) -> str:
+    """`theme`: "light", "dark", or "both" (follows the system, with a button). `most` bytes at most: what does not fit
+    is left out and named."""
     style, script = _style(theme), (_HERE / "document.js").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
@@ -48,7 +55,7 @@ def write_page(document: Document, names: Names, theme: str = "both") -> str:
             f"<h1>{_text(document.title)} <bdi>{_text(document.report)}</bdi></h1>",
             f'<p class="provenance">{facts}</p></header><main>',
             _lost(document),
-            *(_block(block, names) for block in document.blocks),
+            *_blocks(document, names, Room(most)),
             f"</main><script>{script}</script></body></html>",
         ]
     )
@@ -75,16 +82,32 @@ def _text(text: Any) -> str:
 def _lost(document: Document) -> str:
     if not document.lost:
         return ""
-    rows = "".join(f"<li>{_text(each)}</li>" for each in document.lost)
+    rows = "".join(f"<li>{_text(each)}</li>" for each in document.lost[:_MOST_LOST])
+    if len(document.lost) > _MOST_LOST:
+        rows += f"<li>and {len(document.lost) - _MOST_LOST:,} more</li>"
     said = "<b>This report is damaged.</b> Shown is what matches its checksums. Lost:"
     return f'<div class="lost">{said}<ul>{rows}</ul></div>'
 
 
-def _block(block: Block, names: Names) -> str:
+def _blocks(document: Document, names: Names, room: Room) -> list[str]:
+    """The blocks that fit; above them, whether anything was left out."""
+    parts: list[str] = []
+    for block in document.blocks:
+        if isinstance(block, Table):
+            parts.append(_table(block, names, room))
+            continue
+        text = _block(block)
+        left_out = f"Left out: {getattr(block, 'title', '') or 'a part of this view'}."
+        parts.append(text if room.take(text) else f'<p class="note">{_text(left_out)}</p>')
+    if not room.is_cut:
+        return parts
+    said = f"An exported file holds {room.size / 1e6:g} MB at most: what did not fit is named where it was left out."
+    return [f'<p class="lost" role="note">{said}</p>', *parts]
+
+
+def _block(block: Facts | Curves | Picture | Note) -> str:
     if isinstance(block, Facts):
         return _facts(block)
-    if isinstance(block, Table):
-        return _table(block, names)
     if isinstance(block, Curves):
         return _curves(block)
     if isinstance(block, Picture):
@@ -125,15 +148,16 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
 }  # fmt: skip
 
 
-def _table(table: Table, names: Names) -> str:
+def _table(table: Table, names: Names, room: Room) -> str:
     head = "".join(
         f'<th scope="col" class="{"number" if each.kind in _SHOWN else "words"}"><button type="button">'
         f"{_text(each.title)}</button></th>"
         for each in table.fields
     )
     lines = ("".join(_cell(row.get(each.name), each.kind, names) for each in table.fields) for row in table.rows)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    note = f" <small>the first {len(table.rows):,} of {table.total:,} rows</small>" if table.is_cut else ""
+    rows = list(takewhile(room.take, (f"<tr>{line}</tr>" for line in lines)))
+    body, total = "".join(rows), max(table.total, len(table.rows))
+    note = f" <small>the first {len(rows):,} of {total:,} rows</small>" if len(rows) < total else ""
     return (
         f"<section><h2>{_text(table.title)}{note}</h2>"
         f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(table.title)}">'
@@ -144,7 +168,8 @@ def _table(table: Table, names: Names) -> str:
 def _cell(value: Any, kind: str, names: Names) -> str:
     if kind not in _SHOWN:
         text = names.show(kind, value) if kind in NAME_KINDS else "" if value is None else str(value)
-        return f"<td><bdi>{_text(text)}</bdi></td>"
+        start = '<td class="code">' if kind == "code" else "<td>"
+        return f"{start}<bdi>{_text(text)}</bdi></td>"
     if value is None or value != value:  # NaN and pandas' NA are not known
         return '<td class="number">–</td>'
     exact = f' title="{int(value):,} B"' if kind == "bytes" else ""

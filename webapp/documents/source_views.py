@@ -1,0 +1,122 @@
+"""The document of the source view: files, and the lines of one with their figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from popvision.analysis.kept import kept
+from popvision.analysis.program_figures import figures
+from popvision.analysis.program_tree import programs_of
+from popvision.analysis.source_lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
+from popvision.analysis.source_text import SourceText, source_text
+from webapp.documents.confidential import Names
+from webapp.documents.document import Block, Facts, Field, Note, Table
+from webapp.documents.memory_views import MOST_ROWS, frame_table
+from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.graph_analyser.source import chosen_file
+from webapp.view import ViewContext
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.source import ReportSource
+
+#: Lines of a file that are written; of a longer file, those that made something.
+MOST_LINES = 5_000
+
+_TAB = 8
+
+_FIGURES = [
+    Field("Cycles", "Cycles", "cycles"),
+    Field("Live", "Live at peak", "bytes"),
+    Field("Received", "Received", "bytes"),
+]
+
+
+def source_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """What no line accounts for, the files, and the chosen file: its text beside the figures, or without names only
+    the lines that made something."""
+    source, ipu = context.source, context.selection.ipu
+    if ipu is not None and ipu >= source.reader.target().num_ipus:
+        ipu = None
+    file = chosen_file(source, context.params.get("src_file", ""))
+    if not file:
+        return [Note("No debug context of this report names a file and a line.")]
+    found = line_figures(source, ipu)
+    files = file_table(source, ipu)
+    fields = [Field("File", "File", "file"), Field("Lines", "Lines that made something", "integer"), *_FIGURES]
+    blocks: list[Block] = [_unattributed(found), *(Note(each) for each in found.missing)]
+    blocks.append(frame_table("Files, most cycles first", files[files["File"] != ""], fields))
+    return [*blocks, *_lines(source, file, ipu, names), *_parts(context, file)]
+
+
+def _unattributed(found: LineFigures) -> Block:
+    rows = []
+    for label, values, text in (
+        (f"Cycles on IPU {found.ipu}", found.cycles, cycles_text),
+        (f"Live at index {found.peak_index}", found.live, bytes_text),
+        ("Received", found.received, bytes_text),
+    ):
+        if values is not None:
+            total, rest = int(values.sum()), int(values[NOWHERE])
+            share = percent_text(rest / total if total else None)
+            rows.append((label, text(total), f"{text(rest)} ({share}) not attributed to a line"))
+    return Facts(rows)
+
+
+def _lines(source: ReportSource, file: str, ipu: int | None, names: Names) -> list[Block]:
+    made = line_table(source, file, ipu)
+    text = source_text(source, file)
+    title = f"Lines of {names.show('file', file)}"
+    fields = [Field("Line", "Line", "integer"), *_FIGURES]
+    if names.confidential:
+        note = Note("Texts are left out; listed are the lines that made something.")
+        return [note, _cut(title, made, fields)]
+    notes = [Note(text.problem)] if text.problem else []
+    if len(text.lines) > MOST_LINES:
+        notes.append(Note(f"The file has {len(text.lines):,} lines; listed are those that made something."))
+    return [*notes, _cut(title, _with_text(made, text), [*fields, Field("Text", "Text", "code")])]
+
+
+def _with_text(made: pd.DataFrame, text: SourceText) -> pd.DataFrame:
+    """Every line of the text, or only those that made something; lines beyond its end made something too."""
+    frame = made
+    if 0 < len(text.lines) <= MOST_LINES:
+        every = np.union1d(np.arange(1, len(text.lines) + 1), made["Line"].to_numpy())
+        frame = made.set_index("Line").reindex(every).rename_axis("Line").reset_index()
+    lines = [text.lines[line - 1] if line <= len(text.lines) else "" for line in frame["Line"].tolist()]
+    return frame.assign(Text=[each.expandtabs(_TAB) for each in lines])
+
+
+def _cut(title: str, frame: pd.DataFrame, fields: list[Field]) -> Table:
+    return frame_table(title, frame, fields, most=MOST_LINES)
+
+
+def _parts(context: ViewContext, file: str) -> list[Block]:
+    """What the selected line made."""
+    text = context.params.get("src_line", "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        return []
+    source, line = context.source, int(text)
+    programs, variables = at_line(source, file, line)
+    found, columns = figures(source), programs_of(source)
+    order = programs[np.argsort(-found.self_cycles[programs], kind="stable")]
+    rows: list[dict[str, Any]] = [
+        {"id": p, "type": columns.type[p], "name": columns.name[p], "cycles": int(found.self_cycles[p])}
+        for p in order[:MOST_ROWS].tolist()
+    ]
+    fields = [
+        Field("id", "Id", "integer"), Field("type", "Type"), Field("name", "Name", "program"),
+        Field("cycles", "Self cycles", "cycles"),
+    ]  # fmt: skip
+    blocks: list[Block] = [Table(f"Programs that line {line:,} made", fields, rows, len(programs))]
+    known = kept(source, "variables", source.reader.variables)
+    if known is None:
+        return blocks
+    sizes = np.asarray(known.bytes)
+    order = variables[np.argsort(-sizes[variables], kind="stable")]
+    rows = [{"id": v, "name": known.name[v], "bytes": int(sizes[v])} for v in order[:MOST_ROWS].tolist()]
+    fields = [Field("id", "Id", "integer"), Field("name", "Name", "variable"), Field("bytes", "Size", "bytes")]
+    return [*blocks, Table(f"Variables that line {line:,} made", fields, rows, len(variables))]
