@@ -77,13 +77,15 @@ def _lines(source: ReportSource, file: str, ipu: int | None, names: Names) -> li
     notes = [Note(text.problem)] if text.problem else []
     if len(text.lines) > MOST_LINES:
         notes.append(Note(f"The file has {len(text.lines):,} lines; listed are those that made something."))
+    if not text.lines:
+        return [*notes, _cut(title, made, fields)]
     return [*notes, _cut(title, _with_text(made, text), [*fields, Field("Text", "Text", "code")])]
 
 
 def _with_text(made: pd.DataFrame, text: SourceText) -> pd.DataFrame:
     """Every line of the text, or only those that made something; lines beyond its end made something too."""
     frame = made
-    if 0 < len(text.lines) <= MOST_LINES:
+    if len(text.lines) <= MOST_LINES:
         every = np.union1d(np.arange(1, len(text.lines) + 1), made["Line"].to_numpy())
         frame = made.set_index("Line").reindex(every).rename_axis("Line").reset_index()
     lines = [text.lines[line - 1] if line <= len(text.lines) else "" for line in frame["Line"].tolist()]
@@ -101,6 +103,8 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
         return []
     source, line = context.source, int(text)
     programs, variables = at_line(source, file, line)
+    if not len(programs) and not len(variables):
+        return [Note(f"Line {line:,} made no program and no variable.")]
     found, columns = figures(source), programs_of(source)
     order = programs[np.argsort(-found.self_cycles[programs], kind="stable")]
     rows: list[dict[str, Any]] = [
