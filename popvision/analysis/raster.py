@@ -61,6 +61,11 @@ class Grid:
         """Positions of the `columns + 1` column edges."""
         return (self.first + np.arange(self.columns + 1, dtype=np.int64)) * self.pitch
 
+    def twice_as_coarse(self) -> Grid:
+        """Columns of twice the pitch that cover this grid, up to one of its columns more on either side."""
+        first, end = self.first // 2, -(-(self.first + self.columns) // 2)
+        return Grid(2 * self.pitch, first, end - first, self.rows)
+
     def row_tiles(self, tiles: int) -> Int64:
         """First tile of each row, and `tiles` at the end: row r holds tiles [result[r], result[r + 1])."""
         return np.arange(self.rows + 1, dtype=np.int64) * tiles // self.rows

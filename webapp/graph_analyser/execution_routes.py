@@ -11,7 +11,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dash import Dash
 from flask import Response, jsonify, request
 
-from popvision.analysis.bars import bars_in_window, strip
+from popvision.analysis.bars import Bars, Merged, bars_in_window, strip
 from popvision.analysis.catalogue import FormatError
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.flame import Level, flame, flat, run_level
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 #: Largest window of one answer: keeps answers and the memory behind them small, whoever asks.
 MOST_COLUMNS = 16_384
 MOST_PIXELS = 1 << 18
+
+#: Largest answer with bars, however many of them the window holds.
+MOST_BYTES = 450_000
 
 #: Matches of a search that are sent; the count says how many there are in all.
 MOST_MATCHES = 20_000
@@ -83,25 +86,43 @@ def _read_steps(library: Library, key: str) -> None:
 
 
 def bars(source: ReportSource) -> Response:
-    """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label."""
-    ipu, grid = number("ipu", 0), window()
+    """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label. The header
+    says in which columns: those of the query, or, where these would make more than MOST_BYTES, `coarser` of them
+    together."""
+    ipu, asked = number("ipu", 0), window()
     rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
     runs = run_bars(source)
-    drawn, merged = bars_in_window([run_level(runs), *rows.levels], grid)
+    levels, grid = [run_level(runs), *rows.levels], asked
+    while True:
+        drawn, merged = bars_in_window(levels, grid)
+        names, labels = _labels(drawn, grid, [runs.name, *[rows.names] * len(rows.levels)])
+        arrays = _bar_columns(drawn, merged, labels)
+        size = sum(each.nbytes for each in arrays.values()) + sum(len(text) + 8 for text in names)
+        if size <= MOST_BYTES or grid.columns <= 2:
+            break
+        grid = grid.twice_as_coarse()
+    header = {"names": names, "levels": 1 + len(rows.levels), "lanes": [1 + level for level in rows.lanes]}
+    drawn_in = {"pitch": grid.pitch, "first": grid.first, "columns": grid.columns}
+    return packed_response(header | drawn_in | {"coarser": grid.pitch // asked.pitch}, arrays)
+
+
+def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Names of wide bars, and by bar which of them is its own, -1 = none; `texts` are the names of each level."""
     names: dict[str, int] = {}
     labels = np.full(len(drawn.begin), -1, np.int32)
     wide = np.flatnonzero((drawn.end - drawn.begin) * 1024 >= _NARROWEST_LABEL * grid.pitch)
     for row in wide.tolist():
-        text = runs.name[drawn.name[row]] if drawn.level[row] == 0 else rows.names[drawn.name[row]]
-        labels[row] = names.setdefault(text, len(names))
-    arrays: dict[str, npt.NDArray[Any]] = {
+        labels[row] = names.setdefault(texts[drawn.level[row]][drawn.name[row]], len(names))
+    return list(names), labels
+
+
+def _bar_columns(drawn: Bars, merged: Merged, labels: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
+    return {
         "begin": drawn.begin.astype(np.float64), "end": drawn.end.astype(np.float64), "level": drawn.level,
         "kind": drawn.kind, "name": labels, "first": drawn.first, "last": drawn.last,
         "cell_level": merged.level, "cell_column": merged.column, "cell_shares": merged.shares,
         "cell_group": merged.group, "cell_count": merged.count, "cell_first": merged.first,
     }  # fmt: skip
-    begins = [1 + level for level in rows.lanes]
-    return packed_response({"names": list(names), "levels": 1 + len(rows.levels), "lanes": begins}, arrays)
 
 
 def overview(source: ReportSource) -> Response:

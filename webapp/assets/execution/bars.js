@@ -32,8 +32,8 @@
 
     covers(viewport) {
       const data = this.data;
-      return data !== null && data.pitch === viewport.pitch && data.mode === this.mode
-        && data.first <= viewport.first && data.first + data.columns >= viewport.first + viewport.width;
+      return data !== null && data.asked.pitch === viewport.pitch && data.mode === this.mode
+        && data.asked.first <= viewport.first && data.asked.first + data.asked.columns >= viewport.first + viewport.width;
     }
 
     /* Ask for what is missing; true when nothing is. While the scale keeps changing, an answer of a similar scale that
@@ -54,8 +54,8 @@
     nearlyCovers(viewport) {
       const data = this.data;
       if (!data || data.mode !== this.mode) return false;
-      const ratio = data.pitch / viewport.pitch;
-      return ratio > 0.75 && ratio < 1.4 && data.first * ratio <= viewport.first && (data.first + data.columns) * ratio >= viewport.first + viewport.width;
+      const { pitch, first, columns } = data.asked, ratio = pitch / viewport.pitch;
+      return ratio > 0.75 && ratio < 1.4 && first * ratio <= viewport.first && (first + columns) * ratio >= viewport.first + viewport.width;
     }
 
     /* Columns on each side of the window: half a screen, less where names are nested so deep that the answer would grow. */
@@ -72,7 +72,9 @@
       this.busy = true;
       try {
         const data = await ex.get(`/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`);
-        this.data = Object.assign(data, { pitch, first, columns, mode, margin });
+        // An answer that would be too large comes in coarser columns than were asked for.
+        const { pitch: drawn, first: from, columns: count } = data.header;
+        this.data = Object.assign(data, { asked: { pitch, first, columns }, pitch: drawn, first: from, columns: count, mode, margin });
         this.painted = null;
         this.sort();
       } catch (problem) {
