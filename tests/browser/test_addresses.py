@@ -38,6 +38,9 @@ HOSTILE_VALUES = {
     "numbers": "-1,1e9,NaN,0-99999999999",
 }
 
+#: Those that every commit tries; `make full` tries all.
+OFTEN = ("markup", "long")
+
 
 @pytest.fixture(scope="module")
 def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
@@ -80,7 +83,9 @@ def test_an_address_opens_what_was_selected(viewer: Viewer, view: str) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("kind", HOSTILE_VALUES)
+@pytest.mark.parametrize(
+    "kind", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.full) for each in HOSTILE_VALUES]
+)
 def test_hostile_values_are_text_or_nothing(viewer: Viewer, view: str, kind: str) -> None:
     keys = [*SHARED_KEYS, *OWN_KEYS.get(view, [])]
     value = HOSTILE_VALUES[kind]

@@ -88,8 +88,9 @@ def layout(context: ViewContext) -> Component:
 def _start_root(context: ViewContext, found: Sequence[Root]) -> int:
     """The root in the URL, else the one above the selected program, else the first control program."""
     wanted = context.params.get("pt_root", "")
-    if wanted.isdecimal() and int(wanted) in {root.program for root in found}:
-        return int(wanted)
+    named = next((root.program for root in found if str(root.program) == wanted), None)
+    if named is not None:
+        return named
     program = context.selection.program
     if program is not None:
         try:
