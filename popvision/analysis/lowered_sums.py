@@ -7,7 +7,7 @@ added row by row first; what remains is sorted by one combined key and equal nei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Int64Array = npt.NDArray[np.int64]
 
 _KEYS = ("eq_class", "variable", "name")
+
+#: Rows of tiles that wait to be added up: what all tiles have at once would take a gigabyte.
+_ROWS_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True)
@@ -39,18 +42,28 @@ def allocation_sums(source: ReportSource, tiles: Sequence[int]) -> AllocationSum
 
     Raises NotRecordedError when one of them has no lowered variables.
     """
-    parts, seen = [], 0
+    nothing = np.empty(0, dtype=np.int64)
+    sums, seen, rows = AllocationSums(nothing, nothing, nothing, nothing), 0, 0
+    waiting: list[tuple[Int64Array, ...]] = []
     for batch in source.reader.lowered_tiles(tiles, (*_KEYS, "bytes")):
         seen += len(batch)
-        parts += _alike([columns for _, columns in batch])
+        for part in _alike([columns for _, columns in batch]):
+            waiting.append(part)
+            rows += len(part[0])
+            if rows > max(_ROWS_AT_ONCE, len(sums.bytes)):
+                sums, waiting, rows = _added(sums, waiting), [], 0
     if seen < len(tiles):
         raise NotRecordedError(LOWERED_VARIABLES)
-    if not parts:
-        return AllocationSums(*(np.empty(0, dtype=np.int64) for _ in range(4)))
-    return add_equal(*(np.concatenate([part[column] for part in parts]) for column in range(4)))
+    return _added(sums, waiting)
 
 
-def _alike(columns: list[dict[str, npt.NDArray[np.integer]]]) -> list[tuple[Int64Array, ...]]:
+def _added(sums: AllocationSums, parts: list[tuple[Int64Array, ...]]) -> AllocationSums:
+    """Sums with more rows; they stay about as many as there are variables, however many tiles are added."""
+    whole = [(sums.eq_class, sums.variable, sums.name, sums.bytes), *parts]
+    return add_equal(*(np.concatenate([part[column] for part in whole]) for column in range(4)))
+
+
+def _alike(columns: list[dict[str, npt.NDArray[np.integer]]]) -> Iterator[tuple[Int64Array, ...]]:
     """(eq_class, variable, name, bytes) of each distinct layout of a batch, bytes added over the tiles that have it."""
     sums: dict[tuple[int, ...], tuple[dict[str, npt.NDArray[np.integer]], Int64Array]] = {}
     for tile in columns:
@@ -59,11 +72,9 @@ def _alike(columns: list[dict[str, npt.NDArray[np.integer]]]) -> list[tuple[Int6
             np.add(sums[shape][1], tile["bytes"], out=sums[shape][1], casting="unsafe")
         else:
             sums[shape] = (tile, tile["bytes"].astype(np.int64))
-    found: list[tuple[Int64Array, ...]] = []
     for tile, size in sums.values():
         eq_class, variable, name = (tile[key].astype(np.int64) for key in _KEYS)
-        found.append((eq_class, variable, np.where(variable >= 0, -1, name), size))
-    return found
+        yield eq_class, variable, np.where(variable >= 0, -1, name), size
 
 
 def add_equal(eq_class: Int64Array, variable: Int64Array, name: Int64Array, size: Int64Array) -> AllocationSums:
