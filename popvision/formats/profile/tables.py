@@ -26,6 +26,8 @@ _CLOCK_TICK_NS = 50_000_000
 #: What a column that a foreign database lacks is filled with.
 _ABSENT = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
 
+#: Tables each of whose rows has all of its arrays: one that a foreign file lacks is not "no array here".
+_NEVER_BLANK = ("memory_arrays", "eq_classes", "liveness_by_ipu", "lowered_by_tile")
 
 #: Tables of runs whose readers look at the others as well. `runs` is not among them: lists of reports read it alone.
 _ONE_ROW_PER_STEP = ("steps", "steps_by_ipu", "run_tail")
@@ -234,13 +236,13 @@ def _read_foreign(db: sqlite3.Connection, table: Table, present: set[str], hones
     rows = len(next(iter(found.values()))) if found else 0
     kinds = dict(table.columns)
     if honest and names:
-        kinds = {n: kind for n, kind in kinds.items() if n in found or kind == "t" or _has_a_blank(n)}
+        kinds = {n: kind for n, kind in kinds.items() if n in found or kind == "t" or _has_a_blank(table, n)}
         return _Held(table.name, {n: found[n] if n in found else _filled(n, kinds[n], rows) for n in kinds})
     return {name: found[name] if name in found else _filled(name, kinds[name], rows) for name in kinds}
 
 
-def _has_a_blank(name: str) -> bool:
-    return name.endswith("_array") or name in _ABSENT
+def _has_a_blank(table: Table, name: str) -> bool:
+    return (name.endswith("_array") and table.name not in _NEVER_BLANK) or name in _ABSENT
 
 
 def _filled(name: str, kind: str, rows: int) -> Column:
