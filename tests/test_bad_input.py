@@ -438,7 +438,7 @@ COMMANDS = [
     (["info", "cut.pvti"], 1, "cannot be read as a host trace"),
     (["summary", "gone"], 1, "does not exist"),
     (["summary", "empty"], 1, "holds no profile.pop; run the program with autoReport.all"),
-    (["summary", "cut.pop"], 1, "cannot be read as a profile.pop"),
+    (["summary", "cut.pop"], 1, "is damaged"),
     (["summary", "newer.pop"], 1, "install a newer popvision"),
     (["summary", "foreign.pop"], 1, "none of its tables are those of a profile.pop"),
     (["summary", "good.pvti"], 1, "give the profile.pop of a report folder"),

@@ -25,11 +25,12 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
     from popvision.analysis.summary import headline
 
     source = ReportSource(report, salvage=True)
-    if source.lost:
+    if as_json:
+        text = json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2) + "\n"
+    else:
+        shown = SummaryOptions(show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu)
+        text = profile_summary(source, shown)
+    if source.lost:  # what could not be summarised at all has said so by now
         more = f"; and {len(source.lost) - 1:,} more (popvision info names them)" if len(source.lost) > 1 else ""
         click.echo(f"popvision: {source.reader.path} is damaged; lost: {source.lost[0].rstrip('.')}{more}.", err=True)
-    if as_json:
-        click.echo(json.dumps({"provenance": provenance_line(source)} | asdict(headline(source)), indent=2))
-        return
-    options = SummaryOptions(show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu)
-    click.echo(profile_summary(source, options), nl=False)
+    click.echo(text, nl=False)

@@ -128,13 +128,12 @@ def test_bad_input_is_one_sentence(tmp_path: Path, make: object, sentence: str) 
         assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_truncated_report_says_what_is_lost_and_what_stops_it(path: Path) -> None:
+def test_truncated_report_is_one_sentence(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:20_000])
     done = popvision("summary", path)
-    lost, stopped = done.stderr.strip().splitlines()
-    assert done.returncode == 1
-    assert (str(path) in lost, "is damaged; lost:" in lost, "more (popvision info names them)" in lost) == (True,) * 3
-    assert str(path) in stopped
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (1, 1)
+    assert str(path) in done.stderr
+    assert "is damaged" in done.stderr
 
 
 def test_folder_without_reports(tmp_path: Path) -> None:
