@@ -40,6 +40,7 @@ HOSTILE_VALUES = {
 
 #: Those that every commit tries; `make full` tries all.
 OFTEN = ("markup", "long")
+VARIED = ("memory", "program_tree", "exchange")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,9 @@ def test_every_shared_key_is_tried(viewer: Viewer) -> None:
     assert sorted(viewer.go("/").evaluate("popvision.sharedKeys")) == sorted(SHARED_KEYS)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "view", [each if each in VARIED else pytest.param(each, marks=pytest.mark.full) for each in VIEWS]
+)
 def test_an_address_opens_what_was_selected(viewer: Viewer, view: str) -> None:
     state = STATE | {"vs": viewer.keys["hostile"]}
     page = viewer.open("tiny", view, f"vs={state['vs']}")

@@ -100,7 +100,8 @@ def _grid_options(selectable: bool) -> dict[str, Any]:
         "enableCellTextSelection": True,
         "ensureDomOrder": True,
         "tooltipShowDelay": 400,
-        "suppressColumnVirtualisation": False,
+        # A grid drawn before it has a width would have a header row without cells, which screen readers stumble over.
+        "suppressColumnVirtualisation": True,
     }
     if selectable:
         chosen["rowSelection"] = {
