@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo_reports
+# Two processes, a module of tests stays together; WORKERS= for one.
+WORKERS := -n 2 --dist loadfile
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test check full bench validate samples pictures clean system-demo system-test
@@ -54,10 +56,10 @@ demo: $(VENV)/.demo
 	@if [ -z "$(DEMO_ONLY)" ]; then exec $(BIN)/popvision view $(DEMO); fi
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not full"
+	$(BIN)/python -m pytest -m "not full" $(WORKERS)
 
 full: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
