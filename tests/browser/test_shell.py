@@ -142,19 +142,19 @@ def test_the_palette_goes_jumps_opens_and_compares(viewer: Viewer) -> None:
     page = viewer.open("tiny", "summary")
     tiny, hostile = viewer.keys["tiny"], viewer.keys["hostile"]
 
-    def run(text: str) -> None:
+    def run(text: str, says: str = "") -> None:
         page.keyboard.press("Control+k")
         expect(page.locator("#palette-box")).to_be_focused()
         page.keyboard.type(text)
-        expect(page.locator("#palette-list [aria-selected=true]")).to_have_count(1)
+        expect(page.locator("#palette-list [aria-selected=true]")).to_contain_text(says)
         page.keyboard.press("Enter")
         expect(page.locator("#palette")).to_be_hidden()
 
-    run("tile 2")
+    run("tile 2", "Jump to tile 2")
     page.wait_for_url(f"{viewer.base}/r/{tiny}/memory?tiles=2")
-    run("#1")
+    run("#1", "Jump to program #1")
     page.wait_for_url(f"{viewer.base}/r/{tiny}/program_tree?tiles=2&program=1")
-    run("liveness 1")
+    run("liveness 1", "Jump to liveness index 1")
     page.wait_for_url(f"{viewer.base}/r/{tiny}/liveness?tiles=2&program=1&liveness=1")
     run("light dark")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -259,10 +259,10 @@ def test_heat_map_cells_are_those_of_the_database(viewer: Viewer) -> None:
 def test_dark_theme_draws_the_same_page(viewer: Viewer) -> None:
     viewer.go("tl_fold=h0")
     viewer.page.focus(".tl")
-    viewer.page.keyboard.press("d")
+    viewer.page.keyboard.press("t")
     viewer.complete()
     assert viewer.page.get_attribute("html", "data-theme") == "dark"
-    viewer.page.keyboard.press("d")
+    viewer.page.keyboard.press("t")
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,9 @@ def visit(page: Page, base: str, path: str) -> dict[str, Any]:
     page.on("response", lambda r: problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
     page.on("request", lambda r: None if r.url.startswith((base, "data:", "blob:")) else problems.append(r.url))
     page.goto(base + path)
+    page.wait_for_selector("#page > *", state="attached")
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(500)
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return {"text": page.inner_text("body"), "problems": problems, "background": background}
 
