@@ -79,16 +79,17 @@ def main() -> int:
     parser.add_argument("--reports", type=Path, help="keep the generated reports here and use them again")
     parser.add_argument("--only", nargs="*", default=list(SIZES), help="names of the reports")
     parser.add_argument("--views", nargs="*", help="ids of the pages")
+    parser.add_argument("--open-only", action="store_true", help="no actions, no clients")
     arguments = parser.parse_args()
     views = arguments.views or [view.id for view in views_of("report")]
     with tempfile.TemporaryDirectory() as scratch:
         found = []
         for name in arguments.only:
             folder = _made(arguments.reports or Path(scratch), name)
-            found += [measure(name, folder, view) for view in views]
+            found += [measure(name, folder, view, arguments.open_only) for view in views]
     text = section(found)
     print(text)
-    if views == [view.id for view in views_of("report")]:
+    if not arguments.open_only and views == [view.id for view in views_of("report")]:
         write_section("benchmarks.md", "report_pages", text)
     return 0
 
@@ -101,18 +102,18 @@ def _made(folder: Path, name: str) -> Path:
     return path.parent
 
 
-def measure(name: str, folder: Path, view: str) -> Measured:
+def measure(name: str, folder: Path, view: str, open_only: bool = False) -> Measured:
     """Open the page once with a new server, work on it, replay."""
     with serving(folder) as server, page_of() as page:
         clock = PageClock(page)
         recorder = Recorder(page)
         first = clock.open(server.page(view))
         actions = []
-        for patch in ACTIONS.get(view, []):
+        for patch in [] if open_only else ACTIONS.get(view, []):
             page.wait_for_timeout(PAUSE)
             actions.append(clock.act(f"popvision.select({patch!r})"))
         page.close()
-        answers = _replayed(server, recorder)
+        answers = [] if open_only else _replayed(server, recorder)
         found = Measured(name, view, first, actions, answers, memory_of(server.pid))
     print(f"{name} {view}: {first.finished:.0f} ms, {_p95(found.answers):.0f} ms", file=sys.stderr)
     return found
