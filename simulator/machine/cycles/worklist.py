@@ -1,0 +1,60 @@
+"""How the positions of a partial convolution are dealt to the six workers of a tile.
+
+PopLibs cuts the rows of a tile's output into equal parts: with R rows (batch included) and six workers a row is cut
+into s = 6 / gcd(R, 6) parts, every worker gets R * s / 6 parts that follow each other, and parts of one row are one
+work item. Cycles of a vertex are those of its longest worker, which pays per item and per position.
+Source: the partition that published-numbers 7.5 sums over ("Σ rows"); public in PopLibs' convolution planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine.cycles.rounding import I8, WORKERS, whole
+
+
+class Worklists(NamedTuple):
+    """Work items of the six workers; every array has shape (6, ...), one column per tile (or candidate plan).
+    A worker has one item of `first` positions, then `between` items of `width`, then one of `last`; an item of 0
+    positions does not exist."""
+
+    first: I8
+    between: I8
+    width: I8
+    last: I8
+
+    @property
+    def items(self) -> I8:
+        return (self.first > 0) + self.between + whole(self.last > 0)
+
+    def longest(self, item: Callable[[I8], I8]) -> I8:
+        """The largest sum over workers of `item(positions)`."""
+        return whole(self._sums(item).max(axis=0))
+
+    def shortest(self, item: Callable[[I8], I8]) -> I8:
+        return whole(self._sums(item).min(axis=0))
+
+    def _sums(self, item: Callable[[I8], I8]) -> I8:
+        ends = np.where(self.first > 0, item(self.first), 0) + np.where(self.last > 0, item(self.last), 0)
+        return whole(ends + self.between * item(self.width))
+
+
+def deal(rows: npt.ArrayLike, width: npt.ArrayLike) -> Worklists:
+    """Deal `rows` rows of `width` positions each to six workers."""
+    rows, width = np.broadcast_arrays(whole(rows), whole(width))
+    parts = WORKERS // np.gcd(rows, WORKERS)
+    share = rows * parts // WORKERS
+    worker = np.arange(WORKERS).reshape(-1, *[1] * rows.ndim)
+    begin, end = worker * share, (worker + 1) * share
+    first_row, first_part = np.divmod(begin, parts)
+    last_row, last_part = np.divmod(end, parts)
+    one_row = first_row == last_row
+    cut = first_part * width // parts
+    first = np.where(one_row, last_part * width // parts - cut, width - cut)
+    between = np.where(one_row, 0, last_row - first_row - 1)
+    last = np.where(one_row, 0, last_part * width // parts)
+    return Worklists(whole(first), whole(between), whole(np.broadcast_to(width, first.shape)), whole(last))
