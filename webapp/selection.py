@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from webapp.query import whole_number
+
 _NUMBERS = {
     "ipu": "ipu",
     "program": "program",
@@ -90,9 +92,9 @@ def parse_tiles(text: str) -> tuple[int, ...]:
     tiles: set[int] = set()
     for part in filter(None, (each.strip() for each in text.split(","))):
         first, dash, last = (each.strip() for each in part.partition("-"))
-        if not _is_number(first) or (dash and not _is_number(last)):
+        begin, end = whole_number(first), whole_number(last if dash else first)
+        if begin is None or end is None:
             raise ValueError(f"tiles: {part!r} is not a tile or a range; write for example 0-3,7")
-        begin, end = int(first), int(last or first)
         if end < begin or end - begin >= _MOST_TILES or len(tiles) > _MOST_TILES:
             raise ValueError(f"tiles: the range {part!r} is empty or larger than {_MOST_TILES} tiles")
         tiles.update(range(begin, end + 1))
@@ -111,10 +113,7 @@ def format_tiles(tiles: tuple[int, ...]) -> str:
 
 
 def _number(key: str, text: str) -> int:
-    if not _is_number(text) or int(text) > _LARGEST:
+    number = whole_number(text, 0, _LARGEST)
+    if number is None:
         raise ValueError(f"{key}: {text!r} is not a whole number from 0 to {_LARGEST}")
-    return int(text)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 19
+    return number

@@ -14,7 +14,7 @@ from tests.analysis.memory_case import make_case, write_case
 from webapp.graph_analyser.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.category_colours import mix, part_colour
 from webapp.graph_analyser.liveness_state import liveness_state, where_text
-from webapp.graph_analyser.memory_state import memory_state, parse_numbers, parse_window
+from webapp.graph_analyser.memory_state import memory_state
 from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
 
 UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
@@ -107,9 +107,3 @@ def test_places_have_names() -> None:
     assert where_text(Where("all", 1), 2) == "all tiles of replica 1"
     assert where_text(Where("all", 0), 1) == "all tiles"
     assert where_text(Where("tile", 1471), 1) == "tile 1,471"
-
-
-def test_numbers_of_the_url() -> None:
-    assert parse_window("12-40") == (12, 40)
-    assert [parse_window(text) for text in ("40-12", "a-b", "", "1-2-3", "-1-5")] == [None] * 5
-    assert parse_numbers("3,3,x,7,-1") == (3, 7)

@@ -16,6 +16,7 @@ from webapp.documents.document import Block, Facts, Field, Note, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.source import chosen_file
+from webapp.query import whole_number
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -98,10 +99,9 @@ def _cut(title: str, frame: pd.DataFrame, fields: list[Field]) -> Table:
 
 def _parts(context: ViewContext, file: str) -> list[Block]:
     """What the selected line made."""
-    text = context.params.get("src_line", "")
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+    source, line = context.source, whole_number(context.params.get("src_line", ""))
+    if line is None:
         return []
-    source, line = context.source, int(text)
     programs, variables = at_line(source, file, line)
     if not len(programs) and not len(variables):
         return [Note(f"Line {line:,} made no program and no variable.")]

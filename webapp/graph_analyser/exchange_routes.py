@@ -12,7 +12,7 @@ A query that cannot be answered gets status 400 and one sentence; what is not re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +28,9 @@ from popvision.analysis.floor_plan import floor_plan
 from popvision.analysis.not_recorded import NotRecordedError, held
 from popvision.analysis.program_tree import programs_of
 from popvision.analysis.tiles import target_of
-from webapp.comparison import target_of_page
-from webapp.graph_analyser.execution_routes import number
+from webapp.data_routes import pair_route
 from webapp.packed import packed_response
+from webapp.query import number_of, whole_number
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -42,29 +42,19 @@ MOST_CELLS = 120_000
 _COLUMNS = ("received", "sent", "code", "fan_in", "fan_out", "moving", "estimated", "recorded")
 _LINES_AT_ONCE = 20_000
 
-Answer = Callable[["ReportSource", "ReportSource | None"], Response]
-
 
 def register_routes(app: Dash, library: Library) -> None:
     """Add the four routes."""
-
-    def add(name: str, answer: Answer) -> None:
-        def route(key: str) -> Response:
-            try:
-                return answer(library.report(key), target_of_page(library, request.args))
-            except (NotRecordedError, ValueError) as problem:
-                return Response(str(problem), status=400, mimetype="text/plain")
-
-        app.server.add_url_rule(f"/data/<key>/exchange/{name}", f"exchange-{name}", route)
-
-    for name, answer in (("tiles", tiles), ("matrix", matrix), ("partners", partner_tiles), ("messages.csv", export)):
-        add(name, answer)
+    pair_route(app, library, "exchange/tiles", tiles)
+    pair_route(app, library, "exchange/matrix", matrix)
+    pair_route(app, library, "exchange/partners", partner_tiles)
+    pair_route(app, library, "exchange/messages.csv", export)
 
 
 def tiles(source: ReportSource, target: ReportSource | None) -> Response:
     """Columns of the program that the selection means; differences (target - source) when there is a target."""
     machine = target_of(source)
-    program, step = exchange_of(source, _optional("program"), _optional("step"))
+    program, step = exchange_of(source, _lenient("program"), _lenient("step"))
     if program is None:
         return packed_response({"program": None, "reason": "This report has no program that moves data."}, {})
     found = exchange_tiles(source, program, step)
@@ -107,12 +97,12 @@ def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[s
 
 def matrix(source: ReportSource, target: ReportSource | None) -> Response:
     """Bytes of the cells of a window, row by row."""
-    found = matrix_of(source, number("program", 0), _order(target_of(source).physical_tile is not None), target)
-    size = number("size", 1, found.tiles)
-    rows, columns = number("rows", 1, found.tiles), number("columns", 1, found.tiles)
+    found = matrix_of(source, number_of("program"), _order(target_of(source).physical_tile is not None), target)
+    size = number_of("size", 1, found.tiles)
+    rows, columns = number_of("rows", 1, found.tiles), number_of("columns", 1, found.tiles)
     if rows * columns > MOST_CELLS:
         raise ValueError(f"{rows} x {columns} cells are more than {MOST_CELLS}: ask for fewer rows")
-    row, column = number("row", 0, found.tiles), number("column", 0, found.tiles)
+    row, column = number_of("row", 0, found.tiles), number_of("column", 0, found.tiles)
     cells = found.block((row, row + rows * size), (column, column + columns * size), size).values
     header = {"rows": rows, "columns": columns, "largest": found.largest(size), "leftOut": found.left_out}
     there = np.flatnonzero(cells)
@@ -123,9 +113,9 @@ def matrix(source: ReportSource, target: ReportSource | None) -> Response:
 
 def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Response:
     """Tiles that one tile receives from and sends to, with bytes, heaviest first."""
-    tile = number("tile", 0, target_of(source).num_tiles - 1)
+    tile = number_of("tile", 0, target_of(source).num_tiles - 1)
     try:
-        found = partners(source, number("program", 0), tile)
+        found = partners(source, number_of("program"), tile)
     except NotRecordedError as lacking:
         return packed_response({"reason": str(lacking)}, {})
     arrays = {"from": found.sources.astype(np.uint32), "fromBytes": _narrow(found.received)}
@@ -135,7 +125,7 @@ def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Respons
 
 def export(source: ReportSource, _target: ReportSource | None) -> Response:
     """All messages as CSV, a piece at a time."""
-    program = number("program", 0)
+    program = number_of("program")
     found = messages_of(source, program)
 
     def lines() -> Iterator[str]:
@@ -164,6 +154,6 @@ def _order(has_physical: bool) -> str:
     return "hardware" if request.args.get("order") == "hardware" and has_physical else "software"
 
 
-def _optional(name: str) -> int | None:
-    text = request.args.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+def _lenient(name: str) -> int | None:
+    """A number of the page's own address, which the page passes on as it is: None where it is none."""
+    return whole_number(request.args.get(name, ""))

@@ -1,8 +1,7 @@
 """Binary routes of the execution trace, below /data/<key>/execution/. Each answers one window of the time axis.
 
 A window is `pitch` (1/1024 cycles per column), `first` (leftmost column counted from cycle 0) and `columns`. A query
-that cannot be answered gets status 400 and one sentence. `Server-Timing` says how long the answer took to make, by
-the clock and in processor time.
+that cannot be answered gets status 400 and one sentence.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -29,7 +27,9 @@ from popvision.analysis.raster import Grid, packed, raster
 from popvision.analysis.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
 from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.timeline import run_bars, timeline
+from webapp.data_routes import report_route
 from webapp.packed import packed_response
+from webapp.query import number_of, whole_numbers
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -41,6 +41,9 @@ MOST_PIXELS = 1 << 18
 
 #: Largest answer with bars, however many of them the window holds.
 MOST_BYTES = 450_000
+
+#: IPUs that one search looks through.
+MOST_IPUS = 1024
 
 #: Matches of a search that are sent; the count says how many there are in all.
 MOST_MATCHES = 20_000
@@ -61,21 +64,7 @@ def register_routes(app: Dash, library: Library) -> None:
 
     app.server.before_request(read_ahead)
     for name, answer in (_ANSWERS | {"partner": partner(library)}).items():
-        app.server.add_url_rule(f"/data/<key>/execution/{name}", f"execution-{name}", _route(library, answer))
-
-
-def _route(library: Library, answer: Callable[[ReportSource], Response]) -> Callable[[str], Response]:
-    def respond(key: str) -> Response:
-        begin, busy = time.perf_counter(), time.thread_time()
-        try:
-            response = answer(library.report(key))
-        except ValueError as problem:
-            return Response(str(problem), status=400, mimetype="text/plain")
-        taken, busy = time.perf_counter() - begin, time.thread_time() - busy
-        response.headers["Server-Timing"] = f"answer;dur={1000 * taken:.3f}, processor;dur={1000 * busy:.3f}"
-        return response
-
-    return respond
+        report_route(app, library, f"execution/{name}", answer)
 
 
 def _read_steps(library: Library, key: str) -> None:
@@ -89,7 +78,7 @@ def bars(source: ReportSource) -> Response:
     """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label. The header
     says in which columns: those of the query, or, where these would make more than MOST_BYTES, `coarser` of them
     together."""
-    ipu, asked = number("ipu", 0), window()
+    ipu, asked = number_of("ipu"), window()
     rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
     runs = run_bars(source)
     levels, grid = [run_level(runs), *rows.levels], asked
@@ -127,7 +116,7 @@ def _bar_columns(drawn: Bars, merged: Merged, labels: npt.NDArray[np.int32]) -> 
 
 def overview(source: ReportSource) -> Response:
     """Shares of the classes in every column of the flat row."""
-    ipu, grid = number("ipu", 0), window()
+    ipu, grid = number_of("ipu"), window()
     steps = timeline(source, ipu)
     each = np.arange(len(steps), dtype=np.int32)
     level = Level(steps.begin, steps.end, each, each, each, steps.type)
@@ -137,8 +126,8 @@ def overview(source: ReportSource) -> Response:
 def bsp(source: ReportSource) -> Response:
     """Shares of the classes in every pixel of tiles against time, row by row."""
     _require_tiles(source)
-    steps = timeline(source, number("ipu", 0))
-    grid = window(rows=number("rows", 1, steps.tiles))
+    steps = timeline(source, number_of("ipu"))
+    grid = window(rows=number_of("rows", 1, steps.tiles))
     if grid.columns * grid.rows > MOST_PIXELS:
         raise ValueError(f"{grid.columns} x {grid.rows} pixels are more than {MOST_PIXELS}: ask for fewer columns")
     pixels = packed(raster(steps.spans, source.reader, steps.tiles, grid), steps.tiles, grid)
@@ -147,12 +136,12 @@ def bsp(source: ReportSource) -> Response:
 
 def step(source: ReportSource) -> Response:
     """Facts of one step and its bar; with `tile`, counted within the IPU, that tile's interval too."""
-    facts = step_facts(source, number("ipu", 0), number("step", 0))
+    facts = step_facts(source, number_of("ipu"), number_of("step"))
     bar = bar_of(lanes(source, facts.ipu), facts.step)
     found = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
     if "tile" in request.args:
         _require_tiles(source)
-        tile, tiles = number("tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
+        tile, tiles = number_of("tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
         found |= {"tile": tile, "tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
     return jsonify(found)
 
@@ -166,7 +155,7 @@ def _require_tiles(source: ReportSource) -> None:
 def at(source: ReportSource) -> Response:
     """What one tile does at one cycle: the step's facts and the tile's own interval, or {} where it has none."""
     _require_tiles(source)
-    ipu, tile, cycle = number("ipu", 0), number("tile", 0), number("cycle", 0)
+    ipu, tile, cycle = number_of("ipu"), number_of("tile"), number_of("cycle")
     if tile >= timeline(source, ipu).tiles:
         raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
     found = step_at(source, ipu, tile, cycle)
@@ -179,10 +168,10 @@ def at(source: ReportSource) -> Response:
 
 def find(source: ReportSource) -> Response:
     """Steps of the IPUs `ipus` whose name contains `text`: their number, and the first MOST_MATCHES bars by begin."""
-    ipus = [int(each) for each in request.args.get("ipus", "").split(",") if each.isdecimal() and len(each) < 6]
+    ipus = whole_numbers(request.args.get("ipus", ""), MOST_IPUS)
     if not ipus:
-        raise ValueError(f"ipus={request.args.get('ipus', '')!r} does not name IPUs, such as 0,1")
-    found = [(ipu, find_steps(source, ipu, request.args.get("text", ""))) for ipu in dict.fromkeys(ipus)]
+        raise ValueError(f"ipus={request.args.get('ipus', '')[:40]!r} does not name IPUs, such as 0,1")
+    found = [(ipu, find_steps(source, ipu, request.args.get("text", ""))) for ipu in ipus]
     ipu = np.concatenate([np.full(len(steps), ipu, np.int32) for ipu, steps in found])
     step = np.concatenate([steps for _, steps in found])
     bars = [bars_of(lanes(source, ipu), steps) for ipu, steps in found]
@@ -203,7 +192,7 @@ def partner(library: Library) -> Callable[[ReportSource], Response]:
     def answer(source: ReportSource) -> Response:
         matching = match_steps(source, library.report(request.args.get("vs", "")))
         rows = matching.source_rows() if request.args.get("side") == "target" else matching.target_rows()
-        step = number("step", 0)
+        step = number_of("step")
         found = int(rows[step]) if step < len(rows) else -1
         return jsonify({} if found < 0 else {"step": found})
 
@@ -219,13 +208,5 @@ def _described(facts: StepFacts) -> dict[str, Any]:
 
 def window(rows: int = 1) -> Grid:
     """The grid that the query asks for. Raises ValueError."""
-    columns = number("columns", 1, MOST_COLUMNS)
-    return Grid(number("pitch", 1, 1 << 53), number("first", 0), columns, rows)
-
-
-def number(name: str, least: int, most: int = 1 << 53) -> int:
-    """A whole number of the query. Raises ValueError naming it and what it may be."""
-    text = request.args.get(name, "")
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16) or not least <= int(text) <= most:
-        raise ValueError(f"{name}={text!r} is not a whole number from {least} to {most}")
-    return int(text)
+    columns = number_of("columns", 1, MOST_COLUMNS)
+    return Grid(number_of("pitch", 1), number_of("first"), columns, rows)

@@ -9,6 +9,7 @@ from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.overlap import bar_of, lanes
 from popvision.analysis.step_details import step_facts
 from popvision.analysis.timeline import run_bars
+from webapp.query import whole_number, whole_range
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
@@ -27,16 +28,17 @@ class Window:
 
 def selected_ipu(selection: Selection) -> int:
     """The IPU on which a step is selected: the one shown, or with all of them shown the one that `on` names, else 0."""
-    on = selection.extras.get("on", "")
-    return selection.ipu if selection.ipu is not None else int(on) if on.isdecimal() and len(on) < 6 else 0
+    if selection.ipu is not None:
+        return selection.ipu
+    return whole_number(selection.extras.get("on", "")) or 0
 
 
 def window_of(source: ReportSource, selection: Selection) -> Window:
     """The selected cycles, else the selected step's flat bar, else what is visible. Values outside are cut."""
     total = run_bars(source).total
-    begin, _, end = selection.extras.get("sel", "").partition("-")
-    if begin.isdecimal() and end.isdecimal() and int(begin) < int(end) <= total:
-        return Window(int(begin), int(end), "selected", "the selected window")
+    chosen = whole_range(selection.extras.get("sel", ""), total)
+    if chosen is not None and chosen[0] < chosen[1]:
+        return Window(*chosen, "selected", "the selected window")
     if selection.step is not None:
         try:
             facts = step_facts(source, selected_ipu(selection), selection.step)
@@ -71,10 +73,8 @@ def target_window(source: ReportSource, target: ReportSource, selection: Selecti
         return 0, 0
     if window.origin == "visible":
         if selection.extras.get("link") == "0":
-            first, last = (selection.extras.get(name, "") for name in ("tfrom", "tto"))
-            if first.isdecimal() and last.isdecimal() and int(first) < int(last) <= total:
-                return int(first), int(last)
-            return 0, total
+            first, last = (whole_number(selection.extras.get(name, ""), 0, total) for name in ("tfrom", "tto"))
+            return (0, total) if first is None or last is None or first >= last else (first, last)
         if (window.begin, window.end) == (0, run_bars(source).total):
             return 0, total
     return min(window.begin, total), min(window.end, total)

@@ -14,7 +14,7 @@ from popvision.analysis.variable_parts import parts_table
 from webapp.comparison import KEY, target_of_page
 from webapp.components.difference import add_difference
 from webapp.graph_analyser.liveness_state import MOST_INDICES, LivenessState, parse_where
-from webapp.graph_analyser.memory_state import parse_numbers
+from webapp.query import whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +48,10 @@ def live_frame(library: Library, source: ReportSource, query: Mapping[str, str])
     """Not-always-live variables at the indices of the query, with a column per index and per difference."""
     target = target_of_page(library, query)
     if target is not None:
-        indices = parse_numbers(query.get("indices", ""), MOST_PAIRED)
+        indices = whole_numbers(query.get("indices", ""), MOST_PAIRED)
         pair = live_pair(source, target, indices, _where(source, query), _by(query))
         return add_difference(pair, *(f"Index {index}" for index in indices))
-    return live_table(source, parse_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
+    return live_table(source, whole_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
 
 
 def steps_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def steps_frame(library: Library, source: ReportSource, query: Mapping[str, str]
 
 def parts_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
     """The allocations of the variable that the query names, at its place."""
-    chosen = parse_numbers(query.get("variable", ""), 1)
+    chosen = whole_numbers(query.get("variable", ""), 1)
     return parts_table(source, chosen[0] if chosen else -1, _where(source, query))
 
 

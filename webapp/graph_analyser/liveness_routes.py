@@ -10,9 +10,7 @@ sentence.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -23,10 +21,10 @@ from flask import Response, jsonify, request
 
 from popvision.analysis.live_heat import Heat, heat, highest_place
 from popvision.analysis.live_steps import program_at, program_label
-from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.tiles import target_of
-from webapp.graph_analyser.memory_state import parse_window
+from webapp.data_routes import report_route
 from webapp.packed import packed_response
+from webapp.query import number_of, range_of
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -41,21 +39,8 @@ _PICTURES_KEPT = 8
 def register_routes(app: Dash, library: Library) -> None:
     """Add the routes to the viewer."""
     pictures = _Pictures()
-    for name, answer in (("heat", pictures.answer), ("cell", _cell)):
-        app.server.add_url_rule(f"/data/<key>/liveness/{name}", f"liveness-{name}", _route(library, answer))
-
-
-def _route(library: Library, answer: Callable[[ReportSource], Response]) -> Callable[[str], Response]:
-    def respond(key: str) -> Response:
-        begin = time.perf_counter()
-        try:
-            response = answer(library.report(key))
-        except (ValueError, NotRecordedError) as problem:
-            return Response(str(problem), status=400, mimetype="text/plain")
-        response.headers["Server-Timing"] = f"answer;dur={1000 * (time.perf_counter() - begin):.3f}"
-        return response
-
-    return respond
+    report_route(app, library, "liveness/heat", pictures.answer)
+    report_route(app, library, "liveness/cell", _cell)
 
 
 class _Pictures:
@@ -66,8 +51,8 @@ class _Pictures:
         self._lock = Lock()
 
     def answer(self, source: ReportSource) -> Response:
-        tiles, indices = _range("tiles"), _range("indices")
-        grid = (_count("rows"), _count("columns"))
+        tiles, indices = range_of("tiles"), range_of("indices")
+        grid = (number_of("rows", 1, MOST_CELLS), number_of("columns", 1, MOST_CELLS))
         if grid[0] * grid[1] > MOST_CELLS:
             raise ValueError(f"{grid[0]} x {grid[1]} cells are more than {MOST_CELLS:,}: ask for fewer columns")
         always = request.args.get("always") == "1"
@@ -102,7 +87,7 @@ class _Pictures:
 
 def _cell(source: ReportSource) -> Response:
     """Where a cell is highest, and what runs there."""
-    tiles, indices = _range("tiles"), _range("indices")
+    tiles, indices = range_of("tiles"), range_of("indices")
     found = highest_place(source, tiles, indices, always=request.args.get("always") == "1")
     program = program_at(source, found.index)
     answer = {
@@ -116,19 +101,3 @@ def _cell(source: ReportSource) -> Response:
     response: Response = jsonify(answer)
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _range(name: str) -> range:
-    window = parse_window(request.args.get(name, ""))
-    if window is None:
-        raise ValueError(
-            f"{name} must be written first-last, for example 0-31, not {request.args.get(name, '')[:40]!r}"
-        )
-    return range(window[0], window[1] + 1)
-
-
-def _count(name: str) -> int:
-    text = request.args.get(name, "")
-    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 6 and int(text)):
-        raise ValueError(f"{name} must be a number from 1 on, not {text[:40]!r}")
-    return int(text)

@@ -10,7 +10,7 @@ from popvision.analysis.liveness import Where, fullest_tile
 from popvision.analysis.not_recorded import held
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
-from webapp.graph_analyser.memory_state import parse_numbers, parse_window
+from webapp.query import whole_number, whole_numbers, whole_range
 from webapp.selection import Selection
 
 #: Keys that the plot depends on, and those of the tabs below it.
@@ -80,7 +80,7 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
     extras = selection.extras
     problems = list(selection.problems)
     main = () if selection.liveness is None else (selection.liveness,)
-    chosen = tuple(dict.fromkeys(main + parse_numbers(extras.get("live_also", ""))))
+    chosen = tuple(dict.fromkeys(main + whole_numbers(extras.get("live_also", ""))))
     indices = tuple(index for index in chosen if index < count)
     if len(indices) < len(chosen):
         problems.append(f"This report has liveness indices 0 to {count - 1:,}: others are left out.")
@@ -95,17 +95,17 @@ def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count
         filter=extras.get("live_filter", ""),
         always=extras.get("live_noalways") != "1",
         show_max=extras.get("live_max") == "1",
-        window=parse_window(extras.get("live_view", "")),
+        window=whole_range(extras.get("live_view", "")),
         tab=extras.get("live_tab", "always") if extras.get("live_tab") in TABS else "always",
         variable=selection.variable,
         program=selection.program,
-        run=next(iter(parse_numbers(extras.get("live_run", ""), 1)), 0),
+        run=next(iter(whole_numbers(extras.get("live_run", ""), 1)), 0),
         cycles=_cycles(selection),
         difference=extras.get("live_diff") == "1",
         split=extras.get("live_split") == "1",
         by="programs" if extras.get("live_align") == "programs" else "index",
         tile=next((tile for tile in selection.tiles if tile < target_of(source).num_tiles), None),
-        mark=next((each for each in parse_numbers(extras.get("live_mark", ""), 1) if each < count), None),
+        mark=next((each for each in whole_numbers(extras.get("live_mark", ""), 1) if each < count), None),
         peaks=extras.get("live_nopeaks") != "1",
         problems=(*problems, problem) if problem else tuple(problems),
     )
@@ -120,18 +120,18 @@ def _cycles(selection: Selection) -> tuple[int, int] | None:
 def parse_where(source: ReportSource, text: str, replica: str = "0") -> tuple[Where, str]:
     """("tile:5" or "ipu:1" or "" for all tiles of a replica, the sentence that says why it is not that)."""
     target = target_of(source)
-    number = int(replica) if replica.isdecimal() and len(replica) < 9 else 0
-    whole = Where("all", number if number < target.num_replicas else 0)
+    whole = Where("all", whole_number(replica, 0, target.num_replicas - 1) or 0)
     if text in ("", "all"):
         return whole, ""
     kind, _, rest = text.partition(":")
     counts = {"ipu": target.num_ipus, "tile": target.num_tiles}
-    if kind not in counts or not rest.isdecimal() or len(rest) > 9:
+    number = whole_number(rest)
+    if kind not in counts or number is None:
         return whole, f"The source {text!r} is unknown: use tile, ipu:0 or nothing for all tiles."
-    if int(rest) >= counts[kind]:
+    if number >= counts[kind]:
         noun = "IPU" if kind == "ipu" else "tile"
-        return whole, f"This report has {noun}s 0 to {counts[kind] - 1:,}: {noun} {int(rest):,} does not exist."
-    return Where("ipu" if kind == "ipu" else "tile", int(rest)), ""
+        return whole, f"This report has {noun}s 0 to {counts[kind] - 1:,}: {noun} {number:,} does not exist."
+    return Where("ipu" if kind == "ipu" else "tile", number), ""
 
 
 def where_text(where: Where, replicas: int) -> str:

@@ -27,8 +27,8 @@ from popvision.analysis.tiles import target_of
 from popvision.analysis.variable_tiles import variable_table
 from webapp.comparison import target_of_page
 from webapp.components.difference import add_difference
-from webapp.graph_analyser.memory_state import parse_numbers
 from webapp.library import Library
+from webapp.query import whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,4 +164,4 @@ def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:
 
 def _chosen(query: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
     replica = None if query.get("replica") == "all" else int(query.get("replica", "0"))
-    return parse_numbers(query.get("tiles", "")), parse_numbers(query.get("ipu", "")), replica
+    return whole_numbers(query.get("tiles", "")), whole_numbers(query.get("ipu", "")), replica

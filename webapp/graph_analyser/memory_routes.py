@@ -16,11 +16,12 @@ from popvision.analysis.live_steps import program_label
 from popvision.analysis.lowered import lowered_names, variables
 from popvision.analysis.memory import CATEGORY_KEYS
 from popvision.analysis.memory_labels import CATEGORY_LABELS
-from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
+from webapp.data_routes import report_route
 from webapp.graph_analyser.category_colours import part_colour
 from webapp.packed import packed_response
+from webapp.query import number_of, optional_number_of
 from webapp.theme import THEMES
 
 if TYPE_CHECKING:
@@ -37,21 +38,13 @@ _LABEL_ROWS, _LABEL_COLUMNS = 12, 46  # pixels that a name needs
 
 def register_memory_routes(app: Dash, library: Library) -> None:
     """Add the routes to the viewer."""
-    for name, answer in {"map": map_window, "at": what_is_at}.items():
-
-        def respond(key: str, answer: Any = answer) -> Response:
-            try:
-                reply: Response = answer(library.report(key))
-            except (ValueError, NotRecordedError) as problem:
-                return Response(str(problem), status=400, mimetype="text/plain")
-            return reply
-
-        app.server.add_url_rule(f"/data/<key>/memory/{name}", f"memory-{name}", respond)
+    report_route(app, library, "memory/map", map_window)
+    report_route(app, library, "memory/at", what_is_at)
 
 
 def map_window(source: ReportSource) -> Response:
     """Bands of the window with names of the large ones, or cells; margins; the bands of the chosen variable."""
-    of = address_map(source, _number("tile"))
+    of = address_map(source, number_of("tile"))
     window = _window(of)
     bands = bands_in_window(of.bands, window)
     exact = len(bands) <= MOST_BANDS
@@ -98,10 +91,10 @@ def _facts(source: ReportSource, of: AddressMap) -> dict[str, Any]:
 
 def _window(of: AddressMap) -> Window:
     """The window asked for; without bounds everything up to the highest used address."""
-    columns, rows = _number("columns", 800, MOST_PIXELS), _number("rows", 300, MOST_PIXELS)
-    first = min(_number("first", 0), of.indices - 1)
-    last = max(first + 1, min(_number("last", of.indices), of.indices))
-    bottom, top = _number("bottom", 0), _number("top", max(of.including_gaps, 1))
+    columns, rows = number_of("columns", 0, MOST_PIXELS, 800), number_of("rows", 0, MOST_PIXELS, 300)
+    first = min(number_of("first", default=0), of.indices - 1)
+    last = max(first + 1, min(number_of("last", default=of.indices), of.indices))
+    bottom, top = number_of("bottom", default=0), number_of("top", default=max(of.including_gaps, 1))
     return Window(bottom, top, first, last, max(columns, 1), max(rows, 1))
 
 
@@ -140,7 +133,8 @@ def _as_bands(
 
 def _chosen(of: AddressMap) -> dict[str, npt.NDArray[Any]]:
     """Bands of the variable asked for, inside the window or not."""
-    wanted = _number("variable", -1) if request.args.get("variable", "") else -1
+    chosen = optional_number_of("variable")
+    wanted = -1 if chosen is None else chosen
     owner = np.asarray(of.allocations.variable, dtype=np.int64)[of.bands.row]
     mine = np.flatnonzero((owner == wanted) & (wanted >= 0))[:MOST_GAPS]
     bands = of.bands.take(mine)
@@ -150,8 +144,8 @@ def _chosen(of: AddressMap) -> dict[str, npt.NDArray[Any]]:
 
 def what_is_at(source: ReportSource) -> Response:
     """What lies at an address while an index runs, with names."""
-    of = address_map(source, _number("tile"))
-    address, index = _number("address"), _number("index")
+    of = address_map(source, number_of("tile"))
+    address, index = number_of("address"), number_of("index")
     place = place_at(of, address, index)
     return jsonify(_described(source, of, place) | {"address": address, "index": index, "live": int(of.live[index])}
                    | _step(source, index))  # fmt: skip
@@ -188,12 +182,3 @@ def _name(source: ReportSource, of: AddressMap, row: int) -> str:
     if 0 <= name < len(lowered):
         return lowered[name]
     return variables(source).name[variable] if variable >= 0 else "(unnamed)"
-
-
-def _number(name: str, default: int | None = None, most: int = 2**53) -> int:
-    text = request.args.get(name, "")
-    if not text and default is not None:
-        return default
-    if not text.isdecimal() or len(text) > 16 or int(text) > most:
-        raise ValueError(f"{name}={text[:40]!r} is not a whole number from 0 to {most}")
-    return int(text)

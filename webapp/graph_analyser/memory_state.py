@@ -11,6 +11,7 @@ from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tile_columns import TileColumns, tile_columns
 from popvision.analysis.tiles import ipus_of_replica, target_of, tiles_of_replica
+from webapp.query import whole_number, whole_numbers, whole_range
 from webapp.selection import Selection
 
 #: Keys that the plot depends on, and those of the tabs below it.
@@ -90,7 +91,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
     by_ipu = extras.get("mem_ipus") == "1" and extras.get("mem_graph") not in ("variables", "map")
     ipu = selection.ipu
     ipus = (ipu,) if by_ipu and ipu is not None and ipu in ipus_of_replica(target, replica) else ()
-    focus = _number(extras.get("mem_tile", ""))
+    focus = whole_number(extras.get("mem_tile", ""))
     return MemoryState(
         graph=_one_of(extras.get("mem_graph"), GRAPHS),
         by=_one_of(extras.get("mem_by"), BREAKDOWNS),
@@ -98,7 +99,7 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         show_max=_shows_capacity(source, extras.get("mem_max", ""), replica),
         order="hardware" if extras.get("mem_order") == "hardware" and target.physical_tile is not None else "software",
         by_ipu=by_ipu,
-        window=parse_window(extras.get("mem_view", "")),
+        window=whole_range(extras.get("mem_view", "")),
         replica=replica,
         part=extras.get("mem_part", "total"),
         tab=_one_of(extras.get("mem_tab"), TABS),
@@ -110,9 +111,9 @@ def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> Memo
         difference=extras.get("mem_diff") == "1",
         tiles=() if by_ipu else tuple(tiles),
         ipus=ipus,
-        variables=parse_numbers(extras.get("mem_vars", "")),
+        variables=whole_numbers(extras.get("mem_vars", "")),
         focus=focus if focus in tiles else (tiles[0] if tiles and not by_ipu else None),
-        mark=_number(extras.get("mem_mark", "")),
+        mark=whole_number(extras.get("mem_mark", "")),
         problems=tuple(problems),
     )
 
@@ -121,29 +122,9 @@ def shown_tiles(source: ReportSource, state: MemoryState) -> range:
     return tiles_of_replica(target_of(source), state.replica)
 
 
-def parse_window(text: str) -> tuple[int, int] | None:
-    """ "12-40" -> (12, 40), both included; anything else -> None."""
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and len(text) < 40):
-        return None
-    return (int(first), int(last)) if int(first) <= int(last) else None
-
-
-def parse_numbers(text: str, most: int = 16) -> tuple[int, ...]:
-    """ "3,7" -> (3, 7), each once, in order; what is not a number is left out."""
-    numbers = [int(part) for part in text.split(",") if part.isdecimal() and len(part) < 12]
-    return tuple(dict.fromkeys(numbers))[:most]
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 12 else None
-
-
 def _replica(text: str, count: int) -> int | None:
-    if text == "all":
-        return None
-    number = _number(text)
-    return number if number is not None and number < count else 0
+    """None for all of them; 0 for a text that names none."""
+    return None if text == "all" else whole_number(text, 0, count - 1) or 0
 
 
 def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> bool:

@@ -12,6 +12,7 @@ from webapp.comparison import target_of_page
 from webapp.components import Column, long_table, register_rows
 from webapp.components.difference import add_difference, difference_columns
 from webapp.library import Library
+from webapp.query import whole_number
 from webapp.view import page_key
 
 if TYPE_CHECKING:
@@ -41,12 +42,11 @@ def register_table(app: Dash, library: Library) -> None:
 
     def frame(source: Any, query: Mapping[str, str]) -> pd.DataFrame:
         target = target_of_page(library, query)
-        ipu = query.get("ipu", "")
-        number = int(ipu) if ipu.isdecimal() and int(ipu) < source.reader.target().num_ipus else None
+        ipu = whole_number(query.get("ipu", ""), 0, source.reader.target().num_ipus - 1)
         if target is None:
-            return program_frame(source, number)
+            return program_frame(source, ipu)
         field = _field(query)
-        return add_difference(compared_frame(source, target, field, number), field)
+        return add_difference(compared_frame(source, target, field, ipu), field)
 
     register_rows(app, library, "programs", frame)
 

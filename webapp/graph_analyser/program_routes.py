@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +21,9 @@ from popvision.analysis import program_tree as analysis
 from popvision.analysis.compare.merged_tree import MergedRows, merged_tree
 from popvision.analysis.program_table import FIELDS, column_totals, program_columns
 from popvision.analysis.related_programs import related_programs
-from webapp.comparison import target_of_page
+from webapp.data_routes import pair_route
 from webapp.library import Library
+from webapp.query import number_of, optional_number_of, whole_number
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -37,36 +37,17 @@ _NONE = 0xFFFFFFFF
 #: Bytes from which on an answer is compressed, if the browser takes that: a tree of 54,000 programs has 400 kB.
 _WORTH_PACKING = 50_000
 
-Answer = Callable[["ReportSource", "ReportSource | None"], Response]
-
 
 def register(app: Dash, library: Library) -> None:
     """Add the four routes."""
-
-    def add(name: str, answer: Answer) -> None:
-        def route(key: str) -> Response:
-            try:
-                return answer(library.report(key), target_of_page(library, request.args))
-            except ValueError as problem:
-                return Response(str(problem), status=400, mimetype="text/plain")
-
-        app.server.add_url_rule(f"/data/<key>/program_tree/{name}", f"program_tree-{name}", route)
-
-    add("tree", _tree)
-    add("rows", _rows)
-    add("find", _find)
-    add("related", _related)
-
-
-def _number(name: str) -> int:
-    text = request.args.get(name, "")
-    if not (text.isascii() and text.isdecimal() and len(text) < 12):
-        raise ValueError(f"{name} must be a whole number, not {text[:40]!r}")
-    return int(text)
+    pair_route(app, library, "program_tree/tree", _tree)
+    pair_route(app, library, "program_tree/rows", _rows)
+    pair_route(app, library, "program_tree/find", _find)
+    pair_route(app, library, "program_tree/related", _related)
 
 
 def _ipu(source: ReportSource) -> int | None:
-    ipu = _number("ipu") if request.args.get("ipu") else None
+    ipu = optional_number_of("ipu")
     if ipu is not None and ipu >= source.reader.target().num_ipus:
         raise ValueError(f"there is no IPU {ipu}")
     return ipu
@@ -83,7 +64,7 @@ def _binary(*columns: Any) -> Response:
 
 
 def _shape(source: ReportSource, target: ReportSource | None) -> MergedRows:
-    root = _number("root")
+    root = number_of("root")
     if target is not None:
         return merged_tree(source, target, root)
     rows = analysis.tree_rows(source, root)
@@ -116,7 +97,7 @@ def _find(source: ReportSource, target: ReportSource | None) -> Response:
 
 def _related(source: ReportSource, _target: ReportSource | None) -> Response:
     rule = request.args.get("rule", "")[:200]
-    return _binary(related_programs(source, _number("program"), rule).astype("<u4"))
+    return _binary(related_programs(source, number_of("program"), rule).astype("<u4"))
 
 
 def _rows(source: ReportSource, target: ReportSource | None) -> Response:
@@ -142,10 +123,10 @@ def _ipus(source: ReportSource) -> int:
 
 def _pair(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
-    digits = (first + last).isascii() and all(not each or each.isdecimal() for each in (first, last))
-    if not (first or last) or not digits or len(text) > 23:
+    mine, other = (whole_number(each) if each else -1 for each in (first, last))
+    if mine is None or other is None or not (first or last):
         raise ValueError("ids must be programs or pairs of them, such as 3, 3-5 or -5")
-    return int(first) if first else -1, int(last) if last else -1
+    return mine, other
 
 
 def _text(program: int) -> str:

@@ -28,6 +28,7 @@ from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser import source_routes
 from webapp.graph_analyser.source_parts import line_parts
 from webapp.library import Library
+from webapp.query import whole_number
 from webapp.selection import Selection
 from webapp.view import View, ViewContext, page_key
 
@@ -165,12 +166,12 @@ def register(app: Dash, library: Library) -> None:
     @app.callback(Output("source-details", "children"), Input("selection", "data"), State("url", "pathname"))
     def show(data: dict[str, str] | None, pathname: str) -> Component:
         selection = Selection.parse(data)
-        line = selection.extras.get("src_line", "")
-        if not (line.isascii() and line.isdecimal() and len(line) < 10):
+        line = whole_number(selection.extras.get("src_line", ""))
+        if line is None:
             return empty_hint(_HINT)
         source = library.report(page_key(pathname))
         file = chosen_file(source, selection.extras.get("src_file", ""))
-        return line_parts(source, page_key(pathname), file, int(line), target_of_page(library, data or {}))
+        return line_parts(source, page_key(pathname), file, line, target_of_page(library, data or {}))
 
 
 def _missing(context: ViewContext) -> str:

@@ -13,11 +13,11 @@ import orjson
 from dash import Dash
 from flask import Response, request
 
-from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source_lines import line_table
 from popvision.analysis.source_rows import SourceRows, row_texts, source_rows
-from webapp.comparison import target_of_page
+from webapp.data_routes import pair_route
 from webapp.library import Library
+from webapp.query import number_of, optional_number_of
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -33,18 +33,8 @@ _FIELDS = ("Cycles", "Live", "Received")
 
 def register(app: Dash, library: Library) -> None:
     """Add the two routes."""
-
-    def route(name: str, answer: Any) -> None:
-        def view(key: str) -> Response:
-            try:
-                return _json(answer(library.report(key), target_of_page(library, request.args)))
-            except (ValueError, NotRecordedError) as problem:
-                return Response(str(problem), status=400, mimetype="text/plain")
-
-        app.server.add_url_rule(f"/data/<key>/source/{name}", f"source-{name}", view)
-
-    route("rows", _rows)
-    route("text", _text)
+    pair_route(app, library, "source/rows", lambda source, target: _json(_rows(source, target)))
+    pair_route(app, library, "source/text", lambda source, target: _json(_text(source, target)))
 
 
 def _json(value: Any) -> Response:
@@ -53,22 +43,13 @@ def _json(value: Any) -> Response:
     return answer
 
 
-def _number(name: str) -> int | None:
-    text = request.args.get(name, "")
-    if not text:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise ValueError(f"{name} must be a whole number, not {text[:40]!r}")
-    return int(text)
-
-
 def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
     """`count` rows; `source` and `target` line numbers (None: row r is line r + 1); figures by line for each side."""
     file = request.args.get("file", "")[:4000]
     rows = source_rows(source, file, target)
     count = min(len(rows.source), MOST_LINES)
     plain = not rows.target_file and bool((rows.source[:count] == np.arange(1, count + 1)).all())
-    ipu = _number("ipu")
+    ipu = optional_number_of("ipu")
     return {
         "problem": rows.problem,
         "count": count,
@@ -90,8 +71,8 @@ def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list
 
 def _text(source: ReportSource, target: ReportSource | None) -> list[str]:
     rows: SourceRows = source_rows(source, request.args.get("file", "")[:4000], target)
-    begin = _number("from") or 0
-    end = begin + min(_number("count") or MOST_ROWS, MOST_ROWS)
+    begin = number_of("from", default=0)
+    end = begin + min(number_of("count", default=MOST_ROWS), MOST_ROWS)
     return [_shown(text) for text in row_texts(source, rows, begin, end, target)]
 
 

@@ -16,8 +16,9 @@ from popvision.analysis.trace_statistics import label_statistics
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
+from webapp.query import whole_range
 from webapp.system_analyser.channel_colours import channel_colour
-from webapp.system_analyser.timeline_routes import parse_event
+from webapp.system_analyser.timeline_routes import MOST_TIME, parse_event
 from webapp.view import page_key
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, i
         (selection.get("tl_sel", ""), "selected window"),
         (f"{selection.get('tl_from', '')}-{selection.get('tl_to', '')}", "visible window"),
     ):
-        begin, _, end = text.partition("-")
-        if begin.isdecimal() and end.isdecimal() and int(begin) < int(end) < 1 << 62:
-            return source.begin + int(begin), source.begin + int(end), name
+        window = whole_range(text, MOST_TIME)
+        if window is not None and window[0] < window[1]:
+            return source.begin + window[0], source.begin + window[1], name
     return source.begin, source.end + 1, "whole trace"
 
 

@@ -6,8 +6,6 @@ gets status 400 and one sentence; an event that does not exist gets 404.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -26,42 +24,33 @@ from popvision.analysis.trace import (
     samples_in,
 )
 from popvision.analysis.trace_search import event_facts, find_event, metadata_rows
+from webapp.data_routes import trace_route
 from webapp.packed import packed_response
+from webapp.query import number_of, numbers_of, whole_number
 
 if TYPE_CHECKING:
     from popvision.analysis.trace_source import TraceSource
     from webapp.library import Library
 
 MOST_PIXELS = 16_384
+
+#: Nanoseconds of a window: with the time of the first event they fit 64 bits.
+MOST_TIME = 1 << 62
+
 _NARROWEST_LABEL = 18  # pixels
 
 
 def register_routes(app: Dash, library: Library) -> None:
     """Add the routes to the viewer."""
     for name, answer in _ANSWERS.items():
-        app.server.add_url_rule(f"/data/<key>/timeline/{name}", f"timeline-{name}", _route(library, answer))
-
-
-def _route(library: Library, answer: Callable[[TraceSource], Response]) -> Callable[[str], Response]:
-    def respond(key: str) -> Response:
-        begin = time.perf_counter()
-        try:
-            response = answer(library.trace(key))
-        except ValueError as problem:
-            return Response(str(problem), status=400, mimetype="text/plain")
-        except IndexError:
-            return Response("The trace holds no such event.", status=404, mimetype="text/plain")
-        response.headers["Server-Timing"] = f"answer;dur={1000 * (time.perf_counter() - begin):.3f}"
-        return response
-
-    return respond
+        trace_route(app, library, f"timeline/{name}", answer)
 
 
 def blocks(source: TraceSource) -> Response:
     """Blocks of all lanes of some threads, and their instants; channels in `hide` are left out."""
     begin, end, width = _window(source)
-    threads = _numbers("threads", len(source.threads))
-    hidden = frozenset(_numbers("hide", len(source.names.channel_name)))
+    threads = numbers_of("threads", len(source.threads))
+    hidden = frozenset(numbers_of("hide", len(source.names.channel_name)))
     lanes: list[list[int]] = []
     parts: list[Blocks] = []
     instants: list[list[int]] = []
@@ -117,7 +106,7 @@ def count(source: TraceSource) -> Response:
 
 def picture(source: TraceSource) -> Response:
     """The overview: shares and channels, lane by lane."""
-    share, channel = overview(source, _number("width", 1, 4096))
+    share, channel = overview(source, number_of("width", 1, 4096))
     return packed_response(
         {"lanes": len(share)}, {"share": share.ravel(), "channel": channel.ravel().astype(np.uint32)}
     )
@@ -126,7 +115,7 @@ def picture(source: TraceSource) -> Response:
 def samples(source: TraceSource) -> Response:
     """Samples of some series, thinned out to what can be seen."""
     begin, end, width = _window(source)
-    chosen = _numbers("series", len(source.series))
+    chosen = numbers_of("series", len(source.series))
     drawn = [samples_in(*source.series[index][1:], begin, end, width) for index in chosen]
     arrays = {
         "time": np.concatenate([np.zeros(0), *((times - source.begin).astype(np.float64) for times, _ in drawn)]),
@@ -139,7 +128,7 @@ def samples(source: TraceSource) -> Response:
 def heatmap(source: TraceSource) -> Response:
     """Columns of one heat map: begins, ends, and quantities column by column from underflow to overflow."""
     begin, end, width = _window(source)
-    row, times, quantities = source.heatmaps[_number("id", 0, len(source.heatmaps) - 1)]
+    row, times, quantities = source.heatmaps[number_of("id", 0, len(source.heatmaps) - 1)]
     start, stop, table = heatmap_in(times, quantities, begin, end, width)
     arrays = {
         "start": (start - source.begin).astype(np.float64),
@@ -151,7 +140,10 @@ def heatmap(source: TraceSource) -> Response:
 
 def event(source: TraceSource) -> Response:
     """Facts of the event `at` thread.depth.position; depth i marks an instant."""
-    facts = event_facts(source, *parse_event(request.args.get("at", "")))
+    try:
+        facts = event_facts(source, *parse_event(request.args.get("at", "")))
+    except IndexError:
+        return Response("The trace holds no such event.", status=404, mimetype="text/plain")
     described: dict[str, Any] = asdict(facts) | {"metadata": metadata_rows(facts.metadata)}
     described["start"] = facts.start - source.begin
     return jsonify(described)
@@ -159,7 +151,7 @@ def event(source: TraceSource) -> Response:
 
 def find(source: TraceSource) -> Response:
     """The next event whose label contains `text`, after (or with back=1 before) `time` and event `at`; {} when none."""
-    begin = source.begin + _number("time", 0, 1 << 62)
+    begin = source.begin + number_of("time", 0, MOST_TIME)
     place = parse_event(request.args.get("at", "")) if request.args.get("at") else (-1, -2, -1)
     hit = find_event(source, request.args.get("text", ""), (begin, *place), request.args.get("back") == "1")
     return jsonify({} if hit is None else asdict(hit) | {"start": hit.start - source.begin})
@@ -174,33 +166,17 @@ _ANSWERS = {
 def parse_event(text: str) -> tuple[int, int, int]:
     """ "2.0.17" -> (2, 0, 17); "2.i.3" -> (2, -1, 3). Raises ValueError."""
     parts = text.split(".")
-    if len(parts) == 3 and all(part.isascii() and part.isdecimal() and len(part) < 16 for part in (parts[0], parts[2])):
-        if parts[1] == "i":
-            return int(parts[0]), -1, int(parts[2])
-        if parts[1].isascii() and parts[1].isdecimal() and len(parts[1]) < 6:
-            return int(parts[0]), int(parts[1]), int(parts[2])
-    raise ValueError(f"at={text!r} names no event: use thread.depth.position")
+    if len(parts) == 3:
+        thread, position = whole_number(parts[0]), whole_number(parts[2])
+        depth = -1 if parts[1] == "i" else whole_number(parts[1])
+        if thread is not None and depth is not None and position is not None:
+            return thread, depth, position
+    raise ValueError(f"at={text[:40]!r} names no event: use thread.depth.position")
 
 
 def _window(source: TraceSource) -> tuple[int, int, int]:
     """Begin and end in ns since the epoch, and width in pixels."""
-    begin, end = _number("from", 0, 1 << 62), _number("to", 0, 1 << 62)
+    begin, end = number_of("from", 0, MOST_TIME), number_of("to", 0, MOST_TIME)
     if end <= begin:
         raise ValueError(f"to={end} must be greater than from={begin}")
-    return source.begin + begin, source.begin + end, _number("width", 1, MOST_PIXELS)
-
-
-def _number(name: str, least: int, most: int) -> int:
-    text = request.args.get(name, "")
-    if not (text.isascii() and text.isdecimal() and len(text) < 20) or not least <= int(text) <= most:
-        raise ValueError(f"{name}={text!r} is not a whole number from {least} to {most}")
-    return int(text)
-
-
-def _numbers(name: str, count: int) -> list[int]:
-    """A list "0,3,5" of numbers below `count`; empty when it is not given."""
-    text = request.args.get(name, "")
-    numbers = text.split(",") if text else []
-    if not all(each.isascii() and each.isdecimal() and len(each) < 10 and int(each) < count for each in numbers):
-        raise ValueError(f"{name}={text[:60]!r} must be numbers from 0 to {count - 1}, separated by commas")
-    return [int(each) for each in numbers]
+    return source.begin + begin, source.begin + end, number_of("width", 1, MOST_PIXELS)

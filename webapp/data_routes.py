@@ -1,0 +1,54 @@
+"""Routes below /data/<key>/ that answer what the scripts of a page ask for, all in one manner.
+
+What cannot be answered gets status 400 and one sentence; `Server-Timing` says how long an answer took to make, by the
+clock and in processor time. An unknown key (404) and a file that cannot be read (422) are the server's (webapp/app.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dash import Dash
+from flask import Response, request
+
+from popvision.analysis.not_recorded import NotRecordedError
+from webapp.comparison import target_of_page
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+    from popvision.analysis.trace_source import TraceSource
+    from webapp.library import Library
+
+PairAnswer = Callable[["ReportSource", "ReportSource | None"], Response]
+
+
+def report_route(app: Dash, library: Library, path: str, answer: Callable[[ReportSource], Response]) -> None:
+    """Answer /data/<key>/`path` from a report; the answer may raise ValueError or NotRecordedError."""
+    _add(app, path, lambda key: answer(library.report(key)))
+
+
+def pair_route(app: Dash, library: Library, path: str, answer: PairAnswer) -> None:
+    """Answer from a report and the one that `vs` of the query names, None without it."""
+    _add(app, path, lambda key: answer(library.report(key), target_of_page(library, request.args)))
+
+
+def trace_route(app: Dash, library: Library, path: str, answer: Callable[[TraceSource], Response]) -> None:
+    """Answer from a host trace."""
+    _add(app, path, lambda key: answer(library.trace(key)))
+
+
+def _add(app: Dash, path: str, answer: Callable[[str], Response]) -> None:
+
+    def respond(key: str) -> Response:
+        begin, busy = time.perf_counter(), time.thread_time()
+        try:
+            response = answer(key)
+        except (ValueError, NotRecordedError) as problem:
+            return Response(str(problem), status=400, mimetype="text/plain")
+        taken, busy = time.perf_counter() - begin, time.thread_time() - busy
+        response.headers["Server-Timing"] = f"answer;dur={1000 * taken:.3f}, processor;dur={1000 * busy:.3f}"
+        return response
+
+    app.server.add_url_rule(f"/data/<key>/{path}", path.replace("/", "-"), respond)

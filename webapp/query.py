@@ -1,0 +1,73 @@
+"""Whole numbers in addresses, written by anybody: in the keys of a page's selection and in the queries of routes.
+
+A number is up to 19 ASCII digits between two bounds: nothing with a sign, a point, an exponent, an underscore or digits
+of another script. The first three functions take a text; what is not such a number becomes None or is left out. The
+others read the query of the request being answered and raise ValueError with one sentence, which
+webapp/data_routes.py sends.
+"""
+
+from __future__ import annotations
+
+from flask import request
+
+#: Up to here every whole number is one in a browser too.
+MOST = 1 << 53
+
+_MOST_DIGITS = 19
+_SHOWN = 40  # characters of a wrong value in the sentence about it
+
+
+def whole_number(text: str, least: int = 0, most: int = MOST) -> int | None:
+    """The number that a text is, None when it is none from `least` to `most`."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
+
+
+def whole_range(text: str, most: int = MOST) -> tuple[int, int] | None:
+    """ "12-40" -> (12, 40) with the first not above the last; anything else -> None."""
+    begin, _, end = text.partition("-")
+    first, last = whole_number(begin, 0, most), whole_number(end, 0, most)
+    return None if first is None or last is None or first > last else (first, last)
+
+
+def whole_numbers(text: str, count: int = 16) -> tuple[int, ...]:
+    """ "3,x,7,3" -> (3, 7): up to `count` numbers, each once, in the order of the text."""
+    numbers = (whole_number(each) for each in text.split(","))
+    return tuple(dict.fromkeys(each for each in numbers if each is not None))[:count]
+
+
+def number_of(name: str, least: int = 0, most: int = MOST, default: int | None = None) -> int:
+    """The number that the query gives under a name; where it gives none, the default. Raises ValueError."""
+    text = request.args.get(name, "")
+    if not text and default is not None:
+        return default
+    number = whole_number(text, least, most)
+    if number is None:
+        raise ValueError(f"{name}={text[:_SHOWN]!r} is not a whole number from {least} to {most}")
+    return number
+
+
+def optional_number_of(name: str, most: int = MOST) -> int | None:
+    """The number that the query gives under a name, None where it gives none. Raises ValueError."""
+    return number_of(name, 0, most) if request.args.get(name, "") else None
+
+
+def numbers_of(name: str, below: int) -> list[int]:
+    """A list such as 0,3,5 under a name, empty where the query gives none. Raises ValueError."""
+    text = request.args.get(name, "")
+    numbers = [whole_number(each, 0, below - 1) for each in text.split(",")] if text else []
+    known = [each for each in numbers if each is not None]
+    if len(known) < len(numbers):
+        raise ValueError(f"{name}={text[:_SHOWN]!r} is not a list of whole numbers from 0 to {below - 1}")
+    return known
+
+
+def range_of(name: str) -> range:
+    """A range such as 0-31, both ends included, under a name. Raises ValueError."""
+    text = request.args.get(name, "")
+    found = whole_range(text)
+    if found is None:
+        raise ValueError(f"{name}={text[:_SHOWN]!r} is not a range of whole numbers such as 0-31")
+    return range(found[0], found[1] + 1)
