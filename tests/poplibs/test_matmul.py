@@ -97,7 +97,7 @@ def test_the_published_plans_are_found() -> None:
     m4, m5 = plan_matmul("float", 800, 500, 400, MK2), plan_matmul("float", 800, 400, 200, MK2)
     assert (m4.swapped, m4.field_split, m4.in_split, m4.out_split, m4.tiles) == (True, 4, 7, 50, 1400)
     assert (m5.swapped, m5.field_split, m5.in_split, m5.out_split, m5.tiles) == (True, 3, 9, 50, 1350)
-    assert m4.partials == 9875
+    assert m4.partials == 10067
     assert m4.total == m4.input_exchange + m4.weights_exchange + m4.partials + m4.reduce_exchange + m4.reduce
 
 
