@@ -74,10 +74,8 @@ def changes(source: ReportSource) -> list[Changes]:
 def heat(source: ReportSource, tiles: range, indices: range, grid: tuple[int, int], *, always: bool = False) -> Heat:
     """The picture of `tiles` x `indices` in at most `grid` = (rows, columns) cells of equal size. With `always` the
     always-live bytes of each tile are included. Raises ValueError for an empty or unknown range."""
-    _check(source, tiles, indices)
-    if min(grid) < 1:
-        raise ValueError("a picture needs at least one row and one column")
-    tile_edges, index_edges = _edges(tiles, grid[0]), _edges(indices, grid[1])
+    check_window(source, tiles, indices, grid)
+    tile_edges, index_edges = edges_of(tiles, grid[0]), edges_of(indices, grid[1])
     values = np.zeros((len(tile_edges) - 1, len(index_edges) - 1), dtype=np.int64)
     below = memory_by_tile(source, None).always_live if always else np.zeros(tiles.stop, dtype=np.int64)
     if always:  # a tile without any change has no layout below
@@ -97,15 +95,18 @@ def highest_place(source: ReportSource, tiles: range, indices: range, *, always:
     return Cell(tile, indices.start + int(curve.argmax()), int(curve.max()))
 
 
-def _check(source: ReportSource, tiles: range, indices: range) -> None:
+def check_window(source: ReportSource, tiles: range, indices: range, grid: tuple[int, int]) -> None:
+    """Raises ValueError for an empty or unknown range and for a picture without cells."""
     count = len(liveness(source).program)
     for wanted, most, noun in ((tiles, target_of(source).num_tiles, "tiles"), (indices, count, "liveness indices")):
         if not (0 <= wanted.start < wanted.stop <= most and wanted.step == 1):
             last = wanted.stop - 1
             raise ValueError(f"{noun} {wanted.start} to {last} do not exist: this report has {noun} 0 to {most - 1}")
+    if min(grid) < 1:
+        raise ValueError("a picture needs at least one row and one column")
 
 
-def _edges(of: range, most: int) -> Int64Array:
+def edges_of(of: range, most: int) -> Int64Array:
     """Edges of at most `most` cells of equal size; the last one may be smaller."""
     size = -(-len(of) // most)
     return np.append(np.arange(of.start, of.stop, size), of.stop).astype(np.int64)

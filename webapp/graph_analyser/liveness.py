@@ -180,7 +180,7 @@ def _register_drawing(app: Dash, library: Library) -> None:
         state = _state(source, params)
         hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat", state.graph != "time")
         target = target_of_page(library, params)
-        return *plot_parts(source, key, state, theme or "light", target), *hidden
+        return *plot_parts(source, key, state, theme or "light", target, params.get("vs", "")), *hidden
 
 
 def _register_parts(app: Dash, library: Library) -> None:

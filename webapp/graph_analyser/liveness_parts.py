@@ -34,14 +34,21 @@ _HEAT_HINT = "Select a place to read its values here: click, or use the arrow ke
 
 
 def plot_parts(
-    source: ReportSource, key: str, state: LivenessState, theme: str, target: ReportSource | None = None
+    source: ReportSource,
+    key: str,
+    state: LivenessState,
+    theme: str,
+    target: ReportSource | None = None,
+    vs: str = "",
 ) -> tuple[Any, ...]:
     """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot). Where `target`,
-    the report compared with, has no such curve, the source is shown alone and a line says why."""
+    the report compared with (`vs` names it), has no such curve, the source is shown alone and a line says why."""
     try:
         if target is not None:
             try:
                 curve(target, state.where)
+                if state.graph == "heat":
+                    lowered_tile(target, 0)
             except (NotRecordedError, ValueError) as problem:
                 state = replace(state, problems=(*state.problems, f"Target: {problem}"))
                 target = None
@@ -56,9 +63,9 @@ def plot_parts(
     shown = drawing.figure if state.graph == "curve" else NOTHING
     return (
         themed(shown, theme),
-        _config(source, key, drawing, state),
+        _config(source, key, drawing, state, vs),
         liveness_headline(source, key, drawing.curve, state, None if drawing.pair is None else drawing.pair.target),
-        _reading(source, key, drawing, state),
+        _reading(source, key, drawing, state, target),
         _below(source, drawing, state),
     )
 
@@ -85,7 +92,9 @@ def _over_time(
     return themed(over.figure, theme), config, head, _reading(source, key, drawing, state), lines
 
 
-def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> dict[str, Any]:
+def _config(
+    source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, vs: str = ""
+) -> dict[str, Any]:
     """What assets/plots.js and assets/liveness/ need to know of the drawing."""
     count = drawing.plot.count
     spans = drawing.lifetime
@@ -93,7 +102,9 @@ def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: Liv
     if state.graph == "heat":
         tiles = drawing.curve.tiles
         heat = {"key": key, "tiles": [tiles.start, tiles.stop - 1], "perIpu": target_of(source).tiles_per_ipu}
-        heat |= {"always": state.always, "capacity": state.show_max}
+        heat |= {"always": state.always, "capacity": state.show_max, "by": state.by}
+        heat |= {"vs": vs if drawing.pair is not None else ""}
+        count = len(drawing.curve.program)  # the target's own indices have no row of the source to stand in
     return {
         "name": "live",
         "view": "live_view",
@@ -111,7 +122,9 @@ def _config(source: ReportSource, key: str, drawing: LivenessDrawing, state: Liv
     }
 
 
-def _reading(source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState) -> Any:
+def _reading(
+    source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, target: ReportSource | None = None
+) -> Any:
     cursor = state.indices[-1] if state.indices else None
     links = [] if cursor is None else _links(source, key, int(drawing.curve.program[cursor]))
     if state.graph != "heat":
@@ -119,7 +132,9 @@ def _reading(source: ReportSource, key: str, drawing: LivenessDrawing, state: Li
     tile = state.tile
     if tile is None or cursor is None:
         return reading(drawing.plot, _naming(source, drawing), None, _HEAT_HINT)
-    of_tile = draw_liveness(source, replace(state, where=Where("tile", tile)), "light")
+    if target is not None and tile >= target_of(target).num_tiles:
+        target = None
+    of_tile = draw_liveness(source, replace(state, where=Where("tile", tile), difference=False), "light", target)
     name = _naming(source, of_tile)
     named = lambda index: f"Tile {tile:,}, {name(index)[0].lower()}{name(index)[1:]}"  # noqa: E731
     return reading(of_tile.plot, named, cursor, _HEAT_HINT, "Total") + links
@@ -213,9 +228,18 @@ def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, 
 
 def _heat_note(drawing: LivenessDrawing, state: LivenessState) -> str:
     what = "always live included" if state.always else "not always live"
-    alone = "" if drawing.pair is None else " Of the two reports this is the source."
+    tiles = f"{len(drawing.curve.tiles):,} tiles"
+    pair = drawing.pair
+    if pair is not None:
+        alone = len(pair.target.program) - int((pair.partner[: len(pair.source.program)] >= 0).sum())
+        paired = "by matched programs" if state.by == "programs" else "by their number"
+        more = f" Indices of the target without a place here: {alone:,} (Steps lists them)." if alone else ""
+        return (
+            f"Target − source, bytes live on each of {tiles}, {what}; indices are paired {paired}. A cell is the "
+            "largest difference among its tiles and indices and stays hatched without a partner in the target. A click "
+            "selects the place that differs most." + more
+        )
     return (
-        f"Bytes live on each of {len(drawing.curve.tiles):,} tiles, {what}. A cell is the maximum of its tiles and "
+        f"Bytes live on each of {tiles}, {what}. A cell is the maximum of its tiles and "
         "indices; a click selects the place where it is reached. Steps (below) lists the row of the selected tile."
-        + alone
     )

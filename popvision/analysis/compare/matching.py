@@ -92,6 +92,15 @@ def match_steps(source: ReportSource, target: ReportSource) -> Matching:
     return kept_pair(source, target, "steps", lambda: _steps(source, target), stamp)
 
 
+def match_runs(source: ReportSource, target: ReportSource) -> Int64:
+    """The target's run of each run of the source, -1 = none: runs of the same program and name, in order."""
+    keys = _run_keys(source, target)
+    found = np.full(len(keys[0]), -1, np.int64)
+    rows, partners = align(keys[0], keys[1])
+    found[rows] = partners
+    return found
+
+
 def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
     """Global tile ids, counted as a name: tile 7 is tile 7. What only the larger machine has is unmatched."""
 
@@ -226,11 +235,17 @@ def _steps(source: ReportSource, target: ReportSource) -> Matching:
     return _finished(pairing)
 
 
-def _runs(source: ReportSource, target: ReportSource) -> list[tuple[slice, slice]]:
-    """Steps of the runs that belong together: of the same program and name, in order."""
+def _run_keys(source: ReportSource, target: ReportSource) -> tuple[Int64, Int64]:
     words = Vocabulary()
     runs = [report.reader.runs() for report in (source, target)]
-    keys = [words.numbers(list(zip(each.program_index.tolist(), each.name, strict=True))) for each in runs]
+    one, other = (words.numbers(list(zip(each.program_index.tolist(), each.name, strict=True))) for each in runs)
+    return one, other
+
+
+def _runs(source: ReportSource, target: ReportSource) -> list[tuple[slice, slice]]:
+    """Steps of the runs that belong together: of the same program and name, in order."""
+    runs = [report.reader.runs() for report in (source, target)]
+    keys = _run_keys(source, target)
     spans = [list(map(slice, each.first_step.tolist(), (each.first_step + each.n_steps).tolist())) for each in runs]
     i, j = align(keys[0], keys[1])
     return [(spans[0][a], spans[1][b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)]

@@ -1,8 +1,9 @@
 /* The tile x liveness heat map (webapp/graph_analyser/liveness_routes.py): asks for the visible window, draws it, and turns
    pointer and keys into the selection. Its index axis is that of the curve: same window, same keys (assets/plots/).
 
-   What it shows comes with the plot's configuration: heat = {key, tiles: [first, last], perIpu, always, capacity}, null =
-   the curve is shown. A cell is the maximum of its tiles and indices; a click selects the place where it is reached. */
+   What it shows comes with the plot's configuration: heat = {key, tiles: [first, last], perIpu, always, capacity, vs, by},
+   null = the curve is shown. A cell is the maximum of its tiles and indices; a click selects the place where it is reached. With `vs`,
+   the report compared with, a cell is the largest difference target - source. */
 (function () {
   "use strict";
   const live = (window.popvision.live = window.popvision.live || {});
@@ -65,6 +66,7 @@
       const parts = Object.entries(more).map(([name, value]) => name + "=" + value);
       if (this.heat.always) parts.push("always=1");
       if (this.heat.capacity) parts.push("capacity=1");
+      if (this.heat.vs) parts.push("vs=" + encodeURIComponent(this.heat.vs), "by=" + this.heat.by);
       return parts.join("&");
     }
 
@@ -74,7 +76,7 @@
       const rows = Math.max(1, Math.min(tiles[1] - tiles[0] + 1, Math.floor(area.height)));
       const columns = Math.max(1, Math.min(indices[1] - indices[0] + 1, Math.floor(area.width), Math.floor(400000 / rows)));
       const address = "/data/" + this.heat.key + "/liveness/heat?" + this.query({ tiles: tiles.join("-"), indices: indices.join("-"), rows, columns });
-      if (address !== this.asked) this.ask(address, { tiles, indices });
+      if (address !== this.asked) this.ask(address, { tiles, indices, vs: this.heat.vs });
       this.draw();
     }
 
@@ -94,12 +96,12 @@
 
     map() {
       if (this.answer && this.theme !== window.popvision.theme()) {
-        this.picture = live.pictureOf(this.answer);
+        this.picture = live.pictureOf(this.answer, Boolean(this.shown.vs));
         this.theme = window.popvision.theme();
       }
       return {
         area: this.area, tiles: this.tiles, indices: this.indices, shown: this.shown, answer: this.answer, picture: this.picture,
-        cursor: this.cursor, mark: this.mark, perIpu: this.heat.perIpu, always: this.heat.always, capacity: this.heat.capacity,
+        cursor: this.cursor, mark: this.mark, perIpu: this.heat.perIpu, always: this.heat.always, capacity: this.heat.capacity, compares: Boolean(this.shown && this.shown.vs),
       };
     }
 

@@ -99,9 +99,15 @@
     const span = ([first, last], one, many) => (first === last ? one + " " + number(first) : many + " " + number(first) + " to " + number(last));
     const line = (text, className) => Object.assign(document.createElement("div"), { textContent: text, className });
     const many = cell.tiles[0] !== cell.tiles[1] || cell.indices[0] !== cell.indices[1];
+    const bytes = (value) => window.popvision.bytesText(value) + " (" + number(value) + " B)";
+    const compares = "target" in place, known = compares && place.target !== null;
+    const change = known ? place.target - place.bytes : 0;
+    const value = !compares ? bytes(place.bytes) : known ? (change > 0 ? "+" : change < 0 ? "−" : "") + bytes(Math.abs(change)) : "No partner in the target";
     map.tip.replaceChildren(
-      line(window.popvision.bytesText(place.bytes) + " (" + number(place.bytes) + " B)", "heat-tip-value"),
-      line((many ? "highest of " : "") + span(cell.tiles, "tile", "tiles") + ", " + span(cell.indices, "index", "indices"), ""),
+      line(value, "heat-tip-value"),
+      ...(compares ? [line("source " + bytes(place.bytes), "")] : []),
+      ...(known ? [line("target " + bytes(place.target) + (place.targetIndex === place.index ? "" : ", its index " + number(place.targetIndex)), "")] : []),
+      line((many ? (known ? "largest of " : "highest of ") : "") + span(cell.tiles, "tile", "tiles") + ", " + span(cell.indices, "index", "indices"), ""),
       line("tile " + number(place.tile) + " of IPU " + place.ipu + " at index " + number(place.index) + ": " + place.name, "heat-tip-name"),
     );
     map.tip.hidden = false;

@@ -11,15 +11,24 @@
 
   live.colours = () => Object.fromEntries(NAMES.map((name) => [name, window.popvision.token(name)]));
 
+  /* The pixel of each level; of a difference 127 is none and 255, without a partner, is left clear. */
+  function palette(compares) {
+    const scale = window.popvision.colourScale(compares ? "diverging" : "sequential");
+    if (!compares) return scale;
+    const found = Uint32Array.from(scale, (_, level) => scale[Math.min(255, Math.round((level * 255) / 254))]);
+    found[255] = 0;
+    return found;
+  }
+
   /* The cells of an answer as a canvas of one pixel each. */
-  live.pictureOf = function (answer) {
+  live.pictureOf = function (answer, compares) {
     const canvas = document.createElement("canvas");
     canvas.width = answer.header.columns;
     canvas.height = answer.header.rows;
     const draw = canvas.getContext("2d");
     const image = draw.createImageData(canvas.width, canvas.height);
     const out = new Uint32Array(image.data.buffer);
-    const scale = window.popvision.colourScale("sequential");
+    const scale = palette(compares);
     const levels = answer.arrays.levels;
     for (let at = 0; at < levels.length; at += 1) out[at] = scale[levels[at]];
     draw.putImageData(image, 0, 0);
@@ -42,6 +51,7 @@
     const x = (index) => area.x + ((index - indices[0]) * area.width) / (indices[1] - indices[0] + 1);
     const y = (tile) => area.y + ((tile - tiles[0]) * area.height) / (tiles[1] - tiles[0] + 1);
     pen.box(area.x, area.y, area.width, area.height, colours.sunken);
+    if (map.compares) hatch(pen, area, colours);
     if (map.picture) {
       const { header } = map.answer;
       const from = { x: x(map.shown.indices[0]), y: y(map.shown.tiles[0]) };
@@ -53,6 +63,14 @@
     pen.outline(area.x + 0.5, area.y + 0.5, area.width - 1, area.height - 1, colours["line-strong"], 1);
     if (map.answer) key(pen, map, colours);
   };
+
+  /* What shows through where the target has no partner. */
+  function hatch(pen, area, colours) {
+    for (let at = 6 - area.height; at < area.width; at += 8) {
+      const [left, right] = [Math.max(at, 0), Math.min(at + area.height, area.width)];
+      pen.line(area.x + left, area.y + left - at, area.x + right, area.y + right - at, colours["line-strong"]);
+    }
+  }
 
   function axes(pen, map, colours, x, y) {
     const { area, tiles, indices } = map;
@@ -96,11 +114,13 @@
   function key(pen, map, colours) {
     const right = map.area.x + map.area.width, wide = 150, top = map.area.y - 14;
     const scaled = window.popvision.scaleColour;
-    const text = (value) => window.popvision.bytesText(value);
-    const end = text(map.answer.header.top) + (map.capacity ? " of a tile" : " (highest shown)");
+    const highest = window.popvision.bytesText(map.answer.header.top);
+    const end = (map.compares ? "+" : "") + highest + (map.capacity ? " of a tile" : map.compares ? " in the target" : " (highest shown)");
     pen.text(end, right, top, colours.muted, "right");
     const begin = right - 8 - 6.2 * end.length - wide;
-    for (let at = 0; at < wide; at += 3) pen.box(begin + at, top - 5, 3, 10, scaled("sequential", at / wide));
-    pen.text(map.always ? "0, always live included" : "0, not always live", begin - 6, top, colours.muted, "right");
+    const kind = map.compares ? "diverging" : "sequential";
+    for (let at = 0; at < wide; at += 3) pen.box(begin + at, top - 5, 3, 10, scaled(kind, at / wide));
+    const what = map.always ? ", always live included" : ", not always live";
+    pen.text(map.compares ? "Target − source" + what + ":  −" + highest : "0" + what, begin - 6, top, colours.muted, "right");
   }
 })();
