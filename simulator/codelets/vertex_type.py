@@ -33,6 +33,8 @@ class FieldSpec:
     layout: str = "span"  #: span, short_span, one_ptr, scaled_ptr32/64/128, deltan, deltanelements
     alignment: int = 0  #: bytes
     interleaved: bool = False
+    #: "scalars" and "vectors": how the vertex points at its list of edges (span: pointer and count; one_ptr ...)
+    outer: str = "span"
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class VertexType:
     code_bytes: int = -1  #: bytes of code on a tile that holds the type, -1 = not known
     provenance_of_code: str = "unknown"
     doc: str = ""
+    #: pairs of fields whose elements must lie in different memory elements, so that one cycle can serve both
+    apart: tuple[tuple[str, str], ...] = ()
     fields_by_name: dict[str, FieldSpec] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ def add_vertices(inventory: Inventory, blocks: Sequence[VertexBlock], machine: M
     for block in blocks:
         by_type.setdefault(block.type.name, []).append(block)
     for name, mine in by_type.items():
-        memory = [vertex_memory(block, machine.tiles) for block in mine]
+        memory = [vertex_memory(block, machine.tiles, machine.architecture) for block in mine]
         inventory.add_own("vertexInstanceState", name, _sum(m.state for m in memory))
         inventory.add_own("vertexFieldData", name, _sum(m.field_data for m in memory))
         inventory.add_own("vectorListDescriptor", name, _sum(m.list_descriptors for m in memory))

@@ -97,7 +97,7 @@ def _vertex_types(r: Reported) -> model.VertexTypes:
     return model.VertexTypes(
         list(first),
         [b.type.kind for b in first.values()],
-        np.array([state_bytes(b.type) for b in first.values()], np.int64),
+        np.array([state_bytes(b.type, r.machine.architecture) for b in first.values()], np.int64),
         np.array(code, np.int64),
     )
 

@@ -26,6 +26,17 @@ SUPERVISOR_STACK = 480
 WORKER_SCRATCH = 48
 WORKERS = 6
 
+#: Bytes of a pointer in a vertex's state, by layout: exact (poplar-model 1.4). A span is a pointer and a size.
+POINTER_BYTES = {"span": 8, "short_span": 4, "one_ptr": 4}
+#: A compressed pointer, by architecture: 16 bits on Mk1; public PopLibs codelets fall back to one pointer on later
+#: chips, where the compressed layouts are not available.
+COMPRESSED_POINTER = {"Ipu1": 2, "Ipu2": 4, "Ipu21": 4}
+#: A list of single edges, and a row of a VectorList (the latter fitted: poplar-model 1.4 marks it as not verified).
+POINTER_PER_EDGE = 4
+VECTOR_LIST_ROW = 4
+#: A vertex's state begins and ends at a multiple of this: the smallest store that workers do not share (poplar-model 1.1).
+STATE_GRANULARITY = 4
+
 #: Counters: 4 bytes per compute set and tile that has vertices in it (exact, published-numbers 6.2); 12 bytes per tile
 #: when exchanges with the outside are instrumented (fitted to published-numbers 6.1).
 COUNTER_BYTES = 4

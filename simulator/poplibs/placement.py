@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +39,10 @@ def place_elementwise(
     out: tuple[str, Tensor],
     vectors: Mapping[str, Tensor],
     scalars: Mapping[str, Tensor],
+    values: Mapping[str, Any] | None = None,
 ) -> None:
     """Add the vertices. `out` = (field, tensor) that decides the tiles; `vectors` = operands as large as it, by field;
-    `scalars` = tensors of one element that every vertex reads."""
+    `scalars` = tensors of one element that every vertex reads; `values` = simple fields, the same for every vertex."""
     field, tensor = out
     if tensor.numElements() == 0:
         return
@@ -48,9 +50,9 @@ def place_elementwise(
     runs = aligned_runs(graph.store, tensor, list(vectors.values()), share)
     flat = runs.workers < 0
     if flat.any():
-        _add_flat(graph, cs, forms.flat, field, runs.take(flat), list(vectors), scalars)
+        _add_flat(graph, cs, forms.flat, field, runs.take(flat), list(vectors), scalars, values)
     if not flat.all():
-        _add_rows(graph, cs, forms.rows, field, runs.take(~flat), list(vectors), scalars)
+        _add_rows(graph, cs, forms.rows, field, runs.take(~flat), list(vectors), scalars, values)
 
 
 def _add_flat(
@@ -61,11 +63,12 @@ def _add_flat(
     runs: Runs,
     names: list[str],
     scalars: Mapping[str, Tensor],
+    values: Mapping[str, Any] | None,
 ) -> None:
     edges = {field: vector_edges(runs.starts, runs.lengths)}
     for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
         edges[name] = vector_edges(starts, lengths, offsets)
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles), edges | _scalars(scalars, len(runs.tiles)))
+    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles), edges | _scalars(scalars, len(runs.tiles)), values)
 
 
 def _add_rows(
@@ -76,13 +79,14 @@ def _add_rows(
     runs: Runs,
     names: list[str],
     scalars: Mapping[str, Tensor],
+    values: Mapping[str, Any] | None,
 ) -> None:
     first = np.flatnonzero(np.diff(runs.tiles * 8 + runs.workers, prepend=-1))
     rows = np.append(first, len(runs.tiles))
     edges = {field: rows_edges(runs.starts, runs.lengths, rows)}
     for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
         edges[name] = rows_edges(starts, lengths, rows, offsets)
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles[first]), edges | _scalars(scalars, len(first)))
+    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles[first]), edges | _scalars(scalars, len(first)), values)
 
 
 def _scalars(scalars: Mapping[str, Tensor], n: int) -> dict[str, FieldEdges]:

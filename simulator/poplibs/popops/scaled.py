@@ -61,17 +61,16 @@ def _build(
         graph, context, "popops", "scaledSubtractFrom" if subtract else "scaledAddTo", A=a, B=b, scale=scale
     )
     cs = graph.addComputeSet((call, name))
-    tensor = graph.addConstant(FLOAT, [], scale) if not isinstance(scale, Tensor) else scale.flatten()
-    if not isinstance(scale, Tensor):
-        graph.setTileMapping(tensor, 0)
-    place_elementwise(graph, cs, forms, ("A", a), {"B": b}, {"scaleB": tensor})
+    scalars = {"scaleB": scale.flatten()} if isinstance(scale, Tensor) else {}
+    values = {} if isinstance(scale, Tensor) else {"scaleB": float(scale)}
+    place_elementwise(graph, cs, forms, ("A", a), {"B": b}, scalars, values)
     *given, target = in_memory_order(a, [a, b])
-    prog.add(LibraryGroup([Execute(cs)], f"popops.{name}", [*given, tensor], [target]))
+    prog.add(LibraryGroup([Execute(cs)], f"popops.{name}", [*given, *scalars.values()], [target], values))
 
 
-def accumulate(a: Array, b: Array, scale: Array, out: Array, subtract: bool) -> None:
+def accumulate(a: Array, b: Array, scale: Any, out: Array, subtract: bool) -> None:
     """out = a ± scale * b, halves in float32, rounded once."""
-    product = wide(b) * wide(np.asarray(scale).reshape(()))
+    product = wide(b) * np.asarray(scale, np.float32).reshape(())
     if out.dtype == np.float32:
         (np.subtract if subtract else np.add)(a, product, out=out)
     else:
@@ -79,8 +78,9 @@ def accumulate(a: Array, b: Array, scale: Array, out: Array, subtract: bool) -> 
 
 
 def _kernel(subtract: bool) -> Any:
-    def kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
-        accumulate(inputs[0], inputs[1], inputs[2], outputs[0], subtract)
+    def kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+        scale = inputs[2] if len(inputs) > 2 else np.float32(attributes["scaleB"])
+        accumulate(inputs[0], inputs[1], scale, outputs[0], subtract)
 
     return kernel
 
@@ -111,10 +111,18 @@ def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool)
 
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
     fields = (
-        FieldSpec("A", kind, "inout", None, "scaled_ptr64", 8),
-        FieldSpec("B", kind, "in", None, "scaled_ptr64", 8),
-        FieldSpec("scaleB", "scalar", "in", None, "one_ptr"),
+        FieldSpec("A", kind, "inout", None, "span", 8),
+        FieldSpec("B", kind, "in", None, "one_ptr", 8, outer="one_ptr"),
+        FieldSpec("scaleB", "value", "", FLOAT) if constant else FieldSpec("scaleB", "scalar", "in", None, "one_ptr"),
     )
     name = f"popops::Scaled{'Subtract' if subtract else 'Add'}{'Supervisor' if flat else '2D'}"
     template = f"<{dtypes[0]},{dtypes[1]},float,{str(constant).lower()},true>"
-    return VertexType(name + template, "supervisor" if flat else "worker", fields, costs, compute, doc="A ± scale * B")
+    return VertexType(
+        name + template,
+        "supervisor" if flat else "worker",
+        fields,
+        costs,
+        compute,
+        doc="A ± scale * B",
+        apart=(("A", "B"),),
+    )

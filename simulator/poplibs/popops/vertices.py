@@ -61,12 +61,13 @@ def _cycles_2d(form: Form, op: str, dtype: str, edges: FieldEdges, in_place: boo
 
 
 def _fields(form: Form, in_place: bool, flat: bool) -> tuple[FieldSpec, ...]:
+    """The output is a span, which says how long everything is; operands are pointers, as in PopLibs' codelets."""
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
-    out = FieldSpec("out", kind, "inout" if in_place else "out", None, "one_ptr", 8)
-    first = () if in_place else (FieldSpec("in1", kind, "in", None, "one_ptr", 8),)
+    out = FieldSpec("out", kind, "inout" if in_place else "out", None, "span", 8)
+    first = () if in_place else (FieldSpec("in1", kind, "in", None, "one_ptr", 8, outer="one_ptr"),)
     if form == "unary":
         return (*first, out)
-    second = FieldSpec("in2", "scalar" if form == "scalar" else kind, "in", None, "one_ptr", 8)
+    second = FieldSpec("in2", "scalar" if form == "scalar" else kind, "in", None, "one_ptr", 8, outer="one_ptr")
     return (*first, second, out)
 
 
