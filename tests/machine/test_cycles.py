@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.machine.cycles import convolution, elementwise, movement, nonlinearity, rates, reduction, scaled
+from simulator.machine.cycles import (
+    broadcast,
+    convolution,
+    elementwise,
+    movement,
+    nonlinearity,
+    rates,
+    reduction,
+    scaled,
+)
 
 
 def test_amp_1x1_half_equals_the_published_estimator_column() -> None:
@@ -82,12 +91,12 @@ def test_unary_forms() -> None:
 
 
 def test_broadcasts() -> None:
-    assert int(elementwise.broadcast_scalar_1d("MULTIPLY", "float", 100)) == 6 * (20 + 9 * 2) + 11
-    assert int(elementwise.broadcast_scalar_1d("ADD", "int", 12)) == 6 * (20 + 2 * 6) + 11
-    assert int(elementwise.broadcast_outer_by_row("ADD", "float", 12, 8)) == 6 * (15 + 2 * (7 + 4 * 2)) + 11
-    assert int(elementwise.broadcast_outer_by_row("ADD", "float", 12, 7)) == 6 * (15 + 2 * (25 + 4 * 2)) + 11
+    assert int(broadcast.scalar_1d("MULTIPLY", "float", 100)) == 6 * (20 + 9 * 2) + 11
+    assert int(broadcast.scalar_1d("ADD", "int", 12)) == 6 * (20 + 2 * 6) + 11
+    assert int(broadcast.outer("ADD", "float", 12, 8, by_row=True)) == 6 * (15 + 2 * (7 + 4 * 2)) + 11
+    assert int(broadcast.outer("ADD", "float", 12, 7, by_row=True)) == 6 * (15 + 2 * (25 + 4 * 2)) + 11
     worker = 17 + 7 + 8 * (8 + 2 * 2)
-    assert int(elementwise.broadcast_inner_1d("ADD", "float", 8, 12)) == 13 + 6 * worker + 24
+    assert int(broadcast.inner_1d("ADD", "float", 8, 12)) == 13 + 6 * worker + 24
 
 
 def test_movement() -> None:

@@ -1,8 +1,9 @@
-"""Inner loop rates of element-wise operators, as PopLibs' estimators tabulate them.
+"""Inner loop rates of element-wise operators, as PopLibs' estimators tabulate them (published-numbers 7.1; types and
+in-place forms that the summary leaves out from PopLibs' public tables).
 
 A rate is (cycles, elements, form): form "loop" = `cycles` for each loop of `elements` elements; form "plus" = cycles
 for each `elements` elements *plus* the overhead that the calling wrapper adds per trip.
-Type names: float, half, int, uint, bool, short, longlong.
+Type names: float, half, int, uint, bool, short, ushort, longlong, ulonglong.
 """
 
 from __future__ import annotations
@@ -37,34 +38,47 @@ def _ints(cycles: int, elements: int) -> Rates:
     return {"int": Rate(cycles, elements), "uint": Rate(cycles, elements)}
 
 
-_ARITHMETIC = _vector(1) | _ints(7, 1) | {"longlong": Rate(11, 1)}
-_EXTREME = _pair((3, 2), (4, 4)) | _ints(7, 1)
-_BITS = _ints(7, 1) | {"short": Rate(3, 4)}
-_ORDER = _pair((14, 4), (9, 4)) | _ints(22, 4)
+def _longs(signed: int, unsigned: int | None = None, elements: int = 1) -> Rates:
+    return {
+        "longlong": Rate(signed, elements),
+        "ulonglong": Rate(signed if unsigned is None else unsigned, elements),
+    }
+
+
+def _shorts(cycles: int, elements: int) -> Rates:
+    return {"short": Rate(cycles, elements), "ushort": Rate(cycles, elements)}
+
+
+_ARITHMETIC = _vector(1) | _ints(7, 1) | _longs(11)
+_EXTREME = _pair((3, 2), (4, 4)) | _ints(7, 1) | _longs(15, 13)
+_BITS = _ints(7, 1) | _longs(9) | _shorts(3, 4)
+_EQUAL = _ints(22, 4) | _longs(48, elements=4) | _shorts(22, 4)
+_ORDER = _pair((14, 4), (9, 4)) | _ints(22, 4) | _longs(56, elements=4)
+_ORDER_EQUAL = _pair((14, 4), (9, 4)) | _ints(26, 4) | _longs(62, elements=4)
 _LOGICAL = {"bool": Rate(5, 4)}
 
 #: non-in-place binary operators
 BINARY: dict[str, Rates] = {
     "ADD": _ARITHMETIC,
     "SUBTRACT": _ARITHMETIC,
-    "MULTIPLY": _ARITHMETIC | {"longlong": Rate(30, 1)},
-    "DIVIDE": _pair((10, 2), (21, 4)) | {"int": Rate(277, 1), "uint": Rate(265, 1)},
+    "MULTIPLY": _ARITHMETIC | _longs(30),
+    "DIVIDE": _pair((10, 2), (21, 4)) | {"int": Rate(277, 1), "uint": Rate(265, 1)} | _longs(130, 115),
     "MAXIMUM": _EXTREME,
     "MINIMUM": _EXTREME,
     "POWER": _pair((312, 1), (325, 1)) | {"int": Rate(32, 1)},
-    "REMAINDER": _pair((133, 2), (300, 4)) | _ints(292, 1),
+    "REMAINDER": _pair((133, 2), (300, 4)) | _ints(292, 1) | _longs(166, 149),
     "ATAN2": _pair((272, 2), (578, 4)),
     "BITWISE_AND": _BITS,
     "BITWISE_OR": _BITS,
-    "BITWISE_XOR": _BITS | {"short": Rate(5, 2)},
-    "SHIFT_LEFT": _ints(7, 1),
-    "SHIFT_RIGHT": _ints(7, 1),
-    "EQUAL": _pair((14, 4), (9, 4)) | _ints(22, 4) | {"bool": Rate(6, 4)},
-    "NOT_EQUAL": _pair((20, 4), (11, 4)) | _ints(22, 4) | {"bool": Rate(6, 4)},
+    "BITWISE_XOR": _BITS | _shorts(5, 2),
+    "SHIFT_LEFT": _ints(7, 1) | _longs(18),
+    "SHIFT_RIGHT": _ints(7, 1) | _longs(6),
+    "EQUAL": _pair((14, 4), (9, 4)) | _EQUAL | {"bool": Rate(6, 4)},
+    "NOT_EQUAL": _pair((20, 4), (11, 4)) | _EQUAL | {"bool": Rate(5, 4)},
     "GREATER_THAN": _ORDER,
     "LESS_THAN": _ORDER,
-    "GREATER_THAN_EQUAL": _pair((14, 4), (9, 4)) | _ints(26, 4),
-    "LESS_THAN_EQUAL": _pair((14, 4), (9, 4)) | _ints(26, 4),
+    "GREATER_THAN_EQUAL": _ORDER_EQUAL,
+    "LESS_THAN_EQUAL": _ORDER_EQUAL,
     "LOGICAL_AND": _LOGICAL,
     "LOGICAL_OR": _LOGICAL,
 }
@@ -109,24 +123,46 @@ UNARY: dict[str, Rates] = {
 
 #: unary operators whose in-place loop is shorter or longer than the other
 UNARY_IN_PLACE: dict[str, Rates] = {
+    "ABSOLUTE": _vector(1) | _each(1, "int"),
+    "NEGATE": _pair((3, 2), (3, 4)) | _each(2, "int"),
     "LOGARITHM": _pair((14, 2), (6, 4)),
     "TANH": _pair((10, 2), (2, 4)),
     "SIGMOID": _pair((10, 2), (4, 4)),
     "RELU": _pair((2, 2), (2, 4)),
 }
 
-#: operators of a tensor with one scalar; anything else takes the binary rate
+_SCALAR_ARITHMETIC = _vector(1) | _ints(6, 1) | _longs(9)
+_SCALAR_EXTREME = _pair((3, 2), (3, 4)) | _ints(6, 1) | _longs(14, 11)
+_SCALAR_BITS = _ints(6, 1) | _longs(7) | _shorts(2, 4)
+_SCALAR_EQUAL = _ints(16, 4) | _longs(32, elements=4) | _shorts(16, 4)
+_SCALAR_ORDER = _pair((12, 4), (8, 4)) | _ints(16, 4) | _longs(38, elements=4)
+_SCALAR_ORDER_EQUAL = _pair((12, 4), (8, 4)) | _ints(20, 4) | _longs(50, elements=4)
+
+#: operators of a tensor with one scalar; what is not here takes the binary rate
 BROADCAST_SCALAR: dict[str, Rates] = {
-    "ADD": _vector(1),
-    "SUBTRACT": _vector(1),
-    "MULTIPLY": _vector(1),
-    "DIVIDE": _pair((6, 2), (8, 2)),
-    "MAXIMUM": _pair((3, 2), (3, 4)),
-    "MINIMUM": _pair((3, 2), (3, 4)),
+    "ADD": _SCALAR_ARITHMETIC,
+    "SUBTRACT": _SCALAR_ARITHMETIC,
+    "MULTIPLY": _SCALAR_ARITHMETIC | _longs(26),
+    "DIVIDE": _pair((6, 2), (8, 2)) | {"int": Rate(277, 1), "uint": Rate(260, 1)} | _longs(103, 148),
+    "MAXIMUM": _SCALAR_EXTREME,
+    "MINIMUM": _SCALAR_EXTREME,
+    "REMAINDER": _pair((93, 2), (225, 4)) | {"int": Rate(280, 1), "uint": Rate(267, 1)} | _longs(137, 178),
+    "BITWISE_AND": _SCALAR_BITS,
+    "BITWISE_OR": _SCALAR_BITS,
+    "BITWISE_XOR": _SCALAR_BITS | _shorts(4, 2),
+    "SHIFT_LEFT": _ints(6, 1) | _longs(16),
+    "SHIFT_RIGHT": _ints(6, 1) | _longs(5),
+    "EQUAL": _pair((12, 4), (8, 4)) | _SCALAR_EQUAL | {"bool": Rate(14, 4)},
+    "NOT_EQUAL": _pair((18, 4), (10, 4)) | _SCALAR_EQUAL | {"bool": Rate(4, 4)},
+    "GREATER_THAN": _SCALAR_ORDER,
+    "LESS_THAN": _SCALAR_ORDER,
+    "GREATER_THAN_EQUAL": _SCALAR_ORDER_EQUAL,
+    "LESS_THAN_EQUAL": _SCALAR_ORDER_EQUAL,
+    "LOGICAL_AND": {"bool": Rate(4, 4)},
+    "LOGICAL_OR": {"bool": Rate(4, 4)},
     "VARIANCE_TO_INV_STD_DEV": _pair((12, 2), (24, 4)),
     "INV_STD_DEV_TO_VARIANCE": _pair((11, 2), (10, 2)),
 }
-BROADCAST_SCALAR_INT = Rate(6, 1)
 
 
 def rate_of(table: dict[str, Rates], op: str, dtype: str) -> Rate:

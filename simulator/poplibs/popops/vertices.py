@@ -2,7 +2,7 @@
 
 Three forms (`unary`, `binary`, `scalar` = a tensor with one scalar), each in place or not, each for one run per tile
 (1D: a MultiVertex on six workers) or for several rows (2D: a worker vertex). Cycles come from
-`simulator.machine.cycles.elementwise`; floating-point operations count one per element.
+`simulator.machine.cycles.elementwise` and `broadcast`; floating-point operations count one per element.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles import broadcast
 from simulator.machine.cycles import elementwise as cycles
 from simulator.poplar.store import FieldEdges, VertexBlock
 from simulator.poplibs.popops.operators import evaluate
@@ -48,7 +49,7 @@ def _cycles_1d(form: Form, op: str, dtype: str, n: I8, in_place: bool) -> I8:
         return cycles.unary_1d(op, dtype, n, in_place)
     if form == "binary":
         return cycles.binary_1d(op, dtype, n, in_place)
-    return cycles.broadcast_scalar_1d(op, dtype, n)
+    return broadcast.scalar_1d(op, dtype, n, in_place=in_place)
 
 
 def _cycles_2d(form: Form, op: str, dtype: str, edges: FieldEdges, in_place: bool) -> I8:
@@ -57,7 +58,7 @@ def _cycles_2d(form: Form, op: str, dtype: str, edges: FieldEdges, in_place: boo
         return cycles.unary_2d_base() + sum_rows(cycles.unary_loop(op, dtype, rows, in_place), edges)
     if form == "binary":
         return cycles.binary_2d_base(in_place) + sum_rows(cycles.binary_2d(op, dtype, rows, in_place), edges)
-    return 20 + sum_rows(28 + cycles.broadcast_scalar_loop(op, dtype, rows), edges)
+    return broadcast.SCALAR_2D_BASE + sum_rows(broadcast.scalar_2d_row(op, dtype, rows, in_place=in_place), edges)
 
 
 def _fields(form: Form, in_place: bool, flat: bool) -> tuple[FieldSpec, ...]:
