@@ -42,13 +42,18 @@ def trace_route(app: Dash, library: Library, path: str, answer: Callable[[TraceS
 def _add(app: Dash, path: str, answer: Callable[[str], Response]) -> None:
 
     def respond(key: str) -> Response:
-        begin, busy = time.perf_counter(), time.thread_time()
-        try:
-            response = answer(key)
-        except (ValueError, NotRecordedError) as problem:
-            return Response(str(problem), status=400, mimetype="text/plain")
-        taken, busy = time.perf_counter() - begin, time.thread_time() - busy
-        response.headers["Server-Timing"] = f"answer;dur={1000 * taken:.3f}, processor;dur={1000 * busy:.3f}"
-        return response
+        return answered(lambda: answer(key))
 
     app.server.add_url_rule(f"/data/<key>/{path}", path.replace("/", "-"), respond)
+
+
+def answered(answer: Callable[[], Response]) -> Response:
+    """The answer with its time, or the sentence that says why there is none."""
+    begin, busy = time.perf_counter(), time.thread_time()
+    try:
+        response = answer()
+    except (ValueError, NotRecordedError) as problem:
+        return Response(str(problem), status=400, mimetype="text/plain")
+    taken, busy = time.perf_counter() - begin, time.thread_time() - busy
+    response.headers["Server-Timing"] = f"answer;dur={1000 * taken:.3f}, processor;dur={1000 * busy:.3f}"
+    return response

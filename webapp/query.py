@@ -2,13 +2,13 @@
 
 A number is up to 19 ASCII digits between two bounds: nothing with a sign, a point, an exponent, an underscore or digits
 of another script. The first three functions take a text; what is not such a number becomes None or is left out. The
-others read the query of the request being answered and raise ValueError with one sentence, which
+others read a query (`request.args`, or that of a long table) and raise ValueError with one sentence, which
 webapp/data_routes.py sends.
 """
 
 from __future__ import annotations
 
-from flask import request
+from collections.abc import Mapping
 
 #: Up to here every whole number is one in a browser too.
 MOST = 1 << 53
@@ -38,9 +38,9 @@ def whole_numbers(text: str, count: int = 16) -> tuple[int, ...]:
     return tuple(dict.fromkeys(each for each in numbers if each is not None))[:count]
 
 
-def number_of(name: str, least: int = 0, most: int = MOST, default: int | None = None) -> int:
+def number_of(query: Mapping[str, str], name: str, least: int = 0, most: int = MOST, default: int | None = None) -> int:
     """The number that the query gives under a name; where it gives none, the default. Raises ValueError."""
-    text = request.args.get(name, "")
+    text = query.get(name, "")
     if not text and default is not None:
         return default
     number = whole_number(text, least, most)
@@ -49,14 +49,14 @@ def number_of(name: str, least: int = 0, most: int = MOST, default: int | None =
     return number
 
 
-def optional_number_of(name: str, most: int = MOST) -> int | None:
+def optional_number_of(query: Mapping[str, str], name: str, most: int = MOST) -> int | None:
     """The number that the query gives under a name, None where it gives none. Raises ValueError."""
-    return number_of(name, 0, most) if request.args.get(name, "") else None
+    return number_of(query, name, 0, most) if query.get(name, "") else None
 
 
-def numbers_of(name: str, below: int) -> list[int]:
+def numbers_of(query: Mapping[str, str], name: str, below: int) -> list[int]:
     """A list such as 0,3,5 under a name, empty where the query gives none. Raises ValueError."""
-    text = request.args.get(name, "")
+    text = query.get(name, "")
     numbers = [whole_number(each, 0, below - 1) for each in text.split(",")] if text else []
     known = [each for each in numbers if each is not None]
     if len(known) < len(numbers):
@@ -64,9 +64,9 @@ def numbers_of(name: str, below: int) -> list[int]:
     return known
 
 
-def range_of(name: str) -> range:
+def range_of(query: Mapping[str, str], name: str) -> range:
     """A range such as 0-31, both ends included, under a name. Raises ValueError."""
-    text = request.args.get(name, "")
+    text = query.get(name, "")
     found = whole_range(text)
     if found is None:
         raise ValueError(f"{name}={text[:_SHOWN]!r} is not a range of whole numbers such as 0-31")

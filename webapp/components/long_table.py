@@ -21,6 +21,7 @@ from flask import Response, request
 from popvision.export.cells import safe_frame
 from webapp.components.icon import icon
 from webapp.components.table import _DEFAULTS, UNITS, Column, _framed, _grid_options, definitions
+from webapp.data_routes import answered
 from webapp.view import page_key
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
             "rowCount": len(rows),
         }
 
-    def export(key: str, kind: str) -> Response:
+    def exported(key: str, kind: str) -> Response:
         query = dict(request.args.items())
         names = _export_names(query.pop(_UNITS_KEY, ""))
         rows = frames.get(key, urlencode(sorted(query.items()))).rename(columns=names)
@@ -89,6 +90,9 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
         answer = Response(text, mimetype="text/csv" if kind == "csv" else "application/json")
         answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
         return answer
+
+    def export(key: str, kind: str) -> Response:
+        return answered(lambda: exported(key, kind))
 
     app.server.add_url_rule(f"/data/<key>/table/{name}.<any(csv,json):kind>", f"table-{name}", export)
 

@@ -97,12 +97,14 @@ def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[s
 
 def matrix(source: ReportSource, target: ReportSource | None) -> Response:
     """Bytes of the cells of a window, row by row."""
-    found = matrix_of(source, number_of("program"), _order(target_of(source).physical_tile is not None), target)
-    size = number_of("size", 1, found.tiles)
-    rows, columns = number_of("rows", 1, found.tiles), number_of("columns", 1, found.tiles)
+    found = matrix_of(
+        source, number_of(request.args, "program"), _order(target_of(source).physical_tile is not None), target
+    )
+    size = number_of(request.args, "size", 1, found.tiles)
+    rows, columns = number_of(request.args, "rows", 1, found.tiles), number_of(request.args, "columns", 1, found.tiles)
     if rows * columns > MOST_CELLS:
         raise ValueError(f"{rows} x {columns} cells are more than {MOST_CELLS}: ask for fewer rows")
-    row, column = number_of("row", 0, found.tiles), number_of("column", 0, found.tiles)
+    row, column = number_of(request.args, "row", 0, found.tiles), number_of(request.args, "column", 0, found.tiles)
     cells = found.block((row, row + rows * size), (column, column + columns * size), size).values
     header = {"rows": rows, "columns": columns, "largest": found.largest(size), "leftOut": found.left_out}
     there = np.flatnonzero(cells)
@@ -113,9 +115,9 @@ def matrix(source: ReportSource, target: ReportSource | None) -> Response:
 
 def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Response:
     """Tiles that one tile receives from and sends to, with bytes, heaviest first."""
-    tile = number_of("tile", 0, target_of(source).num_tiles - 1)
+    tile = number_of(request.args, "tile", 0, target_of(source).num_tiles - 1)
     try:
-        found = partners(source, number_of("program"), tile)
+        found = partners(source, number_of(request.args, "program"), tile)
     except NotRecordedError as lacking:
         return packed_response({"reason": str(lacking)}, {})
     arrays = {"from": found.sources.astype(np.uint32), "fromBytes": _narrow(found.received)}
@@ -125,7 +127,7 @@ def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Respons
 
 def export(source: ReportSource, _target: ReportSource | None) -> Response:
     """All messages as CSV, a piece at a time."""
-    program = number_of("program")
+    program = number_of(request.args, "program")
     found = messages_of(source, program)
 
     def lines() -> Iterator[str]:

@@ -14,6 +14,7 @@ from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp.components import Column
 from webapp.components.difference import add_difference, difference_columns
+from webapp.query import number_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -169,7 +170,7 @@ def _pair_row(one: Any, other: Any, how: int | None) -> dict[str, Any]:
 def pair_frame(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """The heaviest pairs of the program `query["program"]`; empty where messages are not recorded."""
     try:
-        found = messages_of(source, int(query.get("program", "-1")))
+        found = messages_of(source, number_of(query, "program"))
     except (NotRecordedError, ValueError):
         return _pairs(source, None)
     return _pairs(source, found)

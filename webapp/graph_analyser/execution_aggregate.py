@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dash import ALL, Dash, Input, Output, State, callback_context, html, no_update
@@ -13,7 +13,8 @@ from popvision.analysis.compare.aggregation import FIELDS, aggregate_both
 from webapp.comparison import target_keys, target_of_page
 from webapp.components import Column, help_text, long_table, register_rows, select
 from webapp.components.difference import difference_columns
-from webapp.graph_analyser.execution_window import ipus_of, target_window, window_of
+from webapp.graph_analyser.execution_window import ipus_of, target_window, window_in, window_of
+from webapp.query import numbers_of
 from webapp.selection import Selection
 from webapp.view import page_key
 
@@ -153,15 +154,18 @@ def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """Rows of one query; see `aggregate` and `aggregate_vertices`."""
-    ipus = [int(each) for each in query["ipus"].split(",")]
-    window = int(query["from"]), int(query["to"])
-    if query["by"] == "vertex":
-        return aggregate_vertices(source, ipus, *window)
-    return aggregate(source, ipus, *window, query["by"])
+    ipus, by = _ipus(source, query), query.get("by", "part")
+    if by == "vertex":
+        return aggregate_vertices(source, ipus, *window_in(query))
+    return aggregate(source, ipus, *window_in(query), by)
 
 
 def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """Rows of one query against the report `vs`; see `aggregate_both`."""
-    ipus = [int(each) for each in query["ipus"].split(",")]
-    windows = (int(query["from"]), int(query["to"])), (int(query["vsfrom"]), int(query["vsto"]))
-    return aggregate_both((source, library.report(query["vs"])), ipus, windows, query["by"])
+    reports, windows = (source, library.report(query.get("vs", ""))), (window_in(query), window_in(query, "vs"))
+    return aggregate_both(reports, _ipus(source, query), windows, query.get("by", "part"))
+
+
+def _ipus(source: ReportSource, query: Mapping[str, str]) -> Sequence[int]:
+    count = source.reader.target().num_ipus
+    return numbers_of(query, "ipus", count) or range(count)

@@ -78,7 +78,7 @@ def bars(source: ReportSource) -> Response:
     """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label. The header
     says in which columns: those of the query, or, where these would make more than MOST_BYTES, `coarser` of them
     together."""
-    ipu, asked = number_of("ipu"), window()
+    ipu, asked = number_of(request.args, "ipu"), window()
     rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
     runs = run_bars(source)
     levels, grid = [run_level(runs), *rows.levels], asked
@@ -116,7 +116,7 @@ def _bar_columns(drawn: Bars, merged: Merged, labels: npt.NDArray[np.int32]) -> 
 
 def overview(source: ReportSource) -> Response:
     """Shares of the classes in every column of the flat row."""
-    ipu, grid = number_of("ipu"), window()
+    ipu, grid = number_of(request.args, "ipu"), window()
     steps = timeline(source, ipu)
     each = np.arange(len(steps), dtype=np.int32)
     level = Level(steps.begin, steps.end, each, each, each, steps.type)
@@ -126,8 +126,8 @@ def overview(source: ReportSource) -> Response:
 def bsp(source: ReportSource) -> Response:
     """Shares of the classes in every pixel of tiles against time, row by row."""
     _require_tiles(source)
-    steps = timeline(source, number_of("ipu"))
-    grid = window(rows=number_of("rows", 1, steps.tiles))
+    steps = timeline(source, number_of(request.args, "ipu"))
+    grid = window(rows=number_of(request.args, "rows", 1, steps.tiles))
     if grid.columns * grid.rows > MOST_PIXELS:
         raise ValueError(f"{grid.columns} x {grid.rows} pixels are more than {MOST_PIXELS}: ask for fewer columns")
     pixels = packed(raster(steps.spans, source.reader, steps.tiles, grid), steps.tiles, grid)
@@ -136,12 +136,12 @@ def bsp(source: ReportSource) -> Response:
 
 def step(source: ReportSource) -> Response:
     """Facts of one step and its bar; with `tile`, counted within the IPU, that tile's interval too."""
-    facts = step_facts(source, number_of("ipu"), number_of("step"))
+    facts = step_facts(source, number_of(request.args, "ipu"), number_of(request.args, "step"))
     bar = bar_of(lanes(source, facts.ipu), facts.step)
     found = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
     if "tile" in request.args:
         _require_tiles(source)
-        tile, tiles = number_of("tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
+        tile, tiles = number_of(request.args, "tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
         found |= {"tile": tile, "tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
     return jsonify(found)
 
@@ -155,7 +155,7 @@ def _require_tiles(source: ReportSource) -> None:
 def at(source: ReportSource) -> Response:
     """What one tile does at one cycle: the step's facts and the tile's own interval, or {} where it has none."""
     _require_tiles(source)
-    ipu, tile, cycle = number_of("ipu"), number_of("tile"), number_of("cycle")
+    ipu, tile, cycle = number_of(request.args, "ipu"), number_of(request.args, "tile"), number_of(request.args, "cycle")
     if tile >= timeline(source, ipu).tiles:
         raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
     found = step_at(source, ipu, tile, cycle)
@@ -192,7 +192,7 @@ def partner(library: Library) -> Callable[[ReportSource], Response]:
     def answer(source: ReportSource) -> Response:
         matching = match_steps(source, library.report(request.args.get("vs", "")))
         rows = matching.source_rows() if request.args.get("side") == "target" else matching.target_rows()
-        step = number_of("step")
+        step = number_of(request.args, "step")
         found = int(rows[step]) if step < len(rows) else -1
         return jsonify({} if found < 0 else {"step": found})
 
@@ -208,5 +208,5 @@ def _described(facts: StepFacts) -> dict[str, Any]:
 
 def window(rows: int = 1) -> Grid:
     """The grid that the query asks for. Raises ValueError."""
-    columns = number_of("columns", 1, MOST_COLUMNS)
-    return Grid(number_of("pitch", 1), number_of("first"), columns, rows)
+    columns = number_of(request.args, "columns", 1, MOST_COLUMNS)
+    return Grid(number_of(request.args, "pitch", 1), number_of(request.args, "first"), columns, rows)

@@ -13,7 +13,8 @@ from popvision.analysis.step_details import steps_in_window
 from webapp.comparison import target_keys, target_of_page
 from webapp.components import Column, long_table, register_rows
 from webapp.components.difference import add_difference, difference_columns
-from webapp.graph_analyser.execution_window import selected_ipu, target_window, window_of
+from webapp.graph_analyser.execution_window import selected_ipu, target_window, window_in, window_of
+from webapp.query import number_of
 from webapp.selection import Selection
 from webapp.view import page_key
 
@@ -94,12 +95,12 @@ def register(app: Dash, library: Library) -> None:
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """Rows of one query; see `steps_in_window`."""
-    return steps_in_window(source, int(query["ipu"]), int(query["from"]), int(query["to"]))
+    return steps_in_window(source, number_of(query, "ipu"), *window_in(query))
 
 
 def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """Rows of one query against the report `vs`; see `steps_of_both`."""
-    windows = (int(query["from"]), int(query["to"])), (int(query["vsfrom"]), int(query["vsto"]))
-    frame = steps_of_both(source, library.report(query["vs"]), int(query["ipu"]), *windows)
+    windows = window_in(query), window_in(query, "vs")
+    frame = steps_of_both(source, library.report(query.get("vs", "")), number_of(query, "ipu"), *windows)
     frame = add_difference(frame, *FIELDS)
     return frame.astype(object).where(frame.notna(), None)

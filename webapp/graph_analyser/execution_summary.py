@@ -19,6 +19,7 @@ from webapp.graph_analyser.execution_difference import difference_table
 from webapp.graph_analyser.execution_filter import filter_line, hidden_types, types_named
 from webapp.graph_analyser.execution_transfers import transfers_table
 from webapp.graph_analyser.execution_window import Window, window_of
+from webapp.query import number_of, optional_number_of
 from webapp.selection import Selection
 from webapp.view import page_key
 
@@ -71,9 +72,10 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """The table as plain numbers, one row per IPU: cycles and bytes as whole numbers, ratios 0 to 1."""
     import pandas as pd
 
-    ipus = [int(query["ipu"])] if "ipu" in query else range(source.reader.target().num_ipus)
+    ipu, count = optional_number_of(query, "ipu"), source.reader.target().num_ipus
     hidden = types_named(query.get("without", ""))
-    begin, end = int(query["from"]), int(query["to"])
+    begin, end = number_of(query, "from"), number_of(query, "to")
+    ipus = range(count) if ipu is None else [ipu]
     return pd.DataFrame([_plain_row(window_figures(source, ipu, begin, end, hidden)) for ipu in ipus])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.overlap import bar_of, lanes
 from popvision.analysis.step_details import step_facts
 from popvision.analysis.timeline import run_bars
-from webapp.query import whole_number, whole_range
+from webapp.query import number_of, whole_number, whole_range
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
@@ -78,3 +79,8 @@ def target_window(source: ReportSource, target: ReportSource, selection: Selecti
         if (window.begin, window.end) == (0, run_bars(source).total):
             return 0, total
     return min(window.begin, total), min(window.end, total)
+
+
+def window_in(query: Mapping[str, str], side: str = "") -> tuple[int, int]:
+    """`from` and `to` of a table's query, with side "vs" those of the report compared with. Raises ValueError."""
+    return number_of(query, f"{side}from"), number_of(query, f"{side}to")

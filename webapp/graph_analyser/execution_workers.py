@@ -17,6 +17,7 @@ from webapp.components.attributes import attributes
 from webapp.formats import cycles_text, percent_text
 from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.graph_analyser.worker_plot import worker_plot
+from webapp.query import number_of
 from webapp.selection import Selection
 from webapp.view import page_key
 
@@ -166,7 +167,7 @@ def vertex_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """One row per vertex of a tile, in issue order."""
     import pandas as pd
 
-    lanes = worker_lanes(source, int(query["cs"]), int(query["tile"]))
+    lanes = worker_lanes(source, number_of(query, "cs"), number_of(query, "tile"))
     names = source.reader.vertex_types().name
     alone = lanes.worker == NO_CONTEXT
     context = ["whole tile" if each == NO_CONTEXT else str(each) for each in lanes.worker.tolist()]
@@ -185,6 +186,6 @@ def vertex_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
 
 def tile_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     """One row per tile with vertices; see `lanes_by_tile`."""
-    frame = lanes_by_tile(source, int(query["cs"]), int(query["ipu"]))
+    frame = lanes_by_tile(source, number_of(query, "cs"), number_of(query, "ipu"))
     frame["idle_share"] = frame["idle_share"].astype("object").where(frame["idle_share"].notna(), None)
     return frame

@@ -28,7 +28,7 @@ from popvision.analysis.variable_tiles import variable_table
 from webapp.comparison import target_of_page
 from webapp.components.difference import add_difference
 from webapp.library import Library
-from webapp.query import whole_numbers
+from webapp.query import number_of, whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def tiles_frame(library: Library | None, source: ReportSource, query: Mapping[st
 
 def lowered_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
     """Allocations of the tile that the query names."""
-    return lowered_table(source, int(query["tile"]))
+    return lowered_table(source, number_of(query, "tile"))
 
 
 def variables_frame(library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
@@ -163,5 +163,5 @@ def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:
 
 
 def _chosen(query: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
-    replica = None if query.get("replica") == "all" else int(query.get("replica", "0"))
+    replica = None if query.get("replica") == "all" else number_of(query, "replica", default=0)
     return whole_numbers(query.get("tiles", "")), whole_numbers(query.get("ipu", "")), replica

@@ -28,6 +28,7 @@ from webapp.graph_analyser.memory_page import MemoryPage
 from webapp.graph_analyser.memory_state import MOST_COLUMNS
 from webapp.graph_analyser.plot_box import save_plot
 from webapp.library import Library
+from webapp.query import number_of
 from webapp.theme import tokens
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def peak_frame(library: Library | None, source: ReportSource, query: Mapping[str
     reports Bytes of both, rows matched by part, category and variable."""
     import pandas as pd
 
-    tile = int(query["tile"])
+    tile = number_of(query, "tile")
     found = tile_peak(source, tile)
     other = _of_target(None if library is None else target_of_page(library, query), tile)
     if other is None:

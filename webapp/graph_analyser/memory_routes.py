@@ -44,7 +44,7 @@ def register_memory_routes(app: Dash, library: Library) -> None:
 
 def map_window(source: ReportSource) -> Response:
     """Bands of the window with names of the large ones, or cells; margins; the bands of the chosen variable."""
-    of = address_map(source, number_of("tile"))
+    of = address_map(source, number_of(request.args, "tile"))
     window = _window(of)
     bands = bands_in_window(of.bands, window)
     exact = len(bands) <= MOST_BANDS
@@ -91,10 +91,12 @@ def _facts(source: ReportSource, of: AddressMap) -> dict[str, Any]:
 
 def _window(of: AddressMap) -> Window:
     """The window asked for; without bounds everything up to the highest used address."""
-    columns, rows = number_of("columns", 0, MOST_PIXELS, 800), number_of("rows", 0, MOST_PIXELS, 300)
-    first = min(number_of("first", default=0), of.indices - 1)
-    last = max(first + 1, min(number_of("last", default=of.indices), of.indices))
-    bottom, top = number_of("bottom", default=0), number_of("top", default=max(of.including_gaps, 1))
+    columns = number_of(request.args, "columns", 0, MOST_PIXELS, 800)
+    rows = number_of(request.args, "rows", 0, MOST_PIXELS, 300)
+    first = min(number_of(request.args, "first", default=0), of.indices - 1)
+    last = max(first + 1, min(number_of(request.args, "last", default=of.indices), of.indices))
+    bottom = number_of(request.args, "bottom", default=0)
+    top = number_of(request.args, "top", default=max(of.including_gaps, 1))
     return Window(bottom, top, first, last, max(columns, 1), max(rows, 1))
 
 
@@ -133,7 +135,7 @@ def _as_bands(
 
 def _chosen(of: AddressMap) -> dict[str, npt.NDArray[Any]]:
     """Bands of the variable asked for, inside the window or not."""
-    chosen = optional_number_of("variable")
+    chosen = optional_number_of(request.args, "variable")
     wanted = -1 if chosen is None else chosen
     owner = np.asarray(of.allocations.variable, dtype=np.int64)[of.bands.row]
     mine = np.flatnonzero((owner == wanted) & (wanted >= 0))[:MOST_GAPS]
@@ -144,8 +146,8 @@ def _chosen(of: AddressMap) -> dict[str, npt.NDArray[Any]]:
 
 def what_is_at(source: ReportSource) -> Response:
     """What lies at an address while an index runs, with names."""
-    of = address_map(source, number_of("tile"))
-    address, index = number_of("address"), number_of("index")
+    of = address_map(source, number_of(request.args, "tile"))
+    address, index = number_of(request.args, "address"), number_of(request.args, "index")
     place = place_at(of, address, index)
     return jsonify(_described(source, of, place) | {"address": address, "index": index, "live": int(of.live[index])}
                    | _step(source, index))  # fmt: skip

@@ -47,7 +47,7 @@ def register(app: Dash, library: Library) -> None:
 
 
 def _ipu(source: ReportSource) -> int | None:
-    ipu = optional_number_of("ipu")
+    ipu = optional_number_of(request.args, "ipu")
     if ipu is not None and ipu >= source.reader.target().num_ipus:
         raise ValueError(f"there is no IPU {ipu}")
     return ipu
@@ -64,7 +64,7 @@ def _binary(*columns: Any) -> Response:
 
 
 def _shape(source: ReportSource, target: ReportSource | None) -> MergedRows:
-    root = number_of("root")
+    root = number_of(request.args, "root")
     if target is not None:
         return merged_tree(source, target, root)
     rows = analysis.tree_rows(source, root)
@@ -97,7 +97,7 @@ def _find(source: ReportSource, target: ReportSource | None) -> Response:
 
 def _related(source: ReportSource, _target: ReportSource | None) -> Response:
     rule = request.args.get("rule", "")[:200]
-    return _binary(related_programs(source, number_of("program"), rule).astype("<u4"))
+    return _binary(related_programs(source, number_of(request.args, "program"), rule).astype("<u4"))
 
 
 def _rows(source: ReportSource, target: ReportSource | None) -> Response:

@@ -49,7 +49,7 @@ def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
     rows = source_rows(source, file, target)
     count = min(len(rows.source), MOST_LINES)
     plain = not rows.target_file and bool((rows.source[:count] == np.arange(1, count + 1)).all())
-    ipu = optional_number_of("ipu")
+    ipu = optional_number_of(request.args, "ipu")
     return {
         "problem": rows.problem,
         "count": count,
@@ -71,8 +71,8 @@ def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list
 
 def _text(source: ReportSource, target: ReportSource | None) -> list[str]:
     rows: SourceRows = source_rows(source, request.args.get("file", "")[:4000], target)
-    begin = number_of("from", default=0)
-    end = begin + min(number_of("count", default=MOST_ROWS), MOST_ROWS)
+    begin = number_of(request.args, "from", default=0)
+    end = begin + min(number_of(request.args, "count", default=MOST_ROWS), MOST_ROWS)
     return [_shown(text) for text in row_texts(source, rows, begin, end, target)]
 
 

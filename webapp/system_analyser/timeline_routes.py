@@ -49,8 +49,8 @@ def register_routes(app: Dash, library: Library) -> None:
 def blocks(source: TraceSource) -> Response:
     """Blocks of all lanes of some threads, and their instants; channels in `hide` are left out."""
     begin, end, width = _window(source)
-    threads = numbers_of("threads", len(source.threads))
-    hidden = frozenset(numbers_of("hide", len(source.names.channel_name)))
+    threads = numbers_of(request.args, "threads", len(source.threads))
+    hidden = frozenset(numbers_of(request.args, "hide", len(source.names.channel_name)))
     lanes: list[list[int]] = []
     parts: list[Blocks] = []
     instants: list[list[int]] = []
@@ -106,7 +106,7 @@ def count(source: TraceSource) -> Response:
 
 def picture(source: TraceSource) -> Response:
     """The overview: shares and channels, lane by lane."""
-    share, channel = overview(source, number_of("width", 1, 4096))
+    share, channel = overview(source, number_of(request.args, "width", 1, 4096))
     return packed_response(
         {"lanes": len(share)}, {"share": share.ravel(), "channel": channel.ravel().astype(np.uint32)}
     )
@@ -115,7 +115,7 @@ def picture(source: TraceSource) -> Response:
 def samples(source: TraceSource) -> Response:
     """Samples of some series, thinned out to what can be seen."""
     begin, end, width = _window(source)
-    chosen = numbers_of("series", len(source.series))
+    chosen = numbers_of(request.args, "series", len(source.series))
     drawn = [samples_in(*source.series[index][1:], begin, end, width) for index in chosen]
     arrays = {
         "time": np.concatenate([np.zeros(0), *((times - source.begin).astype(np.float64) for times, _ in drawn)]),
@@ -128,7 +128,7 @@ def samples(source: TraceSource) -> Response:
 def heatmap(source: TraceSource) -> Response:
     """Columns of one heat map: begins, ends, and quantities column by column from underflow to overflow."""
     begin, end, width = _window(source)
-    row, times, quantities = source.heatmaps[number_of("id", 0, len(source.heatmaps) - 1)]
+    row, times, quantities = source.heatmaps[number_of(request.args, "id", 0, len(source.heatmaps) - 1)]
     start, stop, table = heatmap_in(times, quantities, begin, end, width)
     arrays = {
         "start": (start - source.begin).astype(np.float64),
@@ -151,7 +151,7 @@ def event(source: TraceSource) -> Response:
 
 def find(source: TraceSource) -> Response:
     """The next event whose label contains `text`, after (or with back=1 before) `time` and event `at`; {} when none."""
-    begin = source.begin + number_of("time", 0, MOST_TIME)
+    begin = source.begin + number_of(request.args, "time", 0, MOST_TIME)
     place = parse_event(request.args.get("at", "")) if request.args.get("at") else (-1, -2, -1)
     hit = find_event(source, request.args.get("text", ""), (begin, *place), request.args.get("back") == "1")
     return jsonify({} if hit is None else asdict(hit) | {"start": hit.start - source.begin})
@@ -176,7 +176,7 @@ def parse_event(text: str) -> tuple[int, int, int]:
 
 def _window(source: TraceSource) -> tuple[int, int, int]:
     """Begin and end in ns since the epoch, and width in pixels."""
-    begin, end = number_of("from", 0, MOST_TIME), number_of("to", 0, MOST_TIME)
+    begin, end = number_of(request.args, "from", 0, MOST_TIME), number_of(request.args, "to", 0, MOST_TIME)
     if end <= begin:
         raise ValueError(f"to={end} must be greater than from={begin}")
-    return source.begin + begin, source.begin + end, number_of("width", 1, MOST_PIXELS)
+    return source.begin + begin, source.begin + end, number_of(request.args, "width", 1, MOST_PIXELS)
