@@ -30,6 +30,7 @@ BREAKDOWNS = ("region", "category", "liveness")
 CATEGORY_KEYS = CATEGORIES
 
 
+LIVENESS_KEYS = ("alwaysLive", "notAlwaysLive", "rest")
 LIVENESS_LABELS = ("Always live", "Not always live at the tile's peak", "Held for other times")
 
 
@@ -145,10 +146,15 @@ def breakdown(source: ReportSource, by: str, replica: int | None = 0) -> Breakdo
     return Breakdown(by, keys, [labels[key] for key in keys], [sums[key] for key in keys])
 
 
+def breakdown_keys(by: str) -> list[str]:
+    """Every part that a breakdown can have, in the order in which they are drawn."""
+    return list({"category": CATEGORIES, "region": REGIONS}.get(by, LIVENESS_KEYS))
+
+
 def _by_liveness(memory: MemoryByTile) -> Breakdown:
     rest = memory.excluding_gaps - memory.always_live - memory.not_always_live
     values = [memory.always_live, memory.not_always_live, rest]
-    return Breakdown("liveness", ["alwaysLive", "notAlwaysLive", "rest"], list(LIVENESS_LABELS), values)
+    return Breakdown("liveness", list(LIVENESS_KEYS), list(LIVENESS_LABELS), values)
 
 
 def category_by_tile(source: ReportSource, category: str, replica: int | None = 0) -> Int64Array:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.compare.matching import Matching, match_vertex_types
+from popvision.analysis.memory import breakdown, breakdown_keys
 from popvision.analysis.tile_columns import TileColumns, tile_columns
 from popvision.analysis.tile_details import DetailRow, TileDetails, tile_details
 from popvision.analysis.tiles import target_of, tiles_of_replica
@@ -94,6 +95,33 @@ def columns_of_target(
         return None, []
     numbers = [chosen[position] for position in there]
     return tile_columns(machine, numbers if tiles else (), () if tiles else numbers), there
+
+
+@dataclass(frozen=True)
+class BreakdownPair:
+    """Parts of memory excluding gaps of two reports, one entry per part that either has: bytes of each tile of the
+    source's replica, in the target -1 where it has no such tile."""
+
+    keys: list[str]
+    labels: list[str]
+    source: list[Int64Array]
+    target: list[Int64Array]
+
+
+def breakdown_pair(source: ReportSource, target: ReportSource, by: str, replica: int | None = 0) -> BreakdownPair:
+    """Both reports' `memory.breakdown`, parts matched by name. Raises as that does, of either report."""
+    ours, theirs = breakdown(source, by, replica), breakdown(target, by, replica_of_target(target, replica))
+    labels = dict(zip([*ours.keys, *theirs.keys], [*ours.labels, *theirs.labels], strict=True))
+    keys = [key for key in breakdown_keys(by) if key in labels]
+    mine, other = (dict(zip(each.keys, each.values, strict=True)) for each in (ours, theirs))
+    none = np.zeros(len(tiles_of_replica(target_of(source), replica)), dtype=np.int64)
+    absent = np.zeros(len(tiles_of_replica(target_of(target), replica_of_target(target, replica))), dtype=np.int64)
+    return BreakdownPair(
+        keys,
+        [labels[key] for key in keys],
+        [mine.get(key, none) for key in keys],
+        [by_position(source, target, other.get(key, absent), replica) for key in keys],
+    )
 
 
 def replica_of_target(target: ReportSource, replica: int | None) -> int | None:

@@ -59,7 +59,7 @@ def plot_parts(
         empty = themed(NOTHING, theme)
         return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
     if state.graph == "time":
-        return _over_time(source, key, drawing, state, theme)
+        return _over_time(source, key, drawing, state, theme, target)
     shown = drawing.figure if state.graph == "curve" else NOTHING
     return (
         themed(shown, theme),
@@ -71,12 +71,18 @@ def plot_parts(
 
 
 def _over_time(
-    source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, theme: str
+    source: ReportSource,
+    key: str,
+    drawing: LivenessDrawing,
+    state: LivenessState,
+    theme: str,
+    target: ReportSource | None,
 ) -> tuple[Any, ...]:
     """The same parts with device time as the axis; the window is `from` and `to` of the selection, as in the trace."""
-    head = liveness_headline(source, key, drawing.curve, state)
+    other = None if drawing.pair is None else drawing.pair.target
+    head = liveness_headline(source, key, drawing.curve, state, other)
     try:
-        over = draw_over_time(source, drawing.curve, state, theme)
+        over = draw_over_time(source, drawing.curve, state, theme, target)
     except (NotRecordedError, ValueError) as problem:
         return themed(NOTHING, theme), {"name": "live", "count": 0}, head, "", empty_hint(str(problem))
     first, last = over.cycles
@@ -86,9 +92,7 @@ def _over_time(
     if over.decimated:
         text = "Drawing decimated to minima and maxima of the steps; zoom in to see all."
         lines.append(html.Div(text, className="range-note"))
-    if drawing.pair is not None:
-        lines.append(html.Div("Over device time the source is shown alone.", className="range-plain"))
-    lines.append(html.Div(over.note, className="range-plain"))
+    lines += [html.Div(note, className="range-plain") for note in over.notes]
     return themed(over.figure, theme), config, head, _reading(source, key, drawing, state), lines
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.compare.difference import relative
+from popvision.analysis.compare.matching import match_runs
 from popvision.analysis.decimate import min_max_positions
 from popvision.analysis.live_steps import program_label
 from popvision.analysis.live_time import TimedSteps, timed_steps
-from popvision.analysis.liveness import Curve
+from popvision.analysis.liveness import Curve, curve
+from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import target_of
 from webapp.components import plain
+from webapp.components.difference import relative_text, signed_text
 from webapp.formats import cycles_phrase, cycles_text
 from webapp.graph_analyser.bytes_axis import bytes_axis
 from webapp.graph_analyser.category_colours import translucent
@@ -30,7 +34,7 @@ _MOST_MARKED = 40
 
 @dataclass(frozen=True)
 class TimeDrawing:
-    """`first` and `last` are the cycles shown, the last one excluded; `cycles` those of the run, likewise."""
+    """`first` and `last` are the cycles shown, the last one excluded; `cycles` those of the axis, likewise."""
 
     figure: dict[str, Any]
     steps: TimedSteps
@@ -38,36 +42,102 @@ class TimeDrawing:
     first: int
     last: int
     decimated: bool
-    note: str
+    notes: list[str]
 
 
-def draw_over_time(source: ReportSource, line: Curve, state: LivenessState, theme: str) -> TimeDrawing:
-    """The drawing of a state whose graph is "time". Raises NotRecordedError when no run is recorded, ValueError for a
-    run that does not exist."""
-    per_ipu = target_of(source).tiles_per_ipu
-    steps = timed_steps(source, state.run, line.tiles.start // per_ipu)
-    if not len(steps.step):
-        raise ValueError(f"Run {state.run} has no execution steps.")
-    cycles = int(steps.begin[0]), int(steps.end[-1])
-    first, last = _window(state.cycles, cycles)
-    shown = steps.carried()
-    live = np.where(shown >= 0, line.not_always_live[np.maximum(shown, 0)], 0)
-    below = line.always_live if state.always else 0
-    rows, decimated = _drawn(steps, live, (first, last))
-    colours = tokens(theme)
+@dataclass(frozen=True)
+class _Timed:
+    """One report's run: bytes not always live during each of its steps; `side` is "" where there is no other report."""
+
+    report: ReportSource
+    line: Curve
+    steps: TimedSteps
+    live: Int64Array
+    side: str
+    paint: tuple[str, str]  #: tokens of always live and of not always live
+
+    @property
+    def end(self) -> int:
+        return int(self.steps.end[-1])
+
+
+def draw_over_time(
+    source: ReportSource, line: Curve, state: LivenessState, theme: str, target: ReportSource | None = None
+) -> TimeDrawing:
+    """The drawing of a state whose graph is "time"; over it the target's run that belongs to the same program, from the
+    same cycle on. Raises NotRecordedError when no run is recorded, ValueError for a run that does not exist."""
     clock = target_of(source).clock_hz
-    texts = [_hover(source, line, steps, row, clock) for row in rows.tolist()]
-    traces = [_area("Not always live", steps, rows, live + below, colours["series-2"], theme, texts)]
-    if state.always:
-        always = np.full(len(live), below, dtype=np.int64)
-        traces.append(_area("Always live", steps, rows, always, colours["series-1"], theme, None))
-    limits = [line.capacity] if state.show_max else []
+    ours = _timed(source, line, state.run, "" if target is None else "Source", ("series-1", "series-2"))
+    theirs, why = (None, []) if target is None else _of_target(source, target, ours)
+    shown = [ours] if theirs is None else [ours, theirs]
+    cycles = int(ours.steps.begin[0]), max(each.end for each in shown)
+    first, last = _window(state.cycles, cycles)
+    colours = tokens(theme)
+    traces, decimated, tops = [], False, [line.capacity] if state.show_max else []
+    for each in shown:
+        below = each.line.always_live if state.always else 0
+        rows, coarser = _drawn(each.steps, each.live, (first, last))
+        decimated |= coarser
+        traces += _areas(each, rows, state, theme)
+        inside = (each.steps.end > first) & (each.steps.begin < last)
+        tops.append(int((each.live + below)[inside].max(initial=0)))
     if state.show_max:
         traces.append(_capacity(line.capacity, cycles, colours["ink"]))
-    inside = (steps.end > first) & (steps.begin < last)
-    top = max([int((live + below)[inside].max(initial=0)), *limits])
-    figure = {"data": traces, "layout": _layout(steps, (first, last), cycles, top, clock, state, colours)}
-    return TimeDrawing(figure, steps, cycles, first, last, decimated, _note(steps, state, clock))
+    figure = {"data": traces, "layout": _layout(ours.steps, (first, last), cycles, max(tops), clock, state, colours)}
+    notes = [_note(ours.steps, state, clock)]
+    notes += why if theirs is None else [_compared(ours, theirs, clock)]
+    return TimeDrawing(figure, ours.steps, cycles, first, last, decimated, notes)
+
+
+def _timed(source: ReportSource, line: Curve, run: int, side: str, paint: tuple[str, str]) -> _Timed:
+    steps = timed_steps(source, run, line.tiles.start // target_of(source).tiles_per_ipu)
+    if not len(steps.step):
+        raise ValueError(f"Run {run} has no execution steps.")
+    shown = steps.carried()
+    live = np.where(shown >= 0, line.not_always_live[np.maximum(shown, 0)], 0)
+    return _Timed(source, line, steps, live, side, paint)
+
+
+def _of_target(source: ReportSource, target: ReportSource, ours: _Timed) -> tuple[_Timed | None, list[str]]:
+    """The target's run, moved so that both begin at the same cycle; or None and the sentence that says why not."""
+    try:
+        run = int(match_runs(source, target)[ours.steps.run])
+        if run < 0:
+            raise ValueError(f"it has no run of the same program and name as run {ours.steps.run}.")
+        found = _timed(target, curve(target, ours.line.where), run, "Target", ("series-3", "series-5"))
+    except (NotRecordedError, ValueError) as problem:
+        return None, [f"The source is shown alone. Target: {problem}"]
+    moved = int(ours.steps.begin[0]) - int(found.steps.begin[0])
+    steps = replace(found.steps, begin=found.steps.begin + moved, end=found.steps.end + moved)
+    return replace(found, steps=steps), []
+
+
+def _compared(ours: _Timed, theirs: _Timed, clock: float) -> str:
+    before, after = (each.end - int(each.steps.begin[0]) for each in (ours, theirs))
+    change = signed_text(after - before, "cycles", clock)
+    share = relative_text(float(relative(before, after)))
+    other = target_of(theirs.report).clock_hz
+    took = f"takes {cycles_phrase(after, other)}, {change}" + (f" ({share})" if share else "")
+    clocks = "" if other == clock else f" The target's clock is {other / 1e9:g} GHz, the source's {clock / 1e9:g} GHz."
+    return (
+        f"Target: its run {theirs.steps.run}, drawn from the same cycle on, {took}; differences by index stand in the "
+        f"curve and in Steps.{clocks}"
+    )
+
+
+def _areas(each: _Timed, rows: Int64Array, state: LivenessState, theme: str) -> list[dict[str, Any]]:
+    """Always live below, the rest on top; the second report's areas are fainter, so that both can be seen."""
+    colours = [tokens(theme)[name] for name in each.paint]
+    below = each.line.always_live if state.always else 0
+    clock = target_of(each.report).clock_hz
+    texts = [_hover(each.report, each.line, each.steps, row, clock) for row in rows.tolist()]
+    name = (lambda what: f"{each.side}: {what[0].lower()}{what[1:]}") if each.side else str
+    alpha = 0.2 if each.side == "Target" else 0.55 if theme == "light" else 0.5
+    found = [_area(name("Not always live"), each.steps, rows, each.live + below, (colours[1], alpha), texts)]
+    if state.always:
+        always = np.full(len(each.live), below, dtype=np.int64)
+        found.append(_area(name("Always live"), each.steps, rows, always, (colours[0], alpha), None))
+    return found
 
 
 def _window(wanted: tuple[int, int] | None, cycles: tuple[int, int]) -> tuple[int, int]:
@@ -88,8 +158,14 @@ def _drawn(steps: TimedSteps, live: Int64Array, window: tuple[int, int]) -> tupl
 
 
 def _area(
-    name: str, steps: TimedSteps, rows: Int64Array, values: Int64Array, colour: str, theme: str, texts: list[str] | None
+    name: str,
+    steps: TimedSteps,
+    rows: Int64Array,
+    values: Int64Array,
+    paint: tuple[str, float],
+    texts: list[str] | None,
 ) -> dict[str, Any]:
+    colour, alpha = paint
     heights = values[rows].tolist()
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -100,7 +176,7 @@ def _area(
         "customdata": [*steps.index[rows].tolist(), int(steps.index[rows[-1]])],
         "line": {"shape": "hv", "width": 1.2, "color": colour},
         "fill": "tozeroy",
-        "fillcolor": translucent(colour, 0.55 if theme == "light" else 0.5),
+        "fillcolor": translucent(colour, alpha),
     }
     if texts is None:
         return trace | {"hoverinfo": "skip"}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.memory import Breakdown, MemoryByTile, by_ipu
+from popvision.analysis.memory_compare import BreakdownPair
 from popvision.analysis.range_statistics import statistics
 from webapp.components import plain
 from webapp.graph_analyser.bytes_axis import bytes_axis
@@ -19,14 +20,22 @@ from webapp.theme import tokens
 
 Int64Array = npt.NDArray[np.int64]
 
+#: How far the bars of source and target stand from the middle of their IPU.
+_MOVED = (-0.2, 0.2)
+
 
 def draw_ipus(
-    memory: MemoryByTile, parts: Breakdown | None, state: MemoryState, theme: str, theirs: MemoryByTile | None = None
+    memory: MemoryByTile,
+    parts: Breakdown | None,
+    state: MemoryState,
+    theme: str,
+    theirs: MemoryByTile | None = None,
+    pair: BreakdownPair | None = None,
 ) -> Drawing:
     """Bars of the IPUs of a replica, split like `parts`, with lines for gaps and capacity as the state asks; with
-    `theirs` bars of both reports side by side, or of target - source."""
+    `theirs` bars of both reports side by side, or of target - source, split like `pair`."""
     if theirs is not None:
-        return _draw_both(memory, theirs, state, theme)
+        return _draw_both(memory, theirs, state, theme, pair)
     per_ipu = memory.tiles_per_ipu
     ids = np.arange(memory.tiles.start // per_ipu, memory.tiles.stop // per_ipu, dtype=np.int64)
     colours = tokens(theme)
@@ -48,7 +57,9 @@ def draw_ipus(
     return Drawing(figure, ids, statistics(main), quantity, (0, len(ids) - 1), plot=read, whole=len(ids))
 
 
-def _draw_both(memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, theme: str) -> Drawing:
+def _draw_both(
+    memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, theme: str, pair: BreakdownPair | None
+) -> Drawing:
     """IPUs are compared by number; one that the target lacks has no bar there and no difference."""
     sums = [
         by_ipu(each.including_gaps if state.gaps else each.excluding_gaps, each.tiles_per_ipu)
@@ -71,15 +82,67 @@ def _draw_both(memory: MemoryByTile, theirs: MemoryByTile, state: MemoryState, t
             _bar(ids[:shared], "Tile memory (Target)", sums[1][:shared], colours["series-1"]),
         ]
         shown, quantity = sums[1][:shared], f"{what} of the target"
-    highest = max(int(np.abs(each["y"]).max(initial=0)) for each in bars)
-    layout = _layout(ids, len(bars), highest) | {"barmode": "group"}
-    if state.difference and (shown < 0).any():
+    bars = bars if pair is None else _parts_of_both(pair, memory.tiles_per_ipu, ids, shared, state, theme)
+    highest = _highest(bars)
+    layout = _layout(ids, len({each["name"] for each in bars}), highest)
+    layout["barmode"] = "group" if pair is None else "relative"
+    if pair is not None and not state.difference:
+        layout["xaxis"] |= _sides(ids)
+    if state.difference and any(value < 0 for each in bars for value in each["y"]):
         layout["yaxis"] = layout["yaxis"] | {"range": [-highest * 1.06, highest * 1.06], "zeroline": True}
     layout["shapes"] = [_mark(ipu, colours["accent"]) for ipu in state.ipus]
     figure = {"data": bars, "layout": layout}
     figures = statistics(shown) if len(shown) else None
-    curves = [(bar["name"], np.asarray(bar["y"], dtype=np.int64)) for bar in bars]
+    curves = [(bar.pop("title", bar["name"]), np.asarray(bar["y"], dtype=np.int64)) for bar in bars]
     return Drawing(figure, ids, figures, quantity, (0, len(ids) - 1), plot=_read(curves, len(ids)), whole=len(ids))
+
+
+def _parts_of_both(
+    pair: BreakdownPair, per_ipu: int, ids: Int64Array, shared: int, state: MemoryState, theme: str
+) -> list[dict[str, Any]]:
+    """A bar per part, stacked: of either report, the source's on the left, or of the difference. `title` names it."""
+    found = []
+    for key, label, before, after in zip(pair.keys, pair.labels, pair.source, pair.target, strict=True):
+        colour = part_colour(key, theme)
+        sums = by_ipu(before, per_ipu), by_ipu(np.maximum(after, 0), per_ipu)[:shared]
+        if state.difference:
+            title = f"{label} (Target − Source)"
+            found.append(_bar(ids[:shared], title, sums[1] - sums[0][:shared], colour) | {"title": title})
+            continue
+        for side, values in zip(("Source", "Target"), sums, strict=True):
+            title = f"{label} ({side})"
+            moved = _MOVED[side == "Target"]
+            bar = _bar(ids[: len(values)], title, values, colour) | {
+                "title": title,
+                "name": plain(label),
+                "width": 0.36,
+            }
+            bar |= {"x": (ids[: len(values)] + moved).tolist(), "legendgroup": label, "showlegend": side == "Source"}
+            found.append(bar)
+    return found
+
+
+def _sides(ids: Int64Array) -> dict[str, Any]:
+    """Ticks that say which bar is whose."""
+    words = ("source", "target") if len(ids) <= 8 else ("s", "t")
+    step = max(1, len(ids) // 16)
+    ticks = [
+        (ipu + moved, f"{ipu} {word}")
+        for ipu in ids[::step].tolist()
+        for moved, word in zip(_MOVED, words, strict=True)
+    ]
+    title = "IPU" if len(ids) <= 8 else "IPU (s = source, t = target)"
+    return {"tickvals": [at for at, _ in ticks], "ticktext": [text for _, text in ticks], "title": {"text": title}}
+
+
+def _highest(bars: list[dict[str, Any]]) -> int:
+    """How far the bars reach from 0, stacked ones together."""
+    reach: dict[tuple[float, bool], int] = {}
+    for each in bars:
+        for x, y in zip(each["x"], each["y"], strict=True):
+            place = (x, y < 0) if "title" in each else (x, False)
+            reach[place] = reach.get(place, 0) + abs(y) if "title" in each else max(reach.get(place, 0), abs(y))
+    return max(reach.values(), default=0)
 
 
 def _read(curves: list[tuple[str, Int64Array]], count: int) -> SteppedPlot:

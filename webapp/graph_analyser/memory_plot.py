@@ -13,7 +13,7 @@ from popvision.analysis.binary_memory import binary_bytes, has_archive
 from popvision.analysis.compare.matching import match_variables
 from popvision.analysis.lowered import variables
 from popvision.analysis.memory import Breakdown, MemoryByTile, breakdown, memory_by_tile
-from popvision.analysis.memory_compare import by_position, replica_of_target
+from popvision.analysis.memory_compare import BreakdownPair, breakdown_pair, by_position, replica_of_target
 from popvision.analysis.range_statistics import Statistics, statistics
 from popvision.analysis.source import ReportSource
 from popvision.analysis.tiles import physical_id, target_of, tiles_in_order
@@ -40,8 +40,11 @@ def draw_memory(source: ReportSource, state: MemoryState, theme: str, target: Re
     memory = memory_by_tile(source, state.replica)
     parts = breakdown(source, state.by, state.replica) if state.by != "none" else None
     theirs = None if target is None else memory_by_tile(target, replica_of_target(target, state.replica))
+    pair = None
+    if target is not None and parts is not None:  # parts add up to memory without gaps, and so do all figures then
+        pair, state = breakdown_pair(source, target, state.by, state.replica), replace(state, gaps=False)
     if state.by_ipu:
-        return draw_ipus(memory, parts, state, theme, theirs)
+        return draw_ipus(memory, parts, state, theme, theirs, pair)
     ids = tiles_in_order(target_of(source), memory.tiles, state.order)
     order = ids - memory.tiles.start
     quantity = "memory including gaps" if state.gaps else "memory excluding gaps"
@@ -49,9 +52,11 @@ def draw_memory(source: ReportSource, state: MemoryState, theme: str, target: Re
     if target is not None and theirs is not None:
         other = by_position(source, target, _main(theirs, state), state.replica)
         series = _pair(main, other, theme, state, order)
-        return _stepped(
-            source, state, theme, ids, series, series[-1].values, _compared(quantity, state), memory.capacity
-        )
+        figures = series[-1]
+        if pair is not None:
+            series = _parts_of_both(pair, theme, state, order)
+            series += [replace(figures, side="")] if state.difference else []
+        return _stepped(source, state, theme, ids, series, figures, _compared(quantity, state), memory.capacity)
     series = _series(memory, parts, theme, state.gaps, order)
     if state.binary and has_archive(source):
         values = binary_bytes(source, state.replica)[order]
@@ -79,6 +84,29 @@ def _pair(main: Int64Array, other: Int64Array, theme: str, state: MemoryState, o
     return difference_series(source, target, theme) if state.difference else [source, target]
 
 
+def _parts_of_both(pair: BreakdownPair, theme: str, state: MemoryState, order: Int64Array) -> list[Series]:
+    """The parts of either report stacked, each stack in a plot of its own, or the difference of each part."""
+    parts = list(zip(pair.keys, pair.labels, pair.source, pair.target, strict=True))
+    known = (pair.target[0] >= 0)[order] if parts else np.ones(len(order), dtype=np.bool_)
+    if state.difference:
+        return [
+            Series(
+                f"{label} (Target − Source)", np.where(known, (after - before)[order], 0), part_colour(key, theme),
+                filled=False, known=known, signed=True, group=label,
+            )
+            for key, label, before, after in parts
+        ]  # fmt: skip
+    found = []
+    for side in ("source", "target"):
+        for key, label, before, after in parts:
+            values = before[order] if side == "source" else np.maximum(after, 0)[order]
+            colour = part_colour(key, theme)
+            name = f"{label} ({side.capitalize()})"
+            there = None if side == "source" else known
+            found.append(Series(name, values, colour, stacked=True, side=side, known=there, group=label))
+    return found
+
+
 def _series(memory: MemoryByTile, parts: Breakdown | None, theme: str, gaps: bool, order: Int64Array) -> list[Series]:
     colours = tokens(theme)
     faint = mix(colours["series-1"], colours["surface"], 0.75)
@@ -95,7 +123,7 @@ def _stepped(
     theme: str,
     ids: Int64Array,
     series: list[Series],
-    main: Int64Array,
+    main: Series | Int64Array,
     quantity: str,
     capacity: int,
 ) -> Drawing:
@@ -110,12 +138,14 @@ def _stepped(
         marked=[place[tile] for tile in state.tiles if tile in place][:40],
         limit=(capacity, "Memory of a tile") if state.show_max and not state.difference else None,
         mark=place.get(-1 if state.mark is None else state.mark),
+        split=any(each.side == "target" and each.group for each in series),
     )
     drawn, decimated = plot.draw(theme)
     _number_ticks(drawn, ids, plot.shown)
     first, last = plot.shown
     known = next((each.known for each in series if each.known is not None), None)
-    figures = _seen(main, known, first, last)
+    values, known = (main.values, main.known) if isinstance(main, Series) else (main, known)
+    figures = _seen(values, known, first, last)
     curves = [] if state.difference else series
     also = [(each.name, _seen(each.values, each.known, first, last)) for each in curves]
     return Drawing(drawn, ids, figures, quantity, plot.shown, decimated, plot, len(ids), also)

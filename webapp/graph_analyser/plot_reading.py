@@ -23,8 +23,9 @@ def reading(
         return [html.Span(hint, className="reading-hint")]
     curves = _curves(plot, total)
     parts: list[Component] = [html.Span(name(cursor), className="reading-name")]
+    signed = {each.name for each in plot.series if each.signed}
     for label, value in curves:
-        plus = "+" if label.startswith("Difference") else ""
+        plus = "+" if label.startswith("Difference") or label in signed else ""
         parts.append(_part(label, _text(value(cursor), plus), _exact(value(cursor))))
     if plot.mark is not None and 0 <= plot.mark < plot.count and plot.mark != cursor:
         distance = cursor - plot.mark

@@ -91,15 +91,16 @@ class SteppedPlot:
             "showlegend": True,
             "uirevision": "kept",
             "margin": {"l": 70, "r": 18, "t": 38, "b": 34},
-            "legend": legend(len(self.series)),
+            "legend": legend(len({each.group or each.name for each in self.series})),
             "xaxis": self._x_axis(first, last, colours),
             "yaxis": _y_axis(*self._extent(first, last)),
             "shapes": self._shapes(colours),
         }
         if apart:
             layout["xaxis"] = {**layout["xaxis"], "anchor": "y2"}
-            layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.46]}
-            layout["yaxis"] = {**layout["yaxis"], "domain": [0.54, 1]}
+            named = lambda name: {"title": {"text": name}}  # noqa: E731
+            layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.46], **named("Target")}
+            layout["yaxis"] = {**layout["yaxis"], "domain": [0.54, 1], **named("Source")}
         return {"data": traces, "layout": layout}, decimated
 
     def _extra_traces(self, colours: dict[str, str], first: int, last: int) -> list[dict[str, Any]]:

@@ -35,6 +35,8 @@ class Series:
     side: str = ""
     known: npt.NDArray[np.bool_] | None = None
     silent: bool = False  #: drawn only: not in the hover box, nor in the line of values below the plot
+    signed: bool = False  #: a difference: growth is written with its sign
+    group: str = ""  #: curves of one group share one entry of the legend, under this name
 
     def at(self, position: int) -> int | None:
         """The value of a position, None where there is none."""
@@ -61,6 +63,8 @@ def series_trace(series: Series, positions: Values, theme: str, axis: str = "y")
         "line": {"shape": "hvh", "width": 1.4, "color": series.colour, "dash": "dot" if is_target else "solid"},
         "hovertemplate": "%{y:,} B<extra>" + name + "</extra>",
     }
+    if series.group:
+        trace |= {"name": plain(series.group), "legendgroup": series.group, "showlegend": not is_target}
     if series.silent:
         trace["hoverinfo"] = "skip"
         del trace["hovertemplate"]
