@@ -13,6 +13,7 @@ from popvision import pvti
 from simulator.compiler import own_memory
 from simulator.compiler.conflicts import check_conflicts
 from simulator.compiler.element_map import ElementMap, element_map
+from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.executable import Executable, Lowered
 from simulator.compiler.instrumentation import instrumented, needs_sync
@@ -128,7 +129,8 @@ class _Compiler:
         always = constant | np.array(v.host_visible, np.bool_) | np.array([bool(i) for i in v.initial], np.bool_)
         live = live_classes(table, order, items.numels, always, len(items.buffers))
         inventory = Inventory()
-        interleaved = _interleaved(store, emap, machine)
+        has_interleaved = machine.region_split < machine.bytes_per_tile
+        interleaved = interleaved_variables(store.blocks, emap, len(v.numel), has_interleaved)
         inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
         inventory.add_buffers(items.buffers, live)
         own_memory.add_vertices(inventory, store.blocks, machine)
@@ -137,7 +139,10 @@ class _Compiler:
         own_memory.add_stacks(inventory, self.settings, machine)
         own_memory.add_counters(inventory, self.settings, [e.cycles for e in estimates], store.blocks, machine)
         own_memory.add_branch_record(inventory, self.settings, table, machine)
-        return memory_report(inventory, live, order, machine, self.settings.lowered_variables)
+        multi_access = self.settings.multi_access_copies
+        copies = copied_pairs(table, len(store.compute_set_names)) if multi_access else []
+        needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
+        return memory_report(inventory, live, order, machine, needs, self.settings.lowered_variables)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:
         with pvti.Tracepoint(_channel, f"poplar::core::{name}"):
@@ -187,18 +192,6 @@ def _elements(store: GraphStore) -> ElementMap:
     ends, tiles = store.mapping_table()
     sizes = np.array([t.size for t in v.type], np.int64)
     return element_map(np.array(v.base, np.int64), np.array(v.numel, np.int64), sizes, ends, tiles)
-
-
-def _interleaved(store: GraphStore, emap: ElementMap, machine: Machine) -> npt.NDArray[np.bool_]:
-    """Variables connected to a field that asks for interleaved memory, where the target has some."""
-    wanted = np.zeros(len(store.variables.numel), np.bool_)
-    if machine.region_split >= machine.bytes_per_tile:
-        return wanted
-    for block in store.blocks:
-        for name, edges in block.edges.items():
-            if block.type.fields_by_name[name].interleaved:
-                wanted[emap.variable[emap.cut(edges.starts, edges.lengths).row]] = True
-    return wanted
 
 
 def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:

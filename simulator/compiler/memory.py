@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from popvision.formats.profile import model
 from simulator.compiler.inventory import Allocations, Inventory
-from simulator.compiler.layout import lay_out
+from simulator.compiler.layout import Needs, lay_out
 from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.liveness import LiveClasses
 from simulator.compiler.machine import Machine
@@ -36,17 +36,18 @@ class MemoryReport:
 
 
 def memory_report(
-    inventory: Inventory, live: LiveClasses, order: StaticOrder, machine: Machine, keep_lowered: bool
+    inventory: Inventory, live: LiveClasses, order: StaticOrder, machine: Machine, needs: Needs, keep_lowered: bool
 ) -> MemoryReport:
     """Lay out an inventory and sum it up."""
     a = inventory.finish()
-    address = lay_out(a, live, machine.tiles, machine.region_split)
-    cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.bytes_per_tile)
     temporary = a.live_class >= 0
     temps = a.take(temporary)
     by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
+    peak = peak_by_tile(by_class, live, len(order))
+    address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak)
+    cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.bytes_per_tile)
     return MemoryReport(
-        _tile_memory(a, address, cover, peak_by_tile(by_class, live, len(order)), machine),
+        _tile_memory(a, address, cover, peak, machine),
         _category_memory(a, cover, machine),
         inventory.variables(a),
         model.EquivalenceClasses(live.offsets, live.starts, live.ends),

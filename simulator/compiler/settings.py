@@ -16,5 +16,6 @@ class CompileSettings:
     profiling_tile: int = -1  #: tile of an IPU that holds counters at level "ipu"; -1 = the last
     worker_stack: int | None = None  #: bytes, None = computed
     supervisor_stack: int | None = None
+    multi_access_copies: bool = True  #: copies within tiles load and store in one cycle, from different elements
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     flops: bool = False  #: put floating-point operations into the report

@@ -34,7 +34,8 @@ COMPRESSED_POINTER = {"Ipu1": 2, "Ipu2": 4, "Ipu21": 4}
 #: A list of single edges, and a row of a VectorList (the latter fitted: poplar-model 1.4 marks it as not verified).
 POINTER_PER_EDGE = 4
 VECTOR_LIST_ROW = 4
-#: A vertex's state begins and ends at a multiple of this: the smallest store that workers do not share (poplar-model 1.1).
+#: A vertex's state begins and ends at a multiple of this: the smallest store that workers do not share (poplar-model
+#: 1.1).
 STATE_GRANULARITY = 4
 
 #: Counters: 4 bytes per compute set and tile that has vertices in it (exact, published-numbers 6.2); 12 bytes per tile

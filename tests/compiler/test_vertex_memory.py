@@ -30,7 +30,7 @@ def value(name, type_):
     [
         # poprand::SetSeedSupervisor: seed pointer, two words; published 12 (published-numbers 6.2: 12 * 1216)
         ((edge("vector", "one_ptr"), value("user", UNSIGNED_INT), value("hw", UNSIGNED_INT)), 12),
-        # ScaledAddSupervisor<float, float, true>: A a span, B a pointer, the scale; 48 bytes for two of these and an add
+        # ScaledAddSupervisor<float, float, true>: a span, a pointer, the scale; published 48 bytes for two and an add
         ((edge("vector"), edge("vector", "one_ptr"), value("scaleB", FLOAT)), 16),
         ((edge("vector", "one_ptr"), FieldSpec("in2", "vector", "in", FLOAT, "one_ptr"), edge("vector")), 16),
         # a scalar edge is a pointer; a short span packs pointer and size
