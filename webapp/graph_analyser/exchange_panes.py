@@ -12,16 +12,18 @@ from popvision.analysis.exchange_messages import messages_of
 from popvision.analysis.exchange_tiles import exchange_of
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp.components import data_table, empty_hint, long_table
+from webapp.graph_analyser.exchange_pair_tabs import fan_pair, host_pair, ipu_pair
 from webapp.graph_analyser.exchange_tables import (
     MOST_PAIRS,
     PAIR_COLUMNS,
     PROGRAM_COLUMNS,
+    changed_pair_columns,
     compared_columns,
     compared_frame,
     pair_difference_frame,
     pair_frame,
 )
-from webapp.graph_analyser.exchange_tabs import fan_tab, host_tab, ipu_tab, source_alone, tile_tab
+from webapp.graph_analyser.exchange_tabs import fan_tab, host_tab, ipu_tab, tile_tab
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
@@ -47,8 +49,11 @@ def tab_content(
         "ipus": partial(ipu_tab, source, program, theme),
         "host": partial(host_tab, source),
     }
-    content = contents[tab]()
-    return source_alone(content, target) if tab in ("fan", "ipus", "host") else content
+    if target is not None:
+        contents["fan"] = partial(fan_pair, source, target, program)
+        contents["ipus"] = partial(ipu_pair, source, target, program)
+        contents["host"] = partial(host_pair, source, target)
+    return contents[tab]()
 
 
 def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Component:
@@ -66,8 +71,9 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
         if target is not None:
             frame = pair_difference_frame(source, target, program)
             grid = {"rows": "exchange-pairs", "query": "compared"}
-            columns = [each for each in PAIR_COLUMNS if each.field != "share"]
-            table = data_table(grid, frame, columns, name="pairs-compared", height="100%", selectable=True)
+            table = data_table(
+                grid, frame, changed_pair_columns(), name="pairs-compared", height="100%", selectable=True
+            )
             return html.Div([html.Div(f"Target - source, the {len(frame):,} pairs that changed most.",
                             className="exchange-sentence"), table], className="exchange-tab")  # fmt: skip
     except NotRecordedError as lacking:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.analysis.compare.matching import HOW, match_programs
-from popvision.analysis.exchange_matrix import difference_messages
-from popvision.analysis.exchange_messages import heaviest, messages_of
+from popvision.analysis.exchange_matrix import difference_messages, partner_of
+from popvision.analysis.exchange_messages import Messages, heaviest, messages_of
 from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp.components import Column
@@ -177,8 +177,27 @@ def pair_frame(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
 
 
 def pair_difference_frame(source: ReportSource, target: ReportSource, program: int) -> DataFrame:
-    """The pairs that changed most. Raises NotRecordedError."""
-    return _pairs(source, difference_messages(source, target, program)[0])
+    """The pairs that changed most, bytes in either report (0 where it has no such message). Raises NotRecordedError."""
+    frame = _pairs(source, difference_messages(source, target, program)[0]).drop(columns=["bytes", "share"])
+    rows = frame["source"].to_numpy(np.int64), frame["destination"].to_numpy(np.int64)
+    frame["bytes_source"] = _bytes_of(messages_of(source, program), *rows)
+    frame["bytes_target"] = _bytes_of(messages_of(target, partner_of(source, target, program)), *rows)
+    return add_difference(frame, "bytes")
+
+
+def _bytes_of(found: Messages, src: Any, dst: Any) -> Any:
+    """Bytes from src[i] to dst[i], 0 where there is no message."""
+    if not len(found.src):
+        return np.zeros(len(src), np.int64)
+    width = 1 + max(int(each.max(initial=0)) for each in (found.dst, dst))
+    known, wanted = found.src * width + found.dst, src * width + dst
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[at] == wanted, found.bytes[at], 0)
+
+
+def changed_pair_columns() -> list[Column]:
+    """Columns of `pair_difference_frame`."""
+    return PAIR_COLUMNS[:4] + difference_columns("bytes", "Bytes", "bytes", help="Bytes of one execution:")
 
 
 def _pairs(source: ReportSource, found: Any) -> DataFrame:

@@ -110,14 +110,6 @@ def _compared_tile(source: ReportSource, other: ReportSource, found: ExchangeTil
     return html.Div([title, facts(rows)])
 
 
-def source_alone(content: Component, other: ReportSource | None) -> Component:
-    """The content under a line that says that it speaks of the source alone, when there is a target."""
-    if other is None:
-        return content
-    line = "Figures of the source. Differences stand in the drawing and under Programs, Tile and Heaviest pairs."
-    return html.Div([html.Div(line, className="exchange-sentence"), content], className="exchange-tab")
-
-
 def _both(size: Any) -> str:
     size = int(size)
     return f"{size:,} B" if size < 1024 else f"{size:,} B ({bytes_text(size)})"
