@@ -1,14 +1,23 @@
-"""Headless Chromium on a viewer served from this process, for the tests of pages."""
+"""Headless Chromium on a viewer served from this process, for the tests of pages.
+
+Served once a module: a module with reports of its own has a fixture `folder`, or a `viewer` of its own kind, with
+`problems`. `pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]` watches over them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser.shell_pages import Viewer, write_reports
 from tests.browser.visit_pages import CHROMIUM
+
+#: Milliseconds that a page may take to show what is expected: long, since a loaded machine is no fault of the page.
+PATIENCE = 20_000
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,7 +29,32 @@ def chromium_is_there() -> None:
 
 @pytest.fixture(scope="module")
 def chromium(chromium_is_there: None) -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reports of `write_reports`."""
+    made = tmp_path_factory.mktemp("reports")
+    write_reports(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
+    opened = Viewer(chromium, folder)
+    yield opened
+    opened.page.close()
+
+
+@pytest.fixture
+def no_problem(viewer: Any) -> Iterator[None]:
+    """Nothing went wrong on the module's page during the test, nor since the last one."""
+    yield
+    found = list(viewer.problems)
+    viewer.problems.clear()
+    assert found == []
