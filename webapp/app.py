@@ -9,12 +9,13 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_props
 from dash.development.base_component import Component
-from flask import Response, request
+from flask import Response
 
 from popvision.analysis.catalogue import FormatError
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.access import Access
+from webapp.asset_bundle import joined_assets, serve_joined
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.documents import routes as document_routes
@@ -26,7 +27,8 @@ from webapp.views import all_views
 
 _ASSETS = Path(__file__).with_name("assets")
 
-# boot.js runs before the first paint and sets the theme, so that a dark page never flashes white.
+# boot.js runs before the first paint and sets the theme, so that a dark page never flashes white. The viewer's own
+# script must run before Dash's renderer.
 _INDEX = """<!DOCTYPE html>
 <html lang="en" data-theme="light">
 <head>
@@ -34,11 +36,13 @@ _INDEX = """<!DOCTYPE html>
 <title>{%title%}</title>
 <link rel="icon" type="image/svg+xml" href="/assets/icons/logo.svg">
 <script src="/assets/boot.js"></script>
+<link rel="stylesheet" href="{style}">
 {%css%}
 </head>
 <body>
 {%app_entry%}
 {%config%}
+<script src="{script}"></script>
 {%scripts%}
 {%renderer%}
 </body>
@@ -56,18 +60,20 @@ def create_app(
     `access` asks every request for its token, `uploads` takes reports dropped on the first page."""
     # Plotly looks at sys.modules["pandas"] while it writes JSON and fails on a half-imported one: two requests at once.
     import_module("pandas")
+    script, style = joined_assets(_ASSETS)
     app = Dash(
         "popvision",
         title="PopVision",
         assets_folder=str(_ASSETS),
-        assets_ignore=r"boot\.js",
-        index_string=_INDEX,
+        include_assets_files=False,
+        index_string=_INDEX.replace("{script}", script.path).replace("{style}", style.path),
         suppress_callback_exceptions=True,
         update_title="",
         add_log_handler=False,
         on_error=_show_problem,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
+    serve_joined(app.server, (script, style))
     app.layout = _frame()
     _register_frame(app, library)
     picker.register(app, library)
@@ -143,17 +149,9 @@ def _register_routes(app: Dash, library: Library) -> None:
         server.register_error_handler(kind, lambda problem: _sentence(str(problem), 422))
 
     shell_routes.register(server, library)
-    server.after_request(_keep_assets)
     server.add_url_rule(
         "/data/<path:_rest>", "no_such_data", lambda _rest: _sentence("There is no such data here.", 404)
     )
-
-
-def _keep_assets(response: Response) -> Response:
-    """A script or style whose address names its time of change never changes: a second visit asks for none of them."""
-    if request.path.startswith("/assets/") and "m" in request.args and response.status_code == 200:
-        response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
-    return response
 
 
 def _sentence(text: str, status: int) -> Response:

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_reports
+from tests.browser.shell_pages import HOSTILE, Viewer, sql
 
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("shell")
-    write_reports(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder)
-    yield opened
-    opened.page.close()
-
-
-@pytest.fixture(autouse=True)
-def no_problem(viewer: Viewer) -> Iterator[None]:
-    viewer.problems.clear()
-    yield
-    assert viewer.problems == []
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
 def test_the_list_shows_cycles_memory_and_damage(viewer: Viewer, folder: Path) -> None:
@@ -239,11 +217,12 @@ def test_opening_a_report_says_so(viewer: Viewer) -> None:
 
 
 def test_scripts_are_kept_for_the_next_visit(viewer: Viewer) -> None:
-    asked: list[str] = []
-    viewer.page.on("response", lambda r: asked.append(r.url) if r.status == 304 else None)
     viewer.go("/")
     viewer.go("/")
-    assert [url for url in asked if "/assets/" in url and "?m=" in url] == []
+    loaded = """() => performance.getEntriesByType("resource").filter((each) => each.name.includes("/assets/joined/"))
+      .map((each) => [each.initiatorType, each.transferSize])"""
+    sizes = dict(viewer.page.evaluate(loaded))
+    assert sizes == {"script": 0, "link": 0}
 
 
 def test_header_says_simulated_target_and_model(viewer: Viewer) -> None:

@@ -1,0 +1,71 @@
+"""One script and one style sheet: everything in them, in order, kept by browsers, changed when a file changes."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from flask.testing import FlaskClient
+
+from webapp.app import create_app
+from webapp.asset_bundle import joined_assets
+from webapp.library import Library
+
+ASSETS = Path(__file__).parents[2] / "webapp" / "assets"
+
+
+@pytest.fixture(scope="module")
+def client() -> FlaskClient:
+    return create_app(Library()).server.test_client()
+
+
+def test_files_of_the_folder_come_first_then_folder_by_folder(tmp_path: Path) -> None:
+    for name in ("b.js", "_a.js", "boot.js", "zoo/a.js", "bar/z.js", "a.css", "bar/b.css"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"mark('{name}')\n")
+    script, style = joined_assets(tmp_path)
+    assert re.findall(r"mark\('(.*?)'\)", script.text.decode()) == ["_a.js", "b.js", "bar/z.js", "zoo/a.js"]
+    assert re.findall(r"mark\('(.*?)'\)", style.text.decode()) == ["a.css", "bar/b.css"]
+
+
+def test_an_address_changes_with_any_file(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("one();")
+    before = joined_assets(tmp_path)
+    (tmp_path / "a.js").write_text("two();")
+    after = joined_assets(tmp_path)
+    assert before[0].path != after[0].path
+    assert before[1].path == after[1].path
+
+
+def test_the_page_names_both_and_nothing_else_of_ours(client: FlaskClient) -> None:
+    page = client.get("/").text
+    script, style = joined_assets(ASSETS)
+    ours = re.findall(r'(?:src|href)="(/assets/[^"]+)"', page)
+    assert sorted(ours) == sorted(["/assets/icons/logo.svg", "/assets/boot.js", style.path, script.path])
+    assert page.index(script.path) < page.index("dash_renderer")
+
+
+def test_both_are_compressed_for_who_takes_it_and_kept_for_good(client: FlaskClient) -> None:
+    for joined in joined_assets(ASSETS):
+        plain = client.get(joined.path)
+        packed = client.get(joined.path, headers={"Accept-Encoding": "gzip, br"})
+        assert plain.data == joined.text
+        assert "Content-Encoding" not in plain.headers
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(packed.data) == joined.text
+        for reply in (plain, packed):
+            assert "immutable" in reply.headers["Cache-Control"]
+            assert reply.headers["Vary"] == "Accept-Encoding"
+            assert reply.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_every_icon_stands_in_the_style_sheet() -> None:
+    style = joined_assets(ASSETS)[1].text.decode()
+    pictures = {unquote(each) for each in re.findall(r'url\("data:image/svg\+xml,(.*?)"\)', style)}
+    named = re.findall(r'url\("icons/([\w-]+\.svg)"\)', (ASSETS / "icons.css").read_text())
+    assert pictures == {(ASSETS / "icons" / name).read_text().strip() for name in named}
+    assert '.svg")' not in style
