@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
 from simulator.machine.cycles.nonlinearity import loss_transform
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
@@ -108,14 +109,13 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, 
 def _vertex(dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         source = "PopLibs LossCrossEntropyTransform estimator, published-numbers 7.6"
+        flops = flop_counts.cross_entropy(elements["transformed"])
         if flat:
             # One worker vertex does the whole run of its tile.
-            return BlockCosts(
-                loss_transform(dtype, elements["transformed"]), "exact", source, 3 * elements["transformed"]
-            )
+            return BlockCosts(loss_transform(dtype, elements["transformed"]), "exact", source, flops)
         edges = block.edges["transformed"]
         spent = sum_rows(loss_transform(dtype, row_lengths(edges)), edges)
-        return BlockCosts(spent, "exact", source, 3 * elements["transformed"])
+        return BlockCosts(spent, "exact", source, flops)
 
     def compute(vertex: Any) -> None:
         columns = (vertex.probs, vertex.expected, vertex.transformed, vertex.deltas)

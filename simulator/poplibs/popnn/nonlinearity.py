@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import nonlinearity as cycles
-from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
 from simulator.poplar.graph import Graph
@@ -161,20 +161,16 @@ for _kind in NonLinearityType:
         _register(_kind.value)
 
 
-def _rows_of_worker(one_dimensional: I8) -> I8:
-    """Thread cycles of a row in a 2D vertex: what one worker of the 1D form spends on it, without the launch."""
-    return (one_dimensional - 9) // WORKERS - 20 + 6
-
-
 @lru_cache(maxsize=64)
 def _forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         source = "PopLibs NonLinearity estimator, published-numbers 7.6"
+        flops = flop_counts.nonlinearity(op) * elements["out"]
         if flat:
-            return BlockCosts(cycles.forward_1d(op, dtype, elements["out"]), "exact", source, elements["out"])
+            return BlockCosts(cycles.forward_1d(op, dtype, elements["out"]), "exact", source, flops)
         edges = block.edges["out"]
-        rows = _rows_of_worker(cycles.forward_1d(op, dtype, WORKERS * row_lengths(edges)))
-        return BlockCosts(5 + sum_rows(rows, edges), "fitted", source + ", rows of one worker", elements["out"])
+        rows = sum_rows(cycles.forward_2d_row(op, dtype, row_lengths(edges)), edges)
+        return BlockCosts(cycles.FORWARD_2D_BASE + rows, "exact", source, flops)
 
     def compute(vertex: Any) -> None:
         outs = [vertex.out] if flat else vertex.out
@@ -193,12 +189,12 @@ def _forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexTy
 def _gradient_vertex(op: str, dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         source = "PopLibs NonLinearityGrad estimator, published-numbers 7.6"
-        flops = 15 * elements["inGrad"] if op == "GELU" else 3 * elements["inGrad"]
+        flops = flop_counts.gradient(op) * elements["inGrad"]
         if flat:
             return BlockCosts(cycles.gradient_1d(op, dtype, elements["inGrad"]), _class(op), source, flops)
         edges = block.edges["inGrad"]
-        rows = _rows_of_worker(cycles.gradient_1d(op, dtype, WORKERS * row_lengths(edges)))
-        return BlockCosts(5 + sum_rows(rows, edges), "fitted", source + ", rows of one worker", flops)
+        rows = sum_rows(cycles.gradient_2d_row(op, dtype, row_lengths(edges)), edges)
+        return BlockCosts(cycles.GRADIENT_2D_BASE + rows, _class(op), source, flops)
 
     def compute(vertex: Any) -> None:
         columns = (

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import movement
-from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
 from simulator.poplar.graph import Graph
@@ -64,12 +64,12 @@ def _cast_kernel(outputs: list[npt.NDArray[Any]], inputs: list[npt.NDArray[Any]]
 def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         source = "PopLibs cycle estimator of Cast, published-numbers 7.3"
+        flops = flop_counts.cast(from_dtype, to_dtype, elements["dst"])
         if flat:
-            return BlockCosts(movement.cast_1d(from_dtype, to_dtype, elements["dst"]), "exact", source)
+            return BlockCosts(movement.cast_1d(from_dtype, to_dtype, elements["dst"]), "exact", source, flops)
         edges = block.edges["dst"]
-        # A row of a worker vertex runs the same core as one worker of the 1D form.
-        core = (movement.cast_1d(from_dtype, to_dtype, WORKERS * row_lengths(edges)) - 12) // WORKERS - 18
-        return BlockCosts(12 + sum_rows(core, edges), "fitted", source + ", rows of one worker")
+        row = movement.CAST_2D_ROW + movement.cast_core(from_dtype, to_dtype, row_lengths(edges))
+        return BlockCosts(movement.CAST_2D_BASE + sum_rows(row, edges), "exact", source, flops)
 
     def compute(vertex: Any) -> None:
         for out, source in zip([vertex.dst] if flat else vertex.dst, [vertex.src] if flat else vertex.src, strict=True):

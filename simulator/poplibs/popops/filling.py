@@ -52,7 +52,8 @@ def _fill_kernel(
 def _vertex(dtype: str) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         cycles = movement.fill(dtype, elements["out"])
-        return BlockCosts(cycles, "exact", "PopLibs cycle estimator of Fill, published-numbers 7.3")
+        source = "PopLibs cycle estimator of Fill, published-numbers 7.3"
+        return BlockCosts(cycles, "exact", source, np.zeros_like(cycles))
 
     def compute(vertex: Any) -> None:
         vertex.out[...] = getattr(vertex, "in")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles import movement
 from simulator.poplar import regions
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
@@ -63,8 +64,9 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> No
 @lru_cache(maxsize=8)
 def _vertex(dtype: str) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs EncodeOneHot estimator, 11 + 74 n over indices, published-numbers 7.3"
-        return BlockCosts(11 + 74 * elements["indices"], "fitted", source)
+        spent = movement.encode_one_hot("uint", dtype, elements["indices"])
+        source = "PopLibs EncodeOneHot estimator, published-numbers 7.3"
+        return BlockCosts(spent, "exact", source, np.zeros_like(spent))
 
     def compute(vertex: Any) -> None:
         rows = encode(np.asarray(vertex.indices), int(vertex.sliceLength)).reshape(-1)
@@ -77,4 +79,6 @@ def _vertex(dtype: str) -> VertexType:
         FieldSpec("offset", "value", "", None),
         FieldSpec("sliceLength", "value", "", None),
     )
-    return VertexType(f"popops::EncodeOneHot<uint,{dtype}>", "worker", fields, costs, compute, doc="one-hot rows")
+    # The form for halves is assembly that the supervisor runs; other types run compiled C++ on one worker.
+    kind: Literal["supervisor", "worker"] = "supervisor" if dtype == "half" else "worker"
+    return VertexType(f"popops::EncodeOneHot<uint,{dtype}>", kind, fields, costs, compute, doc="one-hot rows")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import reduction as cycles
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
@@ -145,7 +146,8 @@ def _vertex(op: str, dtype: str, out_dtype: str, strided: bool) -> VertexType:
             spent = cycles.strided(op, dtype, elements["out"], terms, out_dtype=out_dtype)
         else:
             spent = cycles.single_output(op, dtype, elements["partials"], out_dtype)
-        return BlockCosts(spent, "exact", source, elements["partials"] - elements["out"])
+        count = flop_counts.reduction(op, elements["out"], elements["partials"])
+        return BlockCosts(spent, "exact", source, flop_counts.typed(count, dtype))
 
     def compute(vertex: Any) -> None:
         from simulator.poplibs.popops.reduction import reduced

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import scaled as cycles
-from simulator.machine.cycles.rounding import ceil_div, vector_width
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
 from simulator.poplar.graph import Graph
@@ -91,18 +91,17 @@ register("popops.ScaledSubtract")(_kernel(True))
 
 @lru_cache(maxsize=64)
 def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool) -> VertexType:
-    mixed = dtypes[0] != dtypes[1]
-
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         source = "PopLibs cycle estimator of ScaledAdd, published-numbers 7.2"
+        flops = flop_counts.SCALED_ADD * elements["A"]
         if flat:
-            spent = cycles.scaled_add(dtypes[0], elements["A"], subtract=subtract, mixed=mixed)
-            return BlockCosts(spent, "exact", source, 2 * elements["A"])
+            # Mk1 packs the pointers to A and B into 16 bits, which are unpacked first.
+            packed = target.chip.name == "ipu1"
+            spent = cycles.scaled_add(dtypes, elements["A"], subtract=subtract, scaled_pointers=packed)
+            return BlockCosts(spent, "exact", source, flops)
         edges = block.edges["A"]
-        rows = row_lengths(edges)
-        width = vector_width(dtypes[0])
-        body = 15 + 5 + 3 * ceil_div(rows, width) + np.where(rows % width > 0, 7, 0)
-        return BlockCosts(10 + sum_rows(body, edges), "exact", source, 2 * elements["A"])
+        body = cycles.scaled_2d_row(dtypes[0], row_lengths(edges))
+        return BlockCosts(cycles.scaled_2d_base(dtypes[0], subtract) + sum_rows(body, edges), "exact", source, flops)
 
     def compute(vertex: Any) -> None:
         outs, others = ([vertex.A], [vertex.B]) if flat else (vertex.A, vertex.B)
@@ -116,7 +115,7 @@ def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool)
         FieldSpec("scaleB", "value", "", FLOAT) if constant else FieldSpec("scaleB", "scalar", "in", None, "one_ptr"),
     )
     name = f"popops::Scaled{'Subtract' if subtract else 'Add'}{'Supervisor' if flat else '2D'}"
-    template = f"<{dtypes[0]},{dtypes[1]},float,{str(constant).lower()},true>"
+    template = f"<{dtypes[0]},{dtypes[1]},float,{str(constant).lower()},false>"
     return VertexType(
         name + template,
         "supervisor" if flat else "worker",
@@ -124,5 +123,4 @@ def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool)
         costs,
         compute,
         doc="A ± scale * B",
-        apart=(("A", "B"),),
     )

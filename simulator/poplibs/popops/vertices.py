@@ -2,7 +2,8 @@
 
 Three forms (`unary`, `binary`, `scalar` = a tensor with one scalar), each in place or not, each for one run per tile
 (1D: a MultiVertex on six workers) or for several rows (2D: a worker vertex). Cycles come from
-`simulator.machine.cycles.elementwise` and `broadcast`; floating-point operations count one per element.
+`simulator.machine.cycles.elementwise` and `broadcast`; floating-point operations from
+`simulator.machine.flops`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles import elementwise as cycles
 from simulator.poplar.store import FieldEdges, VertexBlock
@@ -25,7 +27,6 @@ Form = Literal["unary", "binary", "scalar"]
 
 _CLASS = {"unary": "UnaryOp", "binary": "BinaryOp", "scalar": "BroadcastScalar"}
 _SOURCE = "PopLibs cycle estimator, published-numbers 7.1"
-_NOT_FLOATING = ("int", "uint", "bool", "short", "ushort", "char", "schar", "uchar", "longlong", "ulonglong")
 
 
 def row_lengths(edges: FieldEdges) -> I8:
@@ -86,8 +87,8 @@ def elementwise_vertex(form: Form, op: str, dtype: str, in_place: bool, flat: bo
             if flat
             else _cycles_2d(form, op, dtype, block.edges["out"], in_place)
         )
-        flops = np.zeros_like(count) if dtype in _NOT_FLOATING else count
-        return BlockCosts(spent, "exact", _SOURCE, flops)
+        each = flop_counts.unary(op) if form == "unary" else flop_counts.binary(op)
+        return BlockCosts(spent, "exact", _SOURCE, flop_counts.typed(each * count, dtype))
 
     def compute(vertex: Any) -> None:
         outs = [vertex.out] if flat else vertex.out

@@ -1,0 +1,48 @@
+"""Pooling vertices of popnn: a supervisor shares work items out to six workers.
+
+Source: published-numbers 7.6, with the fixed costs of PopLibs' public estimator. Tile cycles.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, whole
+
+Kind = Literal["max", "avg", "sum", "max backward"]
+#: cycles of the innermost repeat: (fixed, per element)
+_INNER: dict[str, tuple[int, int]] = {"max": (4, 3), "avg": (5, 3), "sum": (5, 3), "max backward": (7, 5)}
+#: thread cycles of a row and of a work item beside their loops, and to unpack one pointer
+ROW, ITEM, UNPACK = 13, 20, 2
+
+
+def pooling(
+    kind: Kind,
+    rows: npt.ArrayLike,
+    items: npt.ArrayLike,
+    elements: npt.ArrayLike,
+    *,
+    channel_vectors: npt.ArrayLike,
+    channel_groups: npt.ArrayLike = 1,
+    initialised: npt.ArrayLike = 0,
+) -> I8:
+    """Tile cycles of MaxPooling, SumPooling and their gradients: 7 + 6 * longest worker + 6.
+
+    The longest worker has `rows` rows of `items` work items of `elements` positions, for `channel_groups` groups of
+    `channel_vectors` vectors of channels, and clears its share of `initialised` positions.
+    item = 20 + groups (2 + vectors (2 + inner + 1)) + 4 (groups - 1) (+ 2 backward) + 3, inner = fixed + step *
+    elements: 4 + 3 n max, 5 + 3 n avg and sum, 7 + 5 n backward; row = 13 + items + 2."""
+    groups, vectors, count = whole(channel_groups), whole(channel_vectors), whole(rows)
+    fixed, step = _INNER[kind]
+    backward = kind == "max backward"
+    inner = 2 + fixed + step * whole(elements) + 1
+    item = ITEM + groups * (2 + vectors * inner) + (groups - 1) * (6 if backward else 4) + 3
+    row = ROW + whole(items) * item + 2
+    clearing = (4 + ceil_div(whole(initialised) * vectors, WORKERS)) * groups
+    start = 4 + 2 + 2 + 7 + 2 + UNPACK + clearing + 5 + 1 + UNPACK
+    busy = 2 + (1 if kind.startswith("max") else 2) + ((6 + 2 * UNPACK) if backward else 0) + 3 + 2 + 2 * UNPACK + 1
+    worker = start + np.where(count > 0, busy + count * row, 0) + 1
+    return whole(7 + WORKERS * worker + 6)
