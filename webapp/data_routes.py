@@ -15,6 +15,7 @@ from flask import Response, request
 
 from popvision.analysis.not_recorded import NotRecordedError
 from webapp.comparison import target_of_page
+from webapp.kept_answers import kept_answer
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -24,9 +25,17 @@ if TYPE_CHECKING:
 PairAnswer = Callable[["ReportSource", "ReportSource | None"], Response]
 
 
-def report_route(app: Dash, library: Library, path: str, answer: Callable[[ReportSource], Response]) -> None:
-    """Answer /data/<key>/`path` from a report; the answer may raise ValueError or NotRecordedError."""
-    _add(app, path, lambda key: answer(library.report(key)))
+def report_route(
+    app: Dash, library: Library, path: str, answer: Callable[[ReportSource], Response], *, keep: bool = False
+) -> None:
+    """Answer /data/<key>/`path` from a report; the answer may raise ValueError or NotRecordedError. `keep` = answers
+    depend on the report and the query alone and are kept for the next who asks the same."""
+
+    def respond(key: str) -> Response:
+        source = library.report(key)
+        return kept_answer(source, lambda: answer(source)) if keep else answer(source)
+
+    _add(app, path, respond)
 
 
 def pair_route(app: Dash, library: Library, path: str, answer: PairAnswer) -> None:

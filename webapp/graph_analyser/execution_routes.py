@@ -64,7 +64,7 @@ def register_routes(app: Dash, library: Library) -> None:
 
     app.server.before_request(read_ahead)
     for name, answer in (_ANSWERS | {"partner": partner(library)}).items():
-        report_route(app, library, f"execution/{name}", answer)
+        report_route(app, library, f"execution/{name}", answer, keep=name in _KEPT)
 
 
 def _read_steps(library: Library, key: str) -> None:
@@ -200,6 +200,9 @@ def partner(library: Library) -> Callable[[ReportSource], Response]:
 
 
 _ANSWERS = {"bars": bars, "overview": overview, "bsp": bsp, "step": step, "at": at, "find": find}
+
+#: Pictures of windows: nothing but report and query is in them.
+_KEPT = ("bars", "overview", "bsp")
 
 
 def _described(facts: StepFacts) -> dict[str, Any]:
