@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -19,6 +20,7 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from popvision.export.cells import safe_frame
+from webapp.comparison import targets_of
 from webapp.components.icon import icon
 from webapp.components.table import _DEFAULTS, UNITS, Column, _framed, _grid_options, definitions
 from webapp.data_routes import answered
@@ -102,19 +104,20 @@ class _Frames:
 
     def __init__(self, library: Library, frame: FrameOf) -> None:
         self._library, self._frame = library, frame
-        self._kept: OrderedDict[tuple[int, str], tuple[Any, DataFrame]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str], tuple[list[Any], DataFrame]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: str, query: str) -> DataFrame:
-        entry = self._library.entry(key)
+        entry, asked = self._library.entry(key), dict(parse_qsl(query))
         source = self._library.report(key) if entry.kind == "report" else self._library.trace(key)
+        owners = [source, *targets_of(self._library, asked)]  # a target that grew is opened anew too
         with self._lock:
             held = self._kept.get((id(source), query))
-            if held is not None and held[0] is source:
+            if held is not None and len(held[0]) == len(owners) and all(map(is_, held[0], owners)):
                 return held[1]
-        made = self._frame(source, dict(parse_qsl(query)))
+        made = self._frame(source, asked)
         with self._lock:
-            self._kept[id(source), query] = (source, made)
+            self._kept[id(source), query] = (owners, made)
             while len(self._kept) > _FRAMES_KEPT:
                 self._kept.popitem(last=False)
         return made

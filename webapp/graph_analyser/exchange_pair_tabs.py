@@ -58,14 +58,14 @@ def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
             f"How many tiles get the same data is not in the {' and '.join(silent)} (format 1.0, or nothing is sent)."
         )
         parts.append(html.Div([title, empty_hint(text)]))
-        return html.Div(parts, className="exchange-columns", **_REGION)
+        return html.Div(parts, className="exchange-columns compared", **_REGION)
     head = [Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110)]
     sent = data_table(
         "xch-sendings", _rows(spread, "bytes"), head + difference_columns("bytes", "Sent", "bytes"),
         name="multicast-compared", height=260, filter_box=False,
     )  # fmt: skip
     parts.append(html.Div([title, sent]))
-    return html.Div(parts, className="exchange-columns", **_REGION)
+    return html.Div(parts, className="exchange-columns compared", **_REGION)
 
 
 def _rows(both: Iterable[tuple[Any, Any]], field: str) -> list[dict[str, Any]]:

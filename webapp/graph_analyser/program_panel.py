@@ -44,7 +44,7 @@ def program_panel(
     tiles = tile_figures(source, program)
     items = [Tab("summary", "Summary", summary_tab(source, found, key, target))]
     if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):
-        items.append(Tab("tiles", "Tiles", tiles_tab(tiles, selection, theme)))
+        items.append(Tab("tiles", "Tiles", tiles_tab(source, tiles, selection, theme, key, target)))
     _add(items, "vertices", "Vertices", vertex_rows(source, program), _vertices)
     _add(items, "cost", "Cost terms", cost_rows(source, program), _costs)
     related = related_tab(source, program, selection.extras.get("pt_layer", ""))

@@ -2,27 +2,93 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from dash import html
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.decimate import min_max_positions
 from popvision.analysis.program_details import TileFigures
-from webapp.components import figure
+from popvision.analysis.program_tiles import program_tiles, program_tiles_pair
+from popvision.analysis.program_tree import programs_of
+from webapp.comparison import target_of_page
+from webapp.components import Column, figure, long_table, register_rows
+from webapp.components.difference import add_difference, difference_columns
 from webapp.formats import integer_text
+from webapp.library import Library
+from webapp.query import number_of
 from webapp.selection import Selection
 from webapp.theme import tokens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.source import ReportSource
 
 Int64 = npt.NDArray[np.int64]
 
 _MOST_POINTS = 4_000
 
 
-def tiles_tab(tiles: TileFigures, selection: Selection, theme: str) -> Component:
-    """One plot for cycles, one for bytes where there are any, with the sums beside them."""
+#: Name of a figure -> (kind, what it says).
+_COLUMNS = {
+    "Estimate": ("cycles", "Estimated cycles of one execution"),
+    "Recorded": ("cycles", "Cycles in the last recorded step of the program"),
+    "Received": ("bytes", "Bytes received in one execution"),
+    "Sent": ("bytes", "Bytes sent in one execution"),
+    "Exchange code": ("bytes", "Bytes of exchange code of the program itself"),
+    "Control code": ("bytes", "Bytes of control code of the program itself"),
+}
+
+
+def register_tiles(app: Dash, library: Library) -> None:
+    """Rows of the table of tiles."""
+
+    def frame(source: Any, query: Mapping[str, str]) -> pd.DataFrame:
+        program = number_of(query, "program")
+        if not 0 <= program < len(programs_of(source).type):
+            raise ValueError(f"There is no program {program} in this report.")
+        target = target_of_page(library, query)
+        if target is None:
+            return program_tiles(source, program)
+        pair = program_tiles_pair(source, target, program)
+        return add_difference(pair, *[name for name in _COLUMNS if f"{name}_source" in pair])
+
+    register_rows(app, library, "program-tiles", frame)
+
+
+def _table(source: ReportSource, key: str, selection: Selection, target: ReportSource | None) -> Component:
+    """A row per tile, with a second report the differences to the matched program."""
+    program = selection.program
+    assert program is not None
+    query = {"program": str(program)}
+    columns = [Column("Tile", "Tile", "integer", width=90), Column("IPU", "IPU", "integer", width=80)]
+    if target is None:
+        held = program_tiles(source, program)
+        columns += [
+            Column(name, name, kind, help=help, width=130) for name, (kind, help) in _COLUMNS.items() if name in held
+        ]
+    else:
+        query["vs"] = selection.extras.get("vs", "")
+        pair = program_tiles_pair(source, target, program)
+        for name, (kind, help) in _COLUMNS.items():
+            if f"{name}_source" in pair:
+                columns += difference_columns(name, name, kind, help=f"{help}:")
+    return html.Div(long_table("program-tiles", key, query, columns, height=300), className="tile-table")
+
+
+def tiles_tab(
+    source: ReportSource,
+    tiles: TileFigures,
+    selection: Selection,
+    theme: str,
+    key: str,
+    target: ReportSource | None = None,
+) -> Component:
+    """One plot for cycles, one for bytes where there are any, with the sums beside them; below them every tile."""
     cycles = [("Cycles, estimate", tiles.estimated), (f"Cycles, execution step {tiles.recorded_step}", tiles.recorded)]
     moved = [("Bytes received", tiles.received), ("Bytes sent", tiles.sent)]
     code = [("Exchange code", tiles.exchange_code), ("Control code", tiles.control_code)]
@@ -35,7 +101,8 @@ def tiles_tab(tiles: TileFigures, selection: Selection, theme: str) -> Component
         present = [(label, values) for label, values in series if values is not None]
         if present:
             plots.append(_plot(name, unit, present, selection, theme))
-    return html.Div(plots, className="tile-plots")
+    owner = [] if target is None else [html.P("Plots show the source; the table compares.", className="dim")]
+    return html.Div([html.Div([*owner, *plots], className="tile-plots"), _table(source, key, selection, target)])
 
 
 def _plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Selection, theme: str) -> Component:

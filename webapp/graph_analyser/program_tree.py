@@ -32,6 +32,7 @@ from webapp.components.attributes import attributes
 from webapp.graph_analyser import program_routes
 from webapp.graph_analyser.program_list import register_table
 from webapp.graph_analyser.program_panel import program_panel
+from webapp.graph_analyser.program_tiles import register_tiles
 from webapp.library import Library
 from webapp.selection import Selection
 from webapp.theme import STEP_FAMILY
@@ -228,6 +229,7 @@ def _tree_box(context: ViewContext, start: int) -> Component:
 def register(app: Dash, library: Library) -> None:
     program_routes.register(app, library)
     register_table(app, library)
+    register_tiles(app, library)
 
     @app.callback(
         Output("pt-details", "children"),

@@ -1,0 +1,57 @@
+"""The table of a program's tiles against SQL, and of two programs side by side."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.program_tiles import program_tiles, program_tiles_pair
+from popvision.analysis.source import ReportSource
+from tests.planted import planted
+
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
+
+
+def test_rows_are_those_of_the_arrays() -> None:
+    source = ReportSource(SAMPLES / "train_mlp")
+    frame = program_tiles(source, 29)
+    assert frame["Tile"].tolist() == list(range(64))
+    with sqlite3.connect(f"file:{SAMPLES / 'train_mlp' / 'profile.pop'}?mode=ro", uri=True) as db:
+        ids = db.execute(
+            "select cycles_array, rx_array, tx_array, exchange_code_array, control_code_array "
+            "from program_by_ipu where program = 29 and ipu = 0"
+        ).fetchone()
+        step = db.execute("select max(id) from steps where program = 29").fetchone()[0]
+        recorded = db.execute(f"select cycles_array from steps_by_ipu where step_id = {step}").fetchone()[0]
+    columns = ("Estimate", "Received", "Sent", "Exchange code", "Control code", "Recorded")
+    for name, array in zip(columns, [*ids, recorded], strict=True):
+        assert (name in frame) == (array >= 0)
+        if name in frame:
+            assert frame[name].tolist() == np.asarray(source.reader.array(array)).tolist()
+    assert {"Estimate", "Received", "Sent", "Recorded"} < set(frame)
+    assert frame["Received"].sum() == 458_752
+
+
+def test_a_planted_difference_is_on_its_tile(tmp_path: Path) -> None:
+    source = ReportSource(planted().write(tmp_path / "source"))
+    messages = [(tile, (tile + 1) % 8, 256 + 44 * (tile == 3)) for tile in range(8)]
+    changed = ReportSource(planted().with_program(1, messages=messages).write(tmp_path / "changed"))
+    pair = program_tiles_pair(source, changed, 2)
+    for name, where in (("Received", 4), ("Sent", 3)):
+        change = (pair[f"{name}_target"] - pair[f"{name}_source"]).tolist()
+        assert change == [44 * (tile == where) for tile in range(8)]
+    same = program_tiles_pair(source, source, 2)
+    for name in [each.removesuffix("_source") for each in same if each.endswith("_source")]:
+        assert same[f"{name}_source"].tolist() == same[f"{name}_target"].tolist()
+
+
+def test_a_program_of_one_report_alone_has_one_side(tmp_path: Path) -> None:
+    source = ReportSource(planted().write(tmp_path / "source"))
+    shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
+    assert match_programs(source, shorter).target_rows()[6] < 0
+    pair = program_tiles_pair(source, shorter, 6)
+    assert pair["Received_source"].tolist() == program_tiles(source, 6)["Received"].tolist()
+    assert pair["Received_target"].isna().all()
