@@ -1,4 +1,4 @@
-"""Answers of routes kept for the next client that asks the same: several people look at one report, mostly at its start.
+"""Answers of routes kept for the next client that asks the same: several people look at one report at once.
 
 An answer belongs to an opened report and its query, so it goes when the report's file has changed and is opened again.
 Clients that ask together wait for one answer. Least recently used answers go first.
