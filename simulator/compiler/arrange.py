@@ -167,6 +167,20 @@ def arrange_copy(
     source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, tiles: int, numels: I8, unmapped: Unmapped
 ) -> CopyArrangement:
     """A copy between tensors given by their regions (starts, lengths), equally many elements."""
+    every, accesses = paired_runs(source, destination, emap, numels, unmapped)
+    far = every.src != every.dst
+    columns = (every.src, every.dst, every.start, every.length, every.item_bytes)
+    transfer = Transfer(*(column[far] for column in columns))
+    near = ~far
+    moved = _per_tile(every.dst[near], every.bytes[near], tiles)
+    runs = np.bincount(every.dst[near], minlength=tiles).astype(np.int64)
+    return CopyArrangement(transfer, LocalCopy(moved, runs, np.zeros(tiles, np.int64)), accesses)
+
+
+def paired_runs(
+    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
+) -> tuple[Transfer, Accesses]:
+    """Runs that lie on one tile at both ends, as rows of a transfer (also where both ends are the same tile)."""
     src, dst = emap.cut(*source), emap.cut(*destination)
     check_mapped(src, emap, unmapped)
     check_mapped(dst, emap, unmapped)
@@ -175,17 +189,10 @@ def arrange_copy(
     begin = np.concatenate([[0], end[:-1]])[: len(end)]
     s = np.searchsorted(src_end, begin, side="right")
     d = np.searchsorted(dst_end, begin, side="right")
-    from_tile, to_tile = emap.tile[src.row[s]], emap.tile[dst.row[d]]
     start = src.start[s] + begin - (src_end[s] - src.length[s])
-    item_bytes = emap.item_bytes[src.row[s]]
-    far = from_tile != to_tile
-    length = end - begin
-    transfer = Transfer(from_tile[far], to_tile[far], start[far], length[far], item_bytes[far])
-    near = ~far
-    moved = _per_tile(to_tile[near], (length * item_bytes)[near], tiles)
-    runs = np.bincount(to_tile[near], minlength=tiles).astype(np.int64)
-    accesses = accesses_of([src.row], [dst], emap, numels)
-    return CopyArrangement(transfer, LocalCopy(moved, runs, np.zeros(tiles, np.int64)), accesses)
+    from_row, to_row = src.row[s], dst.row[d]
+    runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
+    return runs, accesses_of([src.row], [dst], emap, numels)
 
 
 def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:

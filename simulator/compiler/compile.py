@@ -23,6 +23,7 @@ from simulator.compiler.liveness import live_classes
 from simulator.compiler.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import MemoryReport, memory_report
+from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
@@ -71,7 +72,7 @@ class _Compiler:
         check_programs(store, programs)
         check_conflicts(store)
         self.store = _snapshot(store)
-        self.machine = machine_of(target)
+        self.machine = machine_of(target, store.replicas)
         self.programs = list(programs)
         self.settings = settings
         self.progress = progress
@@ -81,7 +82,8 @@ class _Compiler:
         emap = _elements(self.store)
         items = Items(self.store, emap, self.machine)
         syncs = needs_sync(self.settings.compute_level, self.machine)
-        lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs)
+        group = "GS1" if self.settings.sync_replicas_independently else "GS2"
+        lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs))
         estimates = self._phase("estimate", lambda: self._estimates(items))
         memory = None
@@ -93,7 +95,8 @@ class _Compiler:
             for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
         ]
         reported = Reported(self.store, items, lowering.table, cycles, estimates, memory, self.settings, self.machine)
-        compilation = self._phase("report", lambda: compilation_of(reported))
+        table = lowering.table
+        compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
         lowered = Lowered(
             lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow
         )
@@ -136,6 +139,7 @@ class _Compiler:
         own_memory.add_vertices(inventory, store.blocks, machine)
         own_memory.add_local_copies(inventory, items.local_copies, machine)
         own_memory.add_programs(inventory, table, own_memory.control_code(table, machine), lowering.packets, machine)
+        own_memory.add_packet_headers(inventory, lowering.global_packets)
         own_memory.add_stacks(inventory, self.settings, machine)
         own_memory.add_counters(inventory, self.settings, [e.cycles for e in estimates], store.blocks, machine)
         own_memory.add_branch_record(inventory, self.settings, table, machine)
@@ -169,6 +173,7 @@ def _snapshot(store: GraphStore) -> GraphStore:
         initial=[list(values) for values in v.initial],
         host_visible=list(v.host_visible),
         mapping=list(v.mapping),
+        by_replica=dict(v.by_replica),
         pending_mapping={},
     )
     streams = replace(store.streams, **{name: list(value) for name, value in vars(store.streams).items()})

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler.arrange import Transfer
-from simulator.compiler.bus_sharing import shared_words
+from simulator.compiler.bus_sharing import received_by_both
 from simulator.compiler.element_map import union_in_groups
+from simulator.compiler.latency import Stage, way_of
 from simulator.machine import exchange as fabric
 
 I8 = npt.NDArray[np.int64]
@@ -54,23 +55,34 @@ class Exchanges:
         return self.internal is not None or self.between_ipus is not None
 
 
-def plan_exchange(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float) -> Exchanges:
-    """Figures of a set of transfers. IPUs and buses: one entry per tile of the device; `rate` is bytes per cycle."""
+def plan_exchange(
+    transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, stage: Stage | None = None
+) -> Exchanges:
+    """Figures of a set of transfers. IPUs, buses and stage: one entry per tile of the device, no stage = all tiles
+    are neighbours; `rate` is bytes per cycle."""
     if len(transfer) == 0:
         return Exchanges(None, None)
     crosses = ipu_of_tile[transfer.src] != ipu_of_tile[transfer.dst]
-    inside = _figures(_take(transfer, ~crosses), ipu_of_tile, bus_of_tile, rate, False)
+    inside = _figures(_take(transfer, ~crosses), ipu_of_tile, bus_of_tile, rate, False, stage)
     outside = _figures(_take(transfer, crosses), ipu_of_tile, bus_of_tile, rate, True)
     return Exchanges(inside, outside)
 
 
-def broadcast(source: int, size: int, ipu_of_tile: I8, bus_of_tile: I8, rate: float) -> Exchanges:
-    """One tile sends the same `size` bytes to all others."""
-    others = np.delete(np.arange(len(ipu_of_tile)), source)
-    n = len(others)
-    constant = [np.full(n, value, np.int64) for value in (source, 0, size, 1)]
-    transfer = Transfer(constant[0], others, constant[1], constant[2], constant[3])
-    return plan_exchange(transfer, ipu_of_tile, bus_of_tile, rate)
+def plan_between_replicas(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float) -> Exchange | None:
+    """Figures of a set of transfers to another replica, which is on other IPUs: all of them use the links."""
+    return _figures(transfer, ipu_of_tile, bus_of_tile, rate, True)
+
+
+def broadcast(
+    source: int, size: int, ipu_of_tile: I8, bus_of_tile: I8, rate: float, stage: Stage | None = None
+) -> Exchanges:
+    """Tile `source` of each IPU sends the same `size` bytes to all others of that IPU."""
+    tiles = np.arange(len(ipu_of_tile))
+    first = np.searchsorted(ipu_of_tile, ipu_of_tile) + source
+    others = np.flatnonzero(tiles != first)
+    constant = [np.full(len(others), value, np.int64) for value in (0, size, 1)]
+    transfer = Transfer(first[others], others, constant[0], constant[1], constant[2])
+    return plan_exchange(transfer, ipu_of_tile, bus_of_tile, rate, stage)
 
 
 def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
@@ -80,13 +92,14 @@ def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
     return Transfer(*(column[keep] for column in columns))
 
 
-def _figures(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, between_ipus: bool) -> Exchange | None:
+def _figures(
+    transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, between_ipus: bool, stage: Stage | None = None
+) -> Exchange | None:
     if len(transfer) == 0:
         return None
     tiles = len(ipu_of_tile)
     size = transfer.bytes
     rx = _sum(transfer.dst, size, tiles)
-    rx_words = _sum(transfer.dst, fabric.words(size), tiles)
     rx_runs = np.bincount(transfer.dst, minlength=tiles)
     stretches = _stretches(transfer)
     sender, run_bytes = _sent_once(stretches)
@@ -98,7 +111,10 @@ def _figures(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, 
         cycles = fabric.global_exchange_cycles(np.maximum(rx, tx), ipu_of_tile)
     else:
         # Two tiles of a bus that receive the same take it together, in half the time.
-        cycles = fabric.exchange_cycles(rx_words - shared_words(transfer, bus_of_tile) // 2, tx_words, rate)
+        passing = np.where(received_by_both(transfer, bus_of_tile), 1, 2) * fabric.words(size)
+        half_words = _sum(transfer.dst, passing, tiles)
+        way = way_of(transfer.src, transfer.dst, -(-passing // 2), stage) if stage is not None else None
+        cycles = fabric.exchange_cycles(-(-half_words // 2), tx_words, rate, way)
     code = fabric.exchange_code_bytes(rx_runs, tx_runs)
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
     volume = np.bincount(inverse, weights=size).astype(np.int64)

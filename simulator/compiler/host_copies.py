@@ -46,9 +46,10 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
 
 
 def control_copy(tile: int, size: int, machine: Machine) -> HostCopy:
-    """One of the two copies that tell the device what to run; every tile holds half of the code they need."""
+    """One of the two copies that tell the device what to run: `size` bytes to one tile of each IPU; every tile holds
+    half of the code they need."""
     received = np.zeros(machine.tiles, np.int64)
-    received[tile] = size
+    received[tile :: machine.tiles_per_ipu] = size
     code = np.full(machine.tiles, link.CODE_PER_TILE // 2, np.int64)
     return HostCopy(
         rx=received,

@@ -13,10 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler import copy_groups
-from simulator.compiler.arrange import Accesses, LocalCopy, arrange_compute_set, arrange_copy, check_mapped
+from simulator.compiler.arrange import (
+    Accesses,
+    LocalCopy,
+    Transfer,
+    arrange_compute_set,
+    arrange_copy,
+    check_mapped,
+    paired_runs,
+)
 from simulator.compiler.element_map import ElementMap, Pieces
-from simulator.compiler.exchange import Exchanges, plan_exchange
+from simulator.compiler.exchange import Exchanges, plan_between_replicas, plan_exchange
 from simulator.compiler.machine import Machine
+from simulator.compiler.packet_copies import packet_copy
 from simulator.compiler.program_table import Buffer
 from simulator.poplar.errors import invalid_tile_mapping
 
@@ -24,6 +33,14 @@ if TYPE_CHECKING:
     from simulator.poplar.store import GraphStore, VertexBlock
 
 I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What comes before an exchange between IPUs: `copy` fills packet `buffers`. -1 = there is no such exchange."""
+
+    copy: int
+    buffers: tuple[int, ...]
 
 
 @dataclass
@@ -39,17 +56,20 @@ class ComputeItem:
     after_buffers: tuple[int, ...]
     received: I8  #: variables that the exchange before reads
     accesses: Accesses
+    packets_before: Packets
+    packets_after: Packets
     placed: bool = False  #: some program runs it already, so its exchange code has been counted
 
 
 @dataclass
 class CopyItem:
-    """A copy between tensors. `local` is the compute set of its local part, -1 = none."""
+    """A copy between tensors, or to another replica. `local` is the compute set of its local part, -1 = none."""
 
     label: str
     exchange: Exchanges
     local: int
     accesses: Accesses
+    packets: Packets
     placed: bool = False
 
 
@@ -109,8 +129,8 @@ class Items:
         name, m = self.compute_set_names[index], self._machine
         debug_id = self.compute_set_debug_ids[index]
         arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
-        before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
-        after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
+        before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
+        after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
         label = f"cs{self.number()}_{name}" if before or after else name
         return ComputeItem(
             label,
@@ -124,6 +144,8 @@ class Items:
             + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id),
             arranged.received,
             arranged.accesses,
+            self._packets(f"{label}/GlobalPre", before, arranged.before, debug_id),
+            self._packets(f"{label}/GlobalPost", after, arranged.after, debug_id),
         )
 
     def _new_copy(self, copies: Sequence[Any]) -> CopyItem:
@@ -131,10 +153,36 @@ class Items:
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
         arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped)
-        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
+        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
         description = copy_groups.description(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
-        return CopyItem(label, exchange, self._local_copy(f"{label}/OnTileCopy-0", arranged.local), arranged.accesses)
+        packets = self._packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
+        local = self._local_copy(f"{label}/OnTileCopy-0", arranged.local)
+        return CopyItem(label, exchange, local, arranged.accesses, packets)
+
+    def cross_replica_copy(self, copy: Any) -> CopyItem:
+        """The item of a copy to another replica."""
+        if (id(copy),) not in self._copies:
+            m = self._machine
+            source, destination = copy.source.regions(), copy.destination.regions()
+            runs, accesses = paired_runs(source, destination, self.emap, self.numels, self.unmapped)
+            exchange = Exchanges(None, plan_between_replicas(runs, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate))
+            description = copy_groups.description(source, destination, self.emap, self._variable_names)
+            label = f"crossReplicaCopy{self.number()}_{description}"
+            packets = self._packets(f"{label}/GlobalPre", exchange, runs, -1, everything=True)
+            self._copies[id(copy),] = (CopyItem(label, exchange, -1, accesses, packets), [copy])
+        return self._copies[id(copy),][0]
+
+    def _packets(
+        self, name: str, exchanges: Exchanges, transfer: Transfer, debug_id: int, *, everything: bool = False
+    ) -> Packets:
+        between = exchanges.between_ipus
+        if between is None:
+            return Packets(-1, ())
+        of_tile = self._machine.ipu_of_tile
+        crosses = everything | (of_tile[transfer.src] != of_tile[transfer.dst])
+        copy = self._local_copy(f"{name}/OnTileCopy-0", packet_copy(between, transfer, crosses))
+        return Packets(copy, self._buffer(name, "globalMessage", between.tx, debug_id))
 
     def _local_copy(self, name: str, local: LocalCopy) -> int:
         if not local:

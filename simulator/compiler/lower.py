@@ -8,10 +8,12 @@ write and host read. Below it
   `<name>/PreArrange-0` where operands must be gathered, OnTileExecute `<name>`, and the mirror image for outputs;
 - Copy gives [Sync, DoExchange `copyN_<description>/ExchangePre`] for its remote part and OnTileExecute
   `<description>/OnTileCopy-0` for its local part; adjacent copies that are independent become one;
+- what crosses IPUs is copied into packet buffers (OnTileExecute `<name>/GlobalPre/OnTileCopy-0`), then [external Sync,
+  GlobalExchange `<name>/GlobalPre`, internal Sync]; CrossReplicaCopy has the same below a node of its own;
 - copies from and to the host give StreamCopyBegin, Mid, End and a Sync;
 - a function's body is lowered once, below a root of its own; Call names it.
 
-N counts exchanges and copies together, as published names do.
+N counts exchanges and copies together, as published names do. Who waits at a Sync: `simulator.compiler.sync_domains`.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ import numpy.typing as npt
 
 from simulator.compiler import copy_groups
 from simulator.compiler.arrange import Accesses, accesses_of
-from simulator.compiler.exchange import Exchanges, broadcast
+from simulator.compiler.exchange import Exchange, Exchanges, broadcast
 from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
-from simulator.compiler.items import Items
+from simulator.compiler.items import Items, Packets
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
+from simulator.compiler.sync_domains import Bools, SyncDomains, sync_domains
+from simulator.machine.packets import packets as packet_counts
 from simulator.poplar import program as host
 from simulator.poplar.debug_context import record
 from simulator.poplar.errors import poplar_error
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 
 I8 = npt.NDArray[np.int64]
 
-#: The tile that talks to the host about which program to run, and the size of its word.
+#: The tile of each IPU that the host tells which program to run, and the size of its word.
 CONTROL_TILE = 0
 CONTROL_BYTES = 4
 
@@ -47,7 +51,15 @@ class Lowering:
     """Lowers one graph's programs into `table`. `branches` are the rows of the root switch's branches: programs in
     order, then the graph's host copies; `function_roots` the rows of function bodies that are called."""
 
-    def __init__(self, store: GraphStore, items: Items, machine: Machine, *, sync_after_compute: bool = False) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        items: Items,
+        machine: Machine,
+        *,
+        sync_after_compute: bool = False,
+        host_group: str = "GS2",
+    ) -> None:
         self.table = ProgramTable()
         self.branches: list[int] = []
         self.function_roots = self.table.function_roots
@@ -55,12 +67,16 @@ class Lowering:
         self._store = store
         self._items = items
         self._machine = machine
+        self.global_packets = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
         self._sync_after_compute = sync_after_compute
+        self._host_group = host_group  #: sync group of host copies
+        self._domains = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
         self._functions: list[int] = []
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
 
     def lower(self, programs: Rows[host.Program]) -> None:
         """Lower all programs, host copies and the functions they call."""
+        self._domains = sync_domains(self._store, programs, self._items.emap, self._machine.ipu_of_tile)
         root = self.table.add(None, "Sequence")
         for _ in range(2):
             self._host_copy(root, "", control_copy(CONTROL_TILE, CONTROL_BYTES, self._machine))
@@ -110,6 +126,8 @@ class Lowering:
                 self._execute(parent, program)
             case host.Copy():
                 self._stream_copy(parent, program)
+            case host.CrossReplicaCopy():
+                self._cross_replica_copy(parent, program)
             case host.Repeat():
                 row = self.table.add(parent, "Repeat", repeat_count=program.count, debug_id=self._debug_id(program))
                 self._into(self.table.add(row, "Sequence"), program.body)
@@ -121,8 +139,8 @@ class Lowering:
             case host.WriteUndef():
                 self._write_undef(parent, program)
             case host.Sync():
-                external = program.sync_type != host.SyncType.INTERNAL
-                self._sync(parent, self._debug_id(program), external=external)
+                group = {host.SyncType.INTERNAL: "", host.SyncType.EXTERNAL: "GS1"}.get(program.sync_type, "GS2")
+                self._sync(parent, self._debug_id(program), group, None)
             case _:
                 raise poplar_error(f"Programs of type {type(program).__name__} cannot be compiled.")
 
@@ -133,11 +151,12 @@ class Lowering:
         before, after = item.before_buffers, item.after_buffers
         first = not item.placed
         sent = Work(buffers=before, code=first, accesses=Accesses(item.received))
-        self._exchange(parent, f"{item.label}/ExchangePre", item.before, sent, debug_id)
+        self._exchange(parent, f"{item.label}/ExchangePre", item.before, sent, item.packets_before, debug_id)
         if item.gather >= 0:
             self._on_tile(parent, item.gather, Work(buffers=before), debug_id)
         self._on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
-        self._exchange(parent, f"{item.label}/ExchangePost", item.after, Work(buffers=after, code=first), debug_id)
+        outgoing = Work(buffers=after, code=first)
+        self._exchange(parent, f"{item.label}/ExchangePost", item.after, outgoing, item.packets_after, debug_id)
         if item.scatter >= 0:
             self._on_tile(parent, item.scatter, Work(buffers=after), debug_id)
         item.placed = True
@@ -146,9 +165,17 @@ class Lowering:
         item = self._items.copy(copies)
         debug_id = self._debug_id(copies[0])
         work = Work(accesses=item.accesses, code=not item.placed)
-        self._exchange(parent, f"{item.label}/ExchangePre", item.exchange, work, debug_id)
+        self._exchange(parent, f"{item.label}/ExchangePre", item.exchange, work, item.packets, debug_id)
         if item.local >= 0:
             self._on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
+        item.placed = True
+
+    def _cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:
+        item = self._items.cross_replica_copy(program)
+        debug_id = self._debug_id(program)
+        row = self.table.add(parent, "CrossReplicaCopy", item.label, debug_id=debug_id)
+        work = Work(accesses=item.accesses, code=not item.placed, replica_map=program.replica_map)
+        self._exchange(row, f"{item.label}/ExchangePre", item.exchange, work, item.packets, debug_id)
         item.placed = True
 
     def _debug_id(self, program: host.Program) -> int:
@@ -170,34 +197,58 @@ class Lowering:
         covered = accesses_of([], [pieces], emap, self._items.numels).full_writes
         self.table.add(parent, "WriteUndef", work=Work(undefined=covered), debug_id=self._debug_id(program))
 
-    def _barrier(self, parent: int, debug_id: int, *, external: bool) -> None:
-        """The sync that a program needs, made for that program, unless one of the kind stands there already."""
+    def _barrier(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
+        """The sync that a program needs, made for that program, unless one that does stands there already. `group`:
+        "" = internal, "GS1" or "GS2"; `waiting`: tiles that take part, None = all."""
         before = self.table.children[parent][-1:]
-        kind = "external" if external else "internal"
-        if not before or self.table.sync_type[before[0]] != kind:
-            self._sync(parent, debug_id, external=external)
+        if not before or not self._does(before[0], group, waiting):
+            self._sync(parent, debug_id, group, waiting)
 
-    def _sync(self, parent: int, debug_id: int, *, external: bool) -> None:
-        name = "External" if external else "Internal"
-        self.table.add(parent, "Sync", name, sync_type=name.lower(), debug_id=debug_id)
+    def _does(self, row: int, group: str, waiting: Bools | None) -> bool:
+        work = self.table.work[row]
+        same = self.table.type[row] == "Sync" and work.sync_group == group
+        return same and (work.waiting is None or (waiting is not None and bool(work.waiting[waiting].all())))
 
-    def _exchange(self, parent: int, name: str, exchanges: Exchanges, work: Work, debug_id: int = -1) -> None:
+    def _sync(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
+        name = "External" if group else "Internal"
+        work = Work(waiting=waiting, sync_group=group)
+        self.table.add(parent, "Sync", name, sync_type=name.lower(), debug_id=debug_id, work=work)
+
+    def _exchange(
+        self, parent: int, name: str, exchanges: Exchanges, work: Work, packets: Packets, debug_id: int = -1
+    ) -> None:
         """Barrier and exchange, between IPUs first; nothing where nothing moves."""
-        parts = (
-            ("GlobalExchange", name.replace("/Exchange", "/Global"), exchanges.between_ipus, True),
-            ("DoExchange", name, exchanges.internal, False),
-        )
-        for type_, title, figures, external in parts:
-            if figures is not None:
-                self._barrier(parent, debug_id, external=external)
-                own = Work(figures.cycles, figures, work.code, accesses=work.accesses, buffers=work.buffers)
-                self.table.add(parent, type_, title, work=own, debug_id=debug_id)
+        if exchanges.between_ipus is not None:
+            self._global_exchange(parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, packets,
+                                  debug_id)  # fmt: skip
+        if exchanges.internal is not None:
+            figures = exchanges.internal
+            self._barrier(parent, debug_id, "", self._domains.concerned((figures.rx > 0) | (figures.tx > 0)))
+            own = Work(figures.cycles, figures, work.code, accesses=work.accesses, buffers=work.buffers)
+            self.table.add(parent, "DoExchange", name, work=own, debug_id=debug_id)
+
+    def _global_exchange(
+        self, parent: int, name: str, figures: Exchange, work: Work, packets: Packets, debug_id: int
+    ) -> None:
+        """Packets are filled, all IPUs concerned wait for each other, bytes move, each IPU waits for its tiles."""
+        concerned = self._domains.concerned((figures.rx > 0) | (figures.tx > 0))
+        reads = None if work.accesses is None else Accesses(work.accesses.reads)
+        filling = Work(accesses=reads, buffers=work.buffers + packets.buffers)
+        self._on_tile(parent, packets.copy, filling, debug_id)
+        self._barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
+        buffers = work.buffers + packets.buffers
+        self.table.add(parent, "GlobalExchange", name, debug_id=debug_id, work=Work(
+            figures.cycles, figures, work.code, accesses=work.accesses, buffers=buffers, replica_map=work.replica_map,
+        ))  # fmt: skip
+        self._barrier(parent, debug_id, "", concerned)
+        if work.code:
+            self.global_packets += packet_counts(figures.tx)
 
     def _on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
         name = self._items.compute_set_names[compute_set]
         self.table.add(parent, "OnTileExecute", name, work=work, compute_set=compute_set, debug_id=debug_id)
         if self._sync_after_compute:
-            self._barrier(parent, debug_id, external=False)
+            self._barrier(parent, debug_id, "", None)
 
     def _stream_copy(self, parent: int, copy: host.Copy) -> None:
         to_device = copy.kind == "host_to_device"
@@ -214,15 +265,25 @@ class Lowering:
     def _host_copy(
         self, parent: int, name: str, copy: HostCopy, accesses: Accesses | None = None, debug_id: int = -1
     ) -> None:
-        begin = Work(host_wait=copy.host_wait)
+        waiting = self._waiting_for(copy) if accesses is not None else None
+        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._host_group)
         mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses)
         for part, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
             self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
-        self._barrier(parent, debug_id, external=False)
+        self._barrier(parent, debug_id, "", waiting)
+
+    def _waiting_for(self, copy: HostCopy) -> Bools | None:
+        """Tiles that wait for the host: all of those that a copy concerns. (Control copies concern all.)"""
+        moved = copy.rx if copy.rx is not None else copy.tx
+        return None if moved is None or not moved.any() else self._domains.concerned(moved > 0)
 
     def _broadcast_switch(self, root: int) -> None:
+        """The broadcast, after a barrier of its own besides that of the control copy (published-numbers 6.1: 125 cycles
+        between the sync of the copy and the broadcast)."""
         m = self._machine
-        exchanges = broadcast(CONTROL_TILE, CONTROL_BYTES, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate)
+        self.table.add(root, "Sync", "Internal", sync_type="internal")
+        exchanges = broadcast(CONTROL_TILE, CONTROL_BYTES, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
         number = self._items.number()
-        self._exchange(root, f"copy{number}_switchControlBroadcast{number}/ExchangePre", exchanges, Work())
+        none = Packets(-1, ())
+        self._exchange(root, f"copy{number}_switchControlBroadcast{number}/ExchangePre", exchanges, Work(), none)

@@ -8,9 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.latency import Stage
 from simulator.machine import host_exchange
 from simulator.machine.host_exchange import HostLink
-from simulator.machine.physical_tiles import bus_of_tiles
+from simulator.machine.physical_tiles import Places, bus_of_tiles, places
+from simulator.machine.sync import round_trip
 from simulator.poplar.target import Target, TargetType
 
 I8 = npt.NDArray[np.int64]
@@ -20,23 +22,35 @@ I8 = npt.NDArray[np.int64]
 class Machine:
     type: str  #: "Ipu", "IpuModel" or "Cpu"
     architecture: str  #: "Ipu1", "Ipu2" or "Ipu21"
-    num_ipus: int
+    num_ipus: int  #: of one replica; passes work on one replica, since all are alike
     tiles_per_ipu: int
     bytes_per_tile: int
     region_split: int  #: byte offset at which interleaved memory begins; `bytes_per_tile` = there is none
     clock_hz: float
     exchange_rate: float  #: bytes per cycle and tile
-    min_sync_delay: int
+    min_sync_delay: int  #: round trip of the tile nearest to the sync controller
     relative_sync_delay: I8  #: one entry per tile of an IPU
     global_sync_cycles: int
     host_link: HostLink
     counts_code: bool  #: code and stack have sizes: hardware, or a model that compiles for the IPU
     target: Target  #: for vertex cost functions
     physical_tile: I8 | None = None
+    num_replicas: int = 1
 
     @property
     def tiles(self) -> int:
+        """Tiles of one replica."""
         return self.num_ipus * self.tiles_per_ipu
+
+    @property
+    def device_ipus(self) -> int:
+        """IPUs of all replicas."""
+        return self.num_ipus * self.num_replicas
+
+    @property
+    def device_tiles(self) -> int:
+        """Tiles of all replicas, replica-major."""
+        return self.tiles * self.num_replicas
 
     @property
     def hardware(self) -> bool:
@@ -53,16 +67,24 @@ class Machine:
         one = logical // 2 if self.physical_tile is None else bus_of_tiles(self.physical_tile)
         return np.concatenate([one + ipu * (int(one.max()) + 1) for ipu in range(self.num_ipus)])
 
+    @cached_property
+    def stage(self) -> Stage:
+        """Where every tile lies on the exchange of its IPU, and how early it leaves a sync."""
+        one = places(self.target.chip, self.tiles_per_ipu)
+        lead = int(self.relative_sync_delay.max()) - self.relative_sync_delay
+        island, side, lead = (np.tile(column, self.num_ipus) for column in (one.island, one.side, lead))
+        return Stage(Places(island, side), lead)
+
     def tiles_of(self, ipu: int) -> slice:
-        """The tiles of one IPU within arrays over the device."""
+        """The tiles of one IPU within arrays over a replica, or over the device."""
         return slice(ipu * self.tiles_per_ipu, (ipu + 1) * self.tiles_per_ipu)
 
 
 _TYPES = {"IPU": "Ipu", "IPU_MODEL": "IpuModel", "CPU": "Cpu"}
 
 
-def machine_of(target: Target) -> Machine:
-    """The facts of a target."""
+def machine_of(target: Target, replicas: int = 1) -> Machine:
+    """The facts of the target of one replica."""
     hardware = target.getTargetType() is TargetType.IPU
     return Machine(
         type=_TYPES[target.getTargetType().value],
@@ -73,11 +95,12 @@ def machine_of(target: Target) -> Machine:
         region_split=target.region_split,
         clock_hz=target.getTileClockFrequency(),
         exchange_rate=target.getExchangeBytesPerCycle(),
-        min_sync_delay=target.getMinIPUSyncDelay(),
+        min_sync_delay=round_trip(target.getMinIPUSyncDelay(), target.relative_sync_delay()),
         relative_sync_delay=target.relative_sync_delay(),
         global_sync_cycles=target.getGlobalSyncCycles(),
         host_link=host_exchange.HARDWARE if hardware else host_exchange.MODEL,
         counts_code=hardware or target.compile_ipu_code,
         target=target,
         physical_tile=target.physical_tiles(),
+        num_replicas=replicas,
     )

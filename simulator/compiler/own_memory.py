@@ -16,6 +16,7 @@ from simulator.compiler.program_table import ProgramTable
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.vertex_memory import vertex_memory
 from simulator.machine import footprint, host_exchange
+from simulator.machine import packets as packet
 
 if TYPE_CHECKING:
     from simulator.poplar.store import VertexBlock
@@ -105,8 +106,13 @@ def add_programs(
     headers = host_exchange.HEADER_PER_TILE + host_exchange.HEADER_PER_PACKET * packets
     own("hostExchangePacketHeader", "hostExchangePacketHeader", headers)
     ids = np.zeros(machine.tiles, np.int64)
-    ids[CONTROL_TILE] = footprint.CONTROL_ID_BYTES
+    ids[CONTROL_TILE :: machine.tiles_per_ipu] = footprint.CONTROL_ID_BYTES
     own("controlId", "controlId", ids)
+
+
+def add_packet_headers(inventory: Inventory, packets: I8) -> None:
+    """Headers of packets to other IPUs."""
+    inventory.add_own("globalExchangePacketHeader", "globalExchangePacketHeader", packets * packet.HEADER_BYTES)
 
 
 def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine) -> None:

@@ -40,6 +40,9 @@ class Work:
     undefined: I8 | None = None  #: variables whose contents WriteUndef ends
     buffers: tuple[int, ...] = ()  #: rows of Items.buffers
     host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
+    waiting: npt.NDArray[np.bool_] | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
+    sync_group: str = ""  #: of an external barrier: "GS1" (the IPUs of a replica) or "GS2" (all)
+    replica_map: tuple[int, ...] = ()  #: where each replica sends its part of a GlobalExchange, () = to itself
 
 
 @dataclass

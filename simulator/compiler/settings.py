@@ -18,4 +18,5 @@ class CompileSettings:
     supervisor_stack: int | None = None
     multi_access_copies: bool = True  #: copies within tiles load and store in one cycle, from different elements
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
+    sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2
     flops: bool = False  #: put floating-point operations into the report

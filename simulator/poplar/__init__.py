@@ -94,6 +94,7 @@ from simulator.poplar.types import (
     VariableInterval,
     VariableMappingMethod,
     VariableRef,
+    replication_factor,
 )
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ __all__ = [
     "profiling_disabled",
     "program",
     "recoverable_runtime_error",
+    "replication_factor",
     "runtime_error",
     "stream_connection_error",
     "stream_memory_allocation_error",

@@ -164,16 +164,18 @@ class Engine:
     # ---- host data ---------------------------------------------------------------------------------------------
 
     def writeTensor(self, handle: str, buffer: Any) -> None:
-        """Copy a buffer into the tensor marked by createHostWrite. Sizes and types must agree."""
+        """Copy a buffer into the tensor marked by createHostWrite. Sizes and types must agree; the buffer holds the
+        tensor of each replica, one after the other."""
         self._core.write_tensor(handle, buffer)
 
     def readTensor(self, handle: str, buffer: Any) -> None:
-        """Copy the tensor marked by createHostRead into a buffer. Sizes and types must agree."""
+        """Copy the tensor marked by createHostRead into a buffer. Sizes and types must agree; the buffer gets the
+        tensor of each replica, one after the other."""
         self._core.read_tensor(handle, buffer)
 
     def connectStream(self, handle: str, buffer: Any) -> None:
         """Connect a stream to a buffer that each transfer advances through, wrapping at its end; a buffer of one
-        transfer is a fixed location."""
+        transfer is a fixed location. Replicas share it and take turns at each transfer, in order."""
         self._core.streams.connect(handle, buffer)
 
     @overload
@@ -181,11 +183,12 @@ class Engine:
     @overload
     def connectStreamToCallback(self, handle: str, index: int, f: Any, /) -> None: ...
     def connectStreamToCallback(self, handle: str, first: Any, second: Any = None, /) -> None:
-        """Connect a stream to a function called with the transfer's memory (an ndarray valid during the call)."""
-        function = first if second is None else second
-        if second is not None and first != 0:
-            raise poplar_error(f"Stream '{handle}' has no replica {first}; graphs have one replica, number 0.")
-        self._core.streams.connect_callback(handle, function)
+        """Connect a stream to a function called with the transfer's memory (an ndarray valid during the call): that of
+        replica `index`, or those of all replicas. Raises stream_connection_error for a replica there is not."""
+        if second is None:
+            self._core.streams.connect_callback(handle, first)
+        else:
+            self._core.streams.connect_callback(handle, second, int(first))
 
     def listStreams(self) -> list[str]:
         """Handles, each with "+" (host writes) or "-" (host reads) behind it."""

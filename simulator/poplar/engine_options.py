@@ -52,6 +52,7 @@ class EngineOptions:
     allow_out_of_memory: bool
     retain_debug_information: bool
     include_flop_estimates: bool
+    sync_replicas_independently: bool
     worker_stack_bytes: int | None
     supervisor_stack_bytes: int | None
 
@@ -100,6 +101,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         allow_out_of_memory=on["debug.allowOutOfMemory"],
         retain_debug_information=on["debug.retainDebugInformation"],
         include_flop_estimates=on["profiler.includeFlopEstimates"],
+        sync_replicas_independently=on["target.syncReplicasIndependently"],
         worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),
         supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),
     )

@@ -16,7 +16,7 @@ from simulator.poplar.graph import Graph
 from simulator.poplar.option_table import RUNTIME_TABLE
 from simulator.poplar.program import Program
 from simulator.poplar.progress import progress_thread
-from simulator.poplar.target import TargetType
+from simulator.poplar.target import Target, TargetType
 from simulator.runtime.report_folder import ReportFolder
 
 __all__ = ["Executable", "compileGraph"]
@@ -27,14 +27,15 @@ ProgressFunc = Callable[[int, int], None]
 class Executable:
     """A compiled graph. Later edits of the graph do not reach it; several engines may be made from it."""
 
-    def __init__(self, compiled: Compiled, options: EngineOptions, name: str) -> None:
+    def __init__(self, compiled: Compiled, options: EngineOptions, name: str, target: Target) -> None:
         self._compiled = compiled
+        self._target = target
         self._options = options
         self._name = name
 
-    def getTarget(self) -> Any:
-        """The target it was compiled for."""
-        return self._compiled.machine.target
+    def getTarget(self) -> Target:
+        """The target it was compiled for, with the IPUs of all replicas."""
+        return self._target
 
     def __repr__(self) -> str:
         return f"Executable({self._compiled.num_programs} programs)"
@@ -86,7 +87,7 @@ def _compile(
     options = resolve(flags, os.environ, target)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, _settings(options, target.getTargetType()), report)
-    executable = Executable(compiled, options, name)
+    executable = Executable(compiled, options, name, graph._device_target)
     if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
         _refuse(executable)
     return executable
@@ -105,6 +106,7 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         worker_stack=options.worker_stack_bytes,
         supervisor_stack=options.supervisor_stack_bytes,
         flops=options.include_flop_estimates,
+        sync_replicas_independently=options.sync_replicas_independently,
     )
 
 

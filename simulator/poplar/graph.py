@@ -19,7 +19,8 @@ __all__ = ["Graph"]
 class Graph(OrderMethods):
     """A graph program: variables, vertices, compute sets, streams and functions for one target.
 
-    `Graph(target)` or `Graph(device)`, and a replication factor, of which only 1 is supported."""
+    `Graph(target)` or `Graph(device)`, and a replication factor r: the graph describes one replica, which has 1/r of
+    the IPUs, and runs r times at once."""
 
     _top: Graph | None = None  #: of a virtual graph
 
@@ -78,6 +79,7 @@ class Graph(OrderMethods):
         graph._tiles = device
         graph._num_tiles = len(device)
         graph._target = self._target.with_tiles(device.tolist(), ipus)
+        graph._device_target = self._device_target
         graph._top = self._top or self
         return graph
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.poplar.debug_context import Context, DebugInfo, as_context, record
-from simulator.poplar.errors import graph_object_creation_error, graph_replication_error, invalid_tile_mapping
+from simulator.poplar.errors import graph_object_creation_error, invalid_tile_mapping
 from simulator.poplar.store import GraphStore
 from simulator.poplar.target import Target, target_of
 from simulator.poplar.tensor import Tensor
@@ -20,30 +20,29 @@ class GraphState:
     """Construction of graphs and virtual graphs."""
 
     store: GraphStore
-    _target: Target
+    _target: Target  #: of one replica, or what a virtual graph sees of it
+    _device_target: Target  #: all replicas
     _tiles: I8 | None  #: tile on the device of each tile of this graph, None = the same
     _num_tiles: int
 
-    def __init__(self, target: Any = None, replication_factor: int = 1) -> None:
+    def __init__(self, target: Any = None, r: int = 1) -> None:
         if target is None:
             raise graph_object_creation_error(
                 "A graph needs a target: Graph(device) or Graph(target), for example Graph(IPUModel().createDevice())."
             )
-        if replication_factor != 1:
-            raise graph_replication_error(
-                f"A replication factor of {replication_factor} is not supported yet; build the graph with factor 1."
-            )
-        self.store = GraphStore()
-        self._target = target_of(target)
+        self._device_target = target_of(target)
+        self._target = self._device_target.of_replica(r)
+        self.store = GraphStore(replicas=int(r))
         self._tiles = None
         self._num_tiles = self._target.getNumTiles()
 
     def getTarget(self) -> Target:
-        """The target; of a virtual graph, one with fewer tiles."""
+        """The target of one replica; of a virtual graph, one with fewer tiles."""
         return self._target
 
     def getReplicationFactor(self) -> int:
-        return 1
+        """How often the graph runs at once, each time on IPUs of its own."""
+        return self.store.replicas
 
     def addDebugInfo(self, debugContext: Context, layer: str, **arguments: Any) -> DebugInfo:
         """Record an operation of a library; give the result as context of what the operation makes."""

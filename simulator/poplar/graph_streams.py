@@ -28,11 +28,17 @@ class StreamMethods(VertexMethods):
         replicatedMode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
         options: Mapping[str, Any] | None = None,
     ) -> DataStream:
-        """A stream whose Copy programs read `numElements` elements from the host.
+        """A stream whose Copy programs read `numElements` elements from the host: in each replica its own (REPLICATE),
+        or the same in all of them (BROADCAST).
 
         Options: splitLimit (bytes), bufferingDepth (entries prefetched ahead)."""
         checked = _options(handle, options, ("splitLimit", "bufferingDepth"))
-        return self._add_stream(handle, elementType, numElements, True, checked, "fifo")
+        if not isinstance(replicatedMode, ReplicatedStreamMode):
+            raise graph_object_creation_error(
+                f"Stream '{handle}': {replicatedMode!r} is not a ReplicatedStreamMode; use REPLICATE or BROADCAST."
+            )
+        same = replicatedMode is ReplicatedStreamMode.BROADCAST
+        return self._add_stream(handle, elementType, numElements, True, checked, "fifo", same)
 
     def addDeviceToHostFIFO(
         self, handle: str, elementType: Type, numElements: int, options: Mapping[str, Any] | None = None
@@ -43,8 +49,9 @@ class StreamMethods(VertexMethods):
         )
 
     def _add_stream(
-        self, handle: str, type_: Type, count: int, to_device: bool, options: dict[str, str], kind: str
-    ) -> DataStream:
+        self, handle: str, type_: Type, count: int, to_device: bool, options: dict[str, str], kind: str,
+        broadcast: bool = False,
+    ) -> DataStream:  # fmt: skip
         s = self.store.streams
         # A host read and a host write may share a handle, as a program names a tensor once for both directions.
         same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
@@ -60,6 +67,7 @@ class StreamMethods(VertexMethods):
         s.to_device.append(to_device)
         s.options.append(options)
         s.kind.append(kind)
+        s.broadcast.append(broadcast)
         record(self.store, as_context(handle), "stream", arguments={"numElements": int(count), "type": type_.name})
         return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from operator import index as whole
 from typing import Any, overload
@@ -11,11 +11,12 @@ import numpy as np
 
 from simulator.poplar import regions
 from simulator.poplar.debug_context import Context, as_context, record
-from simulator.poplar.errors import tensor_creation_error, type_error
+from simulator.poplar.errors import graph_replication_error, tensor_creation_error, type_error
 from simulator.poplar.graph_mapping import MappingMethods
 from simulator.poplar.graph_objects import FieldRef
 from simulator.poplar.tensor import Tensor, concat
 from simulator.poplar.types import (
+    UNSIGNED_INT,
     TensorCloneMethod,
     Type,
     VariableMappingMethod,
@@ -125,6 +126,12 @@ class VariableMethods(MappingMethods):
         words = np.asarray(val, np.uint16).view(np.float16)
         return self.addConstant(type, shape, words, as_context(debugContext))
 
+    def addReplicationIndexConstant(self, debugContext: Context = "<const>") -> Tensor:
+        """Add an UNSIGNED_INT scalar that holds the number of the replica, 0 to getReplicationFactor() - 1."""
+        index = self._new_variable(UNSIGNED_INT, [], as_context(debugContext), "constant", np.zeros(1, np.uint32))
+        self.store.variables.by_replica[index._variable] = list(range(self.store.replicas))
+        return index
+
     def isConstant(self, v: VariableRef) -> bool:
         return self.store.variables.constant[v.id] is not None
 
@@ -201,13 +208,19 @@ class VariableMethods(MappingMethods):
     @overload
     def setInitialValue(self, field: FieldRef, val: Any, /) -> None: ...
     def setInitialValue(self, target: Any, val: Any, /) -> None:
-        """The value that a tensor (one value or one per element) or a simple vertex field has after loading."""
+        """The value that a tensor (one value or one per element) or a simple vertex field has after loading.
+
+        A dict {replica: value} gives an UNSIGNED_INT scalar another value in each replica; `graph_replication_error`
+        unless it names every replica."""
         if isinstance(target, FieldRef):
             target.vertex.builder.set_value(target.vertex.row, target.name, val)
             return
         self._own(target, "setInitialValue")
         if not target.isParallelWriteable():
             raise tensor_creation_error("setInitialValue: the tensor holds a constant or an element twice.")
+        if isinstance(val, Mapping):
+            self._set_by_replica(target, val)
+            return
         values = device_array(target.elementType(), val, target.numElements())
         starts, lengths = target.regions()
         at = 0
@@ -217,6 +230,21 @@ class VariableMethods(MappingMethods):
             variables.initial[v].append((start - variables.base[v], values[at : at + n]))
             variables.host_visible[v] = True
             at += n
+
+    def _set_by_replica(self, t: Tensor, values: Mapping[int, int]) -> None:
+        if t.elementType() is not UNSIGNED_INT or t.numElements() != 1 or self.store.variables.numel[t._variable] != 1:
+            raise tensor_creation_error(
+                f"setInitialValue: values by replica are for a whole UNSIGNED_INT scalar, not {t.elementType()} of "
+                f"shape {t.shape()}."
+            )
+        replicas = range(self.store.replicas)
+        if sorted(values) != list(replicas):
+            raise graph_replication_error(
+                f"setInitialValue: values are given for replicas {sorted(values)}; give one for each of "
+                f"0 to {len(replicas) - 1}."
+            )
+        self.store.variables.by_replica[t._variable] = [int(values[i]) for i in replicas]
+        self.store.variables.host_visible[t._variable] = True
 
     def setInitialValueHalf(self, target: Any, val: Any) -> None:
         """`setInitialValue` from raw 16-bit words of type HALF."""

@@ -98,7 +98,12 @@ TARGET = (
     _flag("target.gatewayWriteCombining", "false", "Write combining in the gateway."),
     Option("target.saveArchive", "path", "", "File for the archive of per-tile ELF files.", True),
     Option("target.saveOutputVertexGraph", "path", "", "File for the vertex graph in dot format."),
-    _flag("target.syncReplicasIndependently", "false", "Host synchronisation by group GS1 instead of GS2."),
+    _flag(
+        "target.syncReplicasIndependently",
+        "false",
+        "Host copies wait for the IPUs of their replica (sync group GS1) instead of those of all replicas (GS2).",
+        True,
+    ),
 )
 
 REPORTS = (

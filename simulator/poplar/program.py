@@ -6,22 +6,23 @@ creation in `debug`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, overload
 
+from simulator.poplar.copy_checks import check_stream_copy, check_tensor_copy, check_writeable
 from simulator.poplar.debug_context import Context, DebugContext, as_context
-from simulator.poplar.errors import control_program_error, graph_connection_error
+from simulator.poplar.errors import control_program_error, graph_connection_error, graph_replication_error
 from simulator.poplar.graph_objects import ComputeSet, DataStream, Function
 from simulator.poplar.notices import no_effect
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import SyncType
 
 __all__ = [
-    "Call", "Copy", "Execute", "FloatFormat", "LibraryGroup", "PrintTensor", "PrintTensorFmt", "Program", "Repeat",
-    "Sequence", "Sync", "SyncType", "WriteUndef",
+    "Call", "Copy", "CrossReplicaCopy", "Execute", "FloatFormat", "LibraryGroup", "PrintTensor", "PrintTensorFmt",
+    "Program", "Repeat", "Sequence", "Sync", "SyncType", "WriteUndef",
 ]  # fmt: skip
 
 
@@ -132,61 +133,48 @@ class Copy(Program):
         if isinstance(source, Tensor) and isinstance(destination, Tensor):
             self.kind = "tensor"
             self.dont_outline = flag
-            _check_tensor_copy(source, destination)
+            check_tensor_copy(source, destination)
         elif isinstance(source, DataStream) and isinstance(destination, Tensor):
             self.kind = "host_to_device"
             self.optimise_memory = flag
-            _check_stream_copy(source, destination, True)
+            check_stream_copy(source, destination, True)
         elif isinstance(source, Tensor) and isinstance(destination, DataStream):
             self.kind = "device_to_host"
             self.optimise_memory = flag
-            _check_stream_copy(destination, source, False)
+            check_stream_copy(destination, source, False)
         else:
             raise graph_connection_error(
                 f"Copy goes between two tensors or a tensor and a stream, not from {source!r} to {destination!r}."
             )
 
 
-def _check_tensor_copy(source: Tensor, destination: Tensor) -> None:
-    if source.elementType() is not destination.elementType():
-        raise graph_connection_error(
-            f"Copy: the source holds {source.elementType()} and the destination {destination.elementType()}; "
-            "use popops.cast to convert."
-        )
-    if source._store is not destination._store:
-        raise graph_connection_error("Copy: source and destination are of different graphs.")
-    if source.numElements() != destination.numElements():
-        raise graph_connection_error(
-            f"Copy: the source has {source.numElements()} elements (shape {source.shape()}), "
-            f"the destination {destination.numElements()} (shape {destination.shape()}); they must be equal."
-        )
-    _check_writeable(destination)
-    if source.intersectsWith(destination):
-        raise graph_connection_error("Copy: source and destination share elements; copy through another variable.")
+class CrossReplicaCopy(Program):
+    """Copy a tensor of each replica to a tensor of another one: replica r sends to replica `replicaMap[r]`.
 
+    Raises `graph_connection_error` as Copy does, and for different shapes; `graph_replication_error` unless every
+    replica of the graph is named once as source and once as destination, and never as its own."""
 
-def _check_stream_copy(stream: DataStream, tensor: Tensor, to_device: bool) -> None:
-    if stream.to_device != to_device:
-        other = "addHostToDeviceFIFO" if to_device else "addDeviceToHostFIFO"
-        raise graph_connection_error(f"Copy: stream '{stream.handle}' goes the other way; make it with Graph.{other}.")
-    if stream.elementType() is not tensor.elementType():
-        raise graph_connection_error(
-            f"Copy: stream '{stream.handle}' carries {stream.elementType()}, the tensor holds {tensor.elementType()}."
-        )
-    if stream.numElements() != tensor.numElements():
-        raise graph_connection_error(
-            f"Copy: stream '{stream.handle}' moves {stream.numElements()} elements, the tensor has "
-            f"{tensor.numElements()}; they must be equal."
-        )
-    if to_device:
-        _check_writeable(tensor)
-
-
-def _check_writeable(tensor: Tensor) -> None:
-    if tensor.containsConstant():
-        raise graph_connection_error("Copy: the destination holds a constant; constants cannot be written.")
-    if tensor.containsAliases():
-        raise graph_connection_error("Copy: the destination holds an element twice; it must be free of aliases.")
+    def __init__(
+        self, source: Tensor, destination: Tensor, replicaMap: Mapping[int, int], debugContext: Context = ""
+    ) -> None:
+        if not isinstance(source, Tensor) or not isinstance(destination, Tensor):
+            raise graph_connection_error(f"CrossReplicaCopy needs two tensors, got {source!r} and {destination!r}.")
+        check_tensor_copy(source, destination, "CrossReplicaCopy")
+        if source.shape() != destination.shape():
+            raise graph_connection_error(
+                f"CrossReplicaCopy: the source has shape {source.shape()}, the destination {destination.shape()}; "
+                "they must be equal."
+            )
+        replicas = list(range(source._store.replicas))
+        ends = sorted(replicaMap), sorted(replicaMap.values())
+        if ends != (replicas, replicas) or any(s == d for s, d in replicaMap.items()):
+            raise graph_replication_error(
+                f"CrossReplicaCopy: the map {dict(replicaMap)} must name each replica, 0 to {len(replicas) - 1}, once "
+                "as source and once as destination of another one."
+            )
+        self.source, self.destination = source, destination
+        self.replica_map = tuple(int(replicaMap[r]) for r in replicas)
+        self.debug = as_context(debugContext)
 
 
 class Repeat(Program):
@@ -258,7 +246,7 @@ class WriteUndef(Program):
     """Declare the contents of a tensor dead: its value before the next write is not needed."""
 
     def __init__(self, t: Tensor, debugContext: Context = "") -> None:
-        _check_writeable(t)
+        check_writeable(t)
         self.tensor = t
         self.debug = as_context(debugContext)
 

@@ -96,6 +96,8 @@ class VariableColumns:
     #: always live by use: connected to host read/write, initial value, or constant
     host_visible: list[bool] = field(default_factory=list)
     mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
+    #: variable -> value in each replica, of scalars that differ between replicas from the beginning
+    by_replica: dict[int, list[int]] = field(default_factory=dict)
     #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None; ask
     #: `GraphStore.mapping_of`, which first carries out `pending_mapping`
     pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
@@ -110,6 +112,7 @@ class StreamColumns:
     options: list[dict[str, str]] = field(default_factory=list)
     #: "fifo" for user streams, "read"/"write" for createHostRead/Write
     kind: list[str] = field(default_factory=list)
+    broadcast: list[bool] = field(default_factory=list)  #: all replicas get the same transfer
 
 
 class OpenBlock(Protocol):
@@ -123,8 +126,9 @@ class OpenBlock(Protocol):
 
 @dataclass
 class GraphStore:
-    """All state of a graph and its virtual graphs."""
+    """All state of a graph and its virtual graphs: that of one replica."""
 
+    replicas: int = 1  #: how often the graph runs at once
     variables: VariableColumns = field(default_factory=VariableColumns)
     streams: StreamColumns = field(default_factory=StreamColumns)
     compute_set_names: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from simulator.machine import physical_tiles
 from simulator.machine.memory_map import element_offsets
 from simulator.machine.targets import MK2, Chip
-from simulator.poplar.errors import invalid_machine_model
+from simulator.poplar.errors import graph_replication_error, invalid_machine_model
 from simulator.poplar.types import FLOAT, HALF, QUARTER, Type
 
 
@@ -94,6 +94,18 @@ class Target:
             )
         return replace(self, num_ipus=numIPUs, tiles_per_ipu=tilesPerIPU)
 
+    def of_replica(self, replicas: int) -> Target:
+        """The share of one of `replicas` equal parts: so many IPUs fewer. Raises graph_replication_error where the
+        IPUs cannot be shared out evenly."""
+        if isinstance(replicas, bool) or not isinstance(replicas, int | np.integer) or replicas < 1:
+            raise graph_replication_error(f"A replication factor is a whole number from 1 on, not {replicas!r}.")
+        if self.num_ipus % replicas:
+            raise graph_replication_error(
+                f"A replication factor of {replicas} does not divide the {self.num_ipus} IPUs of the target; use a "
+                f"device with a multiple of {replicas} IPUs."
+            )
+        return self if replicas == 1 else replace(self, num_ipus=self.num_ipus // int(replicas))
+
     def getTargetType(self) -> TargetType:
         return self.type
 
@@ -131,11 +143,12 @@ class Target:
         return self.memcpy_bytes_per_cycle
 
     def getMinIPUSyncDelay(self) -> int:
+        """Cycles of a sync whose last tile is the nearest one to the sync controller."""
         return self.min_sync_delay
 
     def getMaxIPUSyncDelay(self) -> int:
-        """Longest round trip of a sync request: the minimum plus twice the way of the farthest tile."""
-        return self.min_sync_delay + 2 * int(self.relative_sync_delay().max())
+        """Cycles of a sync whose last tile is the farthest one from the sync controller."""
+        return self.min_sync_delay + int(self.relative_sync_delay().max())
 
     def getGlobalSyncCycles(self) -> int:
         return self.global_sync_cycles

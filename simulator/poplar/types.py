@@ -125,6 +125,10 @@ class ReplicatedStreamMode(Enum):
     BROADCAST = "broadcast"
 
 
+class replication_factor(int):
+    """How often a graph is replicated: `Graph(target, replication_factor(4))`; a plain number does as well."""
+
+
 class TensorCloneMethod(Enum):
     PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
     CREATE_NEW_ORDER = "create new order"

@@ -1,4 +1,5 @@
-"""The arena: the values of all variables in one block of bytes, and places within it.
+"""The arena: the values of all variables of all replicas in one block of bytes, a row for each replica, and places
+within a row.
 
 A place is a tensor as the runtime sees it: a strided window of the arena where the tensor is one (reading it copies
 nothing), else a list of item numbers made once.
@@ -43,7 +44,10 @@ class ArenaLayout:
         for group in shared:
             self._offsets[group] = self._offsets[group[0]]
         self.total_bytes = int(size.sum())
+        self.replicas = store.replicas
         self.initial: list[tuple[int, Array]] = []  #: (byte offset, values) of constants and initial values
+        #: (byte offset, values by replica) of what differs between replicas from the beginning
+        self.by_replica = [(int(self._offsets[i]), np.array(w, np.uint32)) for i, w in v.by_replica.items()]
         for variable, (constant, initial) in enumerate(zip(v.constant, v.initial, strict=True)):
             offset, item = int(self._offsets[variable]), int(self._item_bytes[variable])
             if constant is not None:
@@ -86,12 +90,14 @@ class Place:
 
 
 class Arena:
-    """The bytes themselves. Filled with zeros, constants and initial values."""
+    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values."""
 
-    def __init__(self, layout: ArenaLayout) -> None:
-        self._bytes = np.zeros(layout.total_bytes, np.uint8)
+    def __init__(self, layout: ArenaLayout, memory: Array, replica: int) -> None:
+        self.replica = replica
+        self._bytes = memory
         self._flat: dict[np.dtype[Any], Array] = {}
-        for offset, values in layout.initial:
+        own = [(offset, values[replica : replica + 1]) for offset, values in layout.by_replica]
+        for offset, values in layout.initial + own:
             raw = values.view(np.uint8).reshape(-1)
             self._bytes[offset : offset + len(raw)] = raw
 
@@ -118,3 +124,9 @@ class Arena:
             window[...] = values.reshape(place.shape)
         else:
             self.flat(place.dtype)[place.items] = values.reshape(-1)
+
+
+def arenas(layout: ArenaLayout) -> list[Arena]:
+    """The arenas of all replicas in their first state: rows of one block."""
+    block = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
+    return [Arena(layout, row, replica) for replica, row in enumerate(block)]

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from popvision.formats.profile.model import IntArray, StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
-from simulator.machine import sync
+from simulator.runtime.barriers import external_barrier, internal_barrier
 from simulator.runtime.segments import Parts, Segment, State
 
 I8 = npt.NDArray[np.int64]
@@ -54,8 +54,8 @@ class RunTime:
 class DeviceClock:
     """Runs branches of the root switch in modelled time.
 
-    `cycles[row]` = cycles per tile of the device of each lowered program, None where it takes no time by itself;
-    `host_wait[row]` = cycles of a StreamCopyBegin after its barrier."""
+    `cycles[row]` = cycles per tile of a replica of each lowered program, None where it takes no time by itself.
+    Every replica spends them; clocks are those of all tiles of the device."""
 
     def __init__(
         self,
@@ -71,23 +71,23 @@ class DeviceClock:
         self._functions = function_roots
         self._machine = machine
         self._max_steps = max_steps
-        self._max_arrays = max_arrays * machine.num_ipus
-        self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.tiles))
+        self._max_arrays = max_arrays * machine.device_ipus
+        self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.device_tiles))
         self._additive: dict[int, bool] = {}
-        self._waits: Iterator[int] | None = None
+        self._waits: Iterator[I8] | None = None
         self._branch = -1
         self._forget()
 
-    def run(self, branch: int, waits: Iterator[int] | None = None) -> RunTime:
-        """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order;
-        results are then not kept."""
+    def run(self, branch: int, waits: Iterator[I8] | None = None) -> RunTime:
+        """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
+        one figure per replica; results are then not kept."""
         if waits is None and branch in self._runs:
             return self._runs[branch]
         if len(self._arrays) >= self._max_arrays:
             self._forget()
         self._waits = waits
         self._branch = branch
-        segment = self._segment(self._state(np.zeros(self._machine.tiles, np.int64)), 0)
+        segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
         run = self._finished(segment)
         if waits is None:
             self._runs[branch] = run
@@ -132,14 +132,14 @@ class DeviceClock:
         return segment
 
     def _in_order(self, state: State, rows: list[int]) -> Segment:
-        parts = Parts(self._machine.num_ipus, self._max_steps, state)
+        parts = Parts(self._machine.device_ipus, self._max_steps, state)
         for row in rows:
             parts.add(self._segment(parts.state, row))
         return parts.joined()
 
     def _repeat(self, state: State, rows: list[int], count: int) -> Segment:
         """Trips until a state comes back; from there on the trips since then repeat."""
-        parts = Parts(self._machine.num_ipus, self._max_steps, state)
+        parts = Parts(self._machine.device_ipus, self._max_steps, state)
         seen: dict[State, int] = {}
         trips: list[Segment] = []  # those since `seen` was begun; `done` before
         done = 0
@@ -157,7 +157,7 @@ class DeviceClock:
         left = count - done - len(trips)
         if left:
             period = trips[seen[parts.state] :]
-            whole = Parts(self._machine.num_ipus, self._max_steps, parts.state)
+            whole = Parts(self._machine.device_ipus, self._max_steps, parts.state)
             for trip in period:
                 whole.add(trip)
             parts.add_times(whole.joined(), left // len(period))
@@ -191,15 +191,16 @@ class DeviceClock:
         elapsed = int(after.min())
         then = self._state(after - elapsed)
         if len(self._arrays) >= self._max_arrays:
-            none = np.empty((0, m.num_ipus), np.int64)
+            none = np.empty((0, m.device_ipus), np.int64)
             return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
-        base = np.empty((1, m.num_ipus), np.int64)
-        pattern = np.empty((1, m.num_ipus), np.int64)
-        for ipu in range(m.num_ipus):
+        base = np.empty((1, m.device_ipus), np.int64)
+        pattern = np.empty((1, m.device_ipus), np.int64)
+        own = self._cycles[row]
+        for ipu in range(m.device_ipus):
             part = m.tiles_of(ipu)
             base[0, ipu] = offsets[part].min()
             pattern[0, ipu] = len(self.patterns)
-            busy = cycles[part] if self._cycles[row] is not None else self._kept(cycles[part])
+            busy = self._kept(cycles[part]) if own is None else own[m.tiles_of(ipu % m.num_ipus)]
             self.patterns.append(StepOnIpu(self._kept(offsets[part] - base[0, ipu]), busy))
         return Segment(np.array([row]), base, pattern, then, elapsed)
 
@@ -214,22 +215,21 @@ class DeviceClock:
 
     def _duration(self, offsets: I8, row: int) -> I8:
         """Cycles each tile spends in a leaf that begins at these clocks."""
-        type_ = self._table.type[row]
+        type_, work = self._table.type[row], self._table.work[row]
         m = self._machine
         if type_ == "Sync":
             if self._table.sync_type[row] == "external":
-                return sync.external_sync_cycles(offsets, m.global_sync_cycles)
-            parts = [offsets[m.tiles_of(ipu)] for ipu in range(m.num_ipus)]
-            return np.concatenate(
-                [sync.internal_sync_cycles(part, m.min_sync_delay, m.relative_sync_delay) for part in parts]
-            )
+                return external_barrier(offsets, work.waiting, m, work.sync_group, m.global_sync_cycles)
+            return internal_barrier(offsets, work.waiting, m)
         if type_ == "StreamCopyBegin":
-            wait = self._table.work[row].host_wait
+            wait: int | I8 = work.host_wait
             if self._waits is not None and self._is_data_copy(row):
                 wait = next(self._waits, wait)
-            return sync.external_sync_cycles(offsets, wait)
+            return external_barrier(offsets, work.waiting, m, work.sync_group, wait)
         cycles = self._cycles[row]
-        return np.zeros(m.tiles, np.int64) if cycles is None else cycles
+        if cycles is None:
+            return np.zeros(m.device_tiles, np.int64)
+        return cycles if m.num_replicas == 1 else np.tile(cycles, m.num_replicas)
 
     def _is_data_copy(self, row: int) -> bool:
         return row not in self._table.children[0]
@@ -238,7 +238,7 @@ class DeviceClock:
         m = self._machine
         cycles = segment.elapsed + int(segment.state.offsets.max())
         tail = []
-        for ipu in range(m.num_ipus):
+        for ipu in range(m.device_ipus):
             last = self.patterns[int(segment.pattern[-1, ipu])]
             tail.append(cycles - (int(segment.base[-1, ipu]) + last.start + last.cycles))
         return RunTime(segment, cycles, tail, self._waits is None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ import numpy.typing as npt
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord
 from simulator.compiler.executable import Executable
+from simulator.compiler.machine import Machine
 from simulator.poplar.errors import poplar_error, stream_connection_error
 from simulator.poplar.program import PrintTensorFmt
-from simulator.runtime.arena import Arena
+from simulator.runtime.arena import Arena, Place, arenas
 from simulator.runtime.device_clock import DeviceClock, RunTime
 from simulator.runtime.numeric_plan import Action
 from simulator.runtime.print_tensor import printed
@@ -32,31 +34,31 @@ class EngineCore:
 
     def __init__(self, executable: Executable, *, recording: bool, runs_kept: int, measured_host: bool = False) -> None:
         self.executable = executable
-        self.streams = Streams(executable.plan.streams)
+        self.streams = Streams(executable.plan.streams, executable.machine.num_replicas)
         self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
         self.recording = recording
         self.device_cycles = 0  #: of all runs since loading
         self.recorder = Recorder(executable.lowered, executable.machine, runs_kept)
         self._measured_host = measured_host
-        self._arena: Arena | None = None
+        self._arenas: list[Arena] = []  #: one per replica; none while not loaded
         self._actions: list[Action] = []
         lowered = executable.lowered
         self.clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
 
     @property
     def loaded(self) -> bool:
-        return self._arena is not None
+        return bool(self._arenas)
 
     def load(self) -> None:
         """Bring all variables into their first state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
-            self._arena = Arena(self.executable.plan.layout)
-            self._actions = self.executable.plan.bind(self._arena, self)
+            self._arenas = arenas(self.executable.plan.layout)
+            self._actions = self.executable.plan.bind(self._arenas, self)
             self.device_cycles = 0
 
     def unload(self) -> None:
         """Give the values of all variables back. Actions refer to this object, so it would not go away by itself."""
-        self._arena = None
+        self._arenas = []
         self._actions = []
 
     def run(self, index: int, name: str) -> RunRecord | None:
@@ -76,47 +78,47 @@ class EngineCore:
         return self.recorder.record(self.clock, time_of_run, index, name, begin, end)
 
     def read_tensor(self, handle: str, buffer: Any) -> None:
-        """Copy a tensor marked by createHostRead into a buffer of exactly its size."""
-        memory, values = self._host_copy("read", handle, buffer)
-        memory[...] = values.reshape(-1)
+        """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica."""
+        memory, place = self._host_copy("read", handle, buffer)
+        for row, arena in zip(memory, self._arenas, strict=True):
+            row[...] = arena.read(place).reshape(-1)
 
     def write_tensor(self, handle: str, buffer: Any) -> None:
-        """Copy a buffer of exactly its size into a tensor marked by createHostWrite."""
-        memory, _ = self._host_copy("write", handle, buffer)
-        assert self._arena is not None
-        self._arena.write(self.executable.plan.host_copies["write", handle], memory)
+        """Copy a buffer of exactly its size, replica after replica, into a tensor marked by createHostWrite."""
+        memory, place = self._host_copy("write", handle, buffer)
+        for row, arena in zip(memory, self._arenas, strict=True):
+            arena.write(place, row)
 
     def list_streams(self) -> list[str]:
         """Every stream's handle with "+" for host to device and "-" for device to host, host copies included."""
         plan = self.executable.plan
-        user = [handle + ("+" if to_device else "-") for handle, (_, _, to_device) in plan.streams.items()]
+        user = [handle + ("+" if to_device else "-") for handle, (_, _, to_device, _) in plan.streams.items()]
         return user + [handle + ("+" if kind == "write" else "-") for kind, handle in plan.host_copies]
 
     # What programs ask for while they run
 
-    def read_stream(self, handle: str, into: Array) -> None:
-        self.streams.read_stream(handle, into)
+    def read_stream(self, handle: str, replica: int, into: Array) -> None:
+        self.streams.read_stream(handle, replica, into)
 
-    def write_stream(self, handle: str, values: Array) -> None:
-        self.streams.write_stream(handle, values)
+    def write_stream(self, handle: str, replica: int, values: Array) -> None:
+        self.streams.write_stream(handle, replica, values)
 
-    def print_tensor(self, title: str, values: Array, form: PrintTensorFmt) -> None:
+    def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
         begin = time.perf_counter()
         stream = self.print_stream or sys.stderr
         stream.write(printed(title, values, form) + "\n")
         if self.streams.host_seconds is not None:
-            self.streams.host_seconds.append(time.perf_counter() - begin)
+            self.streams.host_seconds.append((replica, time.perf_counter() - begin))
 
     def _modelled(self, index: int) -> RunTime:
         branch = self.executable.lowered.branches[index]
         seconds = self.streams.host_seconds
         if seconds is None:
             return self.clock.run(branch)
-        waits: Iterator[int] = (round(s * self.executable.machine.clock_hz) for s in seconds)
-        return self.clock.run(branch, waits)
+        return self.clock.run(branch, _waits(seconds, self.executable.machine))
 
-    def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Array]:
-        """(the buffer as elements, the tensor's values)."""
+    def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Place]:
+        """(the buffer as elements, a row for each replica; where the tensor is)."""
         plan = self.executable.plan
         place = plan.host_copies.get((kind, handle))
         if place is None:
@@ -125,11 +127,21 @@ class EngineCore:
             raise stream_connection_error(
                 f"No tensor can be {verb} as '{handle}'; make it so with Graph.{method}. Known: {known}."
             )
-        if self._arena is None:
+        if not self._arenas:
             raise poplar_error(f"The engine is not loaded; call load(device) before '{handle}' is read or written.")
         what = f"Tensor '{handle}'"
         memory = memory_of(buffer, plan.host_types[kind, handle], what, writable=kind == "read")
-        values = self._arena.read(place)
-        if len(memory) != values.size:
-            raise stream_connection_error(f"{what} has {values.size} elements, but the buffer holds {len(memory)}.")
-        return memory, values
+        size, replicas = math.prod(place.shape), len(self._arenas)
+        if len(memory) != size * replicas:
+            each = "" if replicas == 1 else f" in each of {replicas} replicas, {size * replicas} in all"
+            raise stream_connection_error(f"{what} has {size} elements{each}, but the buffer holds {len(memory)}.")
+        return memory.reshape(replicas, size), place
+
+
+def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[npt.NDArray[np.int64]]:
+    """The cycles that each replica waits at each host copy. A copy's transfers are one after another, from replica 0
+    on; one transfer for all replicas makes all of them wait."""
+    first = [i for i, (replica, _) in enumerate(seconds) if replica == 0]
+    for begin, end in zip(first, [*first[1:], len(seconds)], strict=True):
+        cycles = [round(time_ * machine.clock_hz) for _, time_ in seconds[begin:end]]
+        yield np.resize(np.array(cycles, np.int64), machine.num_replicas)

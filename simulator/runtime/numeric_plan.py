@@ -1,7 +1,8 @@
 """The numeric plan: what a program computes, apart from what it costs.
 
 Built once when a graph is compiled: tensors become places of the arena, library operations one kernel each, other
-compute sets their vertices. Binding it to an arena and to the host side gives one function per program.
+compute sets their vertices. Binding it to the arenas of all replicas and to the host side gives one function per
+program. Replicas go through a program side by side, step by step, so that each finds what others send it.
 """
 
 from __future__ import annotations
@@ -29,15 +30,18 @@ Action = Callable[[], None]
 class HostSide(Protocol):
     """What programs ask of the host while they run."""
 
-    def read_stream(self, handle: str, into: Array) -> None: ...
+    def read_stream(self, handle: str, replica: int, into: Array) -> None: ...
 
-    def write_stream(self, handle: str, values: Array) -> None: ...
+    def write_stream(self, handle: str, replica: int, values: Array) -> None: ...
 
-    def print_tensor(self, title: str, values: Array, form: host.PrintTensorFmt) -> None: ...
+    def print_tensor(self, title: str, replica: int, values: Array, form: host.PrintTensorFmt) -> None: ...
 
 
-Step = Callable[[Arena, HostSide], Action]
-"""A part of a program before it is bound."""
+Step = Callable[[Sequence[Arena], HostSide], Action]
+"""A part of a program before it is bound to the arenas of all replicas."""
+
+Leaf = Callable[[Arena, HostSide], Action]
+"""A step that every replica does by itself."""
 
 
 class NumericPlan:
@@ -48,45 +52,54 @@ class NumericPlan:
         self._store = store
         self._blocks: dict[int, list[BlockPlan]] = {}
         self._functions: dict[int, Step] = {}
+        streams = store.streams
+        #: handle -> (elements, type, to the device, the same for all replicas) of user streams
+        self.streams = {
+            handle: (numel, type_, to_device, broadcast)
+            for handle, type_, numel, to_device, broadcast, kind in zip(
+                streams.handle,
+                streams.type,
+                streams.numel,
+                streams.to_device,
+                streams.broadcast,
+                streams.kind,
+                strict=True,
+            )
+            if kind == "fifo"
+        }
         self._programs = [self._step(program) for program in programs]
         #: (kind "read" or "write", handle) -> place
         self.host_copies: dict[tuple[str, str], Place] = {
             (kind, handle): self.layout.place(tensor) for kind, handle, tensor in store.host_copies
         }
         self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
-        streams = store.streams
-        #: handle -> (elements, type, to the device) of user streams
-        self.streams = {
-            handle: (numel, type_, to_device)
-            for handle, type_, numel, to_device, kind in zip(
-                streams.handle, streams.type, streams.numel, streams.to_device, streams.kind, strict=True
-            )
-            if kind == "fifo"
-        }
         del self._store, self._blocks
 
-    def bind(self, arena: Arena, side: HostSide) -> list[Action]:
-        """One function per program, in order."""
-        return [step(arena, side) for step in self._programs]
+    def bind(self, arenas: Sequence[Arena], side: HostSide) -> list[Action]:
+        """One function per program, in order; `arenas`: one per replica."""
+        return [step(arenas, side) for step in self._programs]
 
     # One method per class of program
 
     def _step(self, program: host.Program) -> Step:
         match program:
             case host.LibraryGroup():
-                return self._kernel(program)
+                return _each(self._kernel(program))
             case host.Sequence():
                 return _in_order([self._step(p) for p in program.programs])
             case host.Execute():
-                return self._execute(program.compute_set)
+                return _each(self._execute(program.compute_set))
             case host.Copy():
                 return self._copy(program)
+            case host.CrossReplicaCopy():
+                ends = self.layout.place(program.source), self.layout.place(program.destination)
+                return _between_replicas(*ends, program.replica_map)
             case host.Repeat():
                 return _repeated(program.count, self._step(program.body))
             case host.Call():
                 return self._function(program.function)
             case host.PrintTensor():
-                return _printed(program.title, self.layout.place(program.tensor), program.format)
+                return _each(_printed(program.title, self.layout.place(program.tensor), program.format))
             case host.WriteUndef() | host.Sync():
                 return _in_order([])
             case _:
@@ -97,7 +110,7 @@ class NumericPlan:
             self._functions[index] = self._step(self._store.functions[index])
         return self._functions[index]
 
-    def _kernel(self, group: host.LibraryGroup) -> Step:
+    def _kernel(self, group: host.LibraryGroup) -> Leaf:
         function = kernel(group.kernel)
         inputs = [self.layout.place(t) for t in group.inputs]
         outputs = [self.layout.place(t) for t in group.outputs]
@@ -122,7 +135,7 @@ class NumericPlan:
 
         return bind
 
-    def _execute(self, compute_set: int) -> Step:
+    def _execute(self, compute_set: int) -> Leaf:
         if compute_set not in self._blocks:
             self._blocks[compute_set] = [
                 BlockPlan(block, self._store, self.layout)
@@ -138,11 +151,12 @@ class NumericPlan:
 
     def _copy(self, copy: host.Copy) -> Step:
         if copy.kind == "host_to_device":
-            return _from_stream(copy.source.handle, self.layout.place(copy.destination))
+            handle, place = copy.source.handle, self.layout.place(copy.destination)
+            return _broadcast(handle, place) if self.streams[handle][3] else _each(_from_stream(handle, place))
         if copy.kind == "device_to_host":
-            return _to_stream(self.layout.place(copy.source), copy.destination.handle)
+            return _each(_to_stream(self.layout.place(copy.source), copy.destination.handle))
         source, destination = self.layout.place(copy.source), self.layout.place(copy.destination)
-        return lambda arena, side: lambda: arena.write(destination, arena.read(source))
+        return _each(lambda arena, side: lambda: arena.write(destination, arena.read(source)))
 
 
 def _all(actions: list[Action]) -> Action:
@@ -156,13 +170,18 @@ def _all(actions: list[Action]) -> Action:
     return run
 
 
+def _each(leaf: Leaf) -> Step:
+    """Every replica by itself, in order."""
+    return lambda arenas, side: _all([leaf(arena, side) for arena in arenas])
+
+
 def _in_order(steps: list[Step]) -> Step:
-    return lambda arena, side: _all([step(arena, side) for step in steps])
+    return lambda arenas, side: _all([step(arenas, side) for step in steps])
 
 
 def _repeated(count: int, body: Step) -> Step:
-    def bind(arena: Arena, side: HostSide) -> Action:
-        action = body(arena, side)
+    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
+        action = body(arenas, side)
 
         def run() -> None:
             for _ in range(count):
@@ -173,17 +192,48 @@ def _repeated(count: int, body: Step) -> Step:
     return bind
 
 
-def _printed(title: str, place: Place, form: host.PrintTensorFmt) -> Step:
-    return lambda arena, side: lambda: side.print_tensor(title, arena.read(place), form)
+def _between_replicas(source: Place, destination: Place, replica_map: Sequence[int]) -> Step:
+    """All replicas send before any receives: source and destination may share arena memory as temporaries do."""
+
+    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
+        def run() -> None:
+            sent = [arena.read(source).copy() for arena in arenas]
+            for values, to in zip(sent, replica_map, strict=True):
+                arenas[to].write(destination, values)
+
+        return run
+
+    return bind
 
 
-def _from_stream(handle: str, place: Place) -> Step:
+def _broadcast(handle: str, place: Place) -> Step:
+    """One transfer from the host, the same values in all replicas."""
+
+    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
+        count = int(np.prod(place.shape))
+
+        def run() -> None:
+            values = np.empty(count, place.dtype)
+            side.read_stream(handle, 0, values)
+            for arena in arenas:
+                arena.write(place, values)
+
+        return run
+
+    return bind
+
+
+def _printed(title: str, place: Place, form: host.PrintTensorFmt) -> Leaf:
+    return lambda arena, side: lambda: side.print_tensor(title, arena.replica, arena.read(place), form)
+
+
+def _from_stream(handle: str, place: Place) -> Leaf:
     def bind(arena: Arena, side: HostSide) -> Action:
         count = int(np.prod(place.shape))
 
         def run() -> None:
             values = np.empty(count, place.dtype)
-            side.read_stream(handle, values)
+            side.read_stream(handle, arena.replica, values)
             arena.write(place, values)
 
         return run
@@ -191,5 +241,7 @@ def _from_stream(handle: str, place: Place) -> Step:
     return bind
 
 
-def _to_stream(place: Place, handle: str) -> Step:
-    return lambda arena, side: lambda: side.write_stream(handle, np.ascontiguousarray(arena.read(place)).reshape(-1))
+def _to_stream(place: Place, handle: str) -> Leaf:
+    return lambda arena, side: (
+        lambda: side.write_stream(handle, arena.replica, np.ascontiguousarray(arena.read(place)).reshape(-1))
+    )

@@ -103,7 +103,7 @@ class Recorder:
 
 
 def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[I8, I8]:
-    """Bytes received and sent by each lowered program, (programs, ipus)."""
+    """Bytes received and sent by each lowered program, (programs, ipus of all replicas)."""
     received = np.zeros((len(lowered.table), machine.num_ipus), np.int64)
     sent = np.zeros_like(received)
     for row, work in enumerate(lowered.table.work):
@@ -112,4 +112,4 @@ def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[I8, I8]:
         for table, size in ((received, rx), (sent, tx)):
             if size is not None:
                 table[row] = size.reshape(machine.num_ipus, -1).sum(axis=1)
-    return received, sent
+    return np.tile(received, machine.num_replicas), np.tile(sent, machine.num_replicas)

@@ -66,56 +66,71 @@ class StreamInfo:
     elements: int
     type: Type
     to_device: bool
+    broadcast: bool  #: all replicas get the same transfer: one end serves them all
 
 
 class Streams:
-    """The streams of an engine by handle. `host_seconds` collects the time of each transfer while it is a list."""
+    """The streams of an engine by handle and replica. `host_seconds` collects (replica, time) of each transfer while it
+    is a list."""
 
-    def __init__(self, streams: Mapping[str, tuple[int, Type, bool]]) -> None:
+    def __init__(self, streams: Mapping[str, tuple[int, Type, bool, bool]], replicas: int = 1) -> None:
         self._known = {handle: StreamInfo(*facts) for handle, facts in streams.items()}
-        self._ends: dict[str, CircularBuffer | Callback] = {}
-        self.host_seconds: list[float] | None = None
+        self._replicas = replicas
+        self._ends: dict[tuple[str, int], CircularBuffer | Callback] = {}
+        self.host_seconds: list[tuple[int, float]] | None = None
 
     def connect(self, handle: str, buffer: Any) -> None:
-        """Connect a buffer: any object with writable memory (ndarray, bytearray, array). Raises
-        stream_connection_error for an unknown handle, memory of another type, or less than one transfer."""
+        """Connect a buffer: any object with writable memory (ndarray, bytearray, array). All replicas share it: at
+        each copy replica 0 takes the next transfer, then replica 1, and so on. Raises stream_connection_error for an
+        unknown handle, memory of another type, or less than one transfer of all replicas."""
         info = self._info(handle)
         memory = memory_of(buffer, info.type, f"Stream '{handle}'", writable=not info.to_device)
-        if len(memory) < info.elements:
+        ends = 1 if info.broadcast else self._replicas
+        if len(memory) < info.elements * ends:
+            each = "" if ends == 1 else f" in each of {ends} replicas"
             raise stream_connection_error(
-                f"Stream '{handle}' moves {info.elements} elements at a time, but the buffer holds {len(memory)}."
+                f"Stream '{handle}' moves {info.elements} elements at a time{each}, but the buffer holds {len(memory)}."
             )
-        self._ends[handle] = CircularBuffer(memory)
+        self._ends.update(dict.fromkeys(self._all_of(handle), CircularBuffer(memory)))
 
-    def connect_callback(self, handle: str, function: Any) -> None:
-        """Connect a callback."""
-        self._info(handle)
+    def connect_callback(self, handle: str, function: Any, replica: int | None = None) -> None:
+        """Connect a callback to one replica's stream, or to those of all of them."""
+        info = self._info(handle)
+        if replica is not None and not 0 <= replica < (1 if info.broadcast else self._replicas):
+            last = 0 if info.broadcast else self._replicas - 1
+            kind = "is one for all replicas, so its index is 0" if info.broadcast else f"has replicas 0 to {last}"
+            raise stream_connection_error(f"Stream '{handle}' has no replica {replica}; it {kind}.")
         if not callable(getattr(function, "fetch", function)):
             raise stream_connection_error(
                 f"Stream '{handle}': {function!r} is neither callable nor an object with fetch(memory)."
             )
-        self._ends[handle] = Callback(function)
+        keys = self._all_of(handle) if replica is None else [(handle, replica)]
+        self._ends.update(dict.fromkeys(keys, Callback(function)))
 
-    def read_stream(self, handle: str, into: Array) -> None:
-        """The device reads one transfer."""
-        self._timed(handle, lambda end: end.read(into))
+    def read_stream(self, handle: str, replica: int, into: Array) -> None:
+        """A replica reads one transfer."""
+        self._timed(handle, replica, lambda end: end.read(into))
 
-    def write_stream(self, handle: str, values: Array) -> None:
-        """The device writes one transfer."""
-        self._timed(handle, lambda end: end.write(values))
+    def write_stream(self, handle: str, replica: int, values: Array) -> None:
+        """A replica writes one transfer."""
+        self._timed(handle, replica, lambda end: end.write(values))
 
-    def _timed(self, handle: str, transfer: Callable[[CircularBuffer | Callback], None]) -> None:
-        end = self._ends.get(handle)
+    def _all_of(self, handle: str) -> list[tuple[str, int]]:
+        return [(handle, replica) for replica in range(self._replicas)]
+
+    def _timed(self, handle: str, replica: int, transfer: Callable[[CircularBuffer | Callback], None]) -> None:
+        end = self._ends.get((handle, replica))
         if end is None:
+            which = f" in replica {replica}" if self._replicas > 1 else ""
             raise stream_connection_error(
-                f"Stream '{handle}' is used by the program but not connected; call connectStream or "
+                f"Stream '{handle}' is used by the program but not connected{which}; call connectStream or "
                 "connectStreamToCallback before run."
             )
         begin = time.perf_counter()
         with pvti.Tracepoint(_channel, f"StreamCopy {handle}"):
             transfer(end)
         if self.host_seconds is not None:
-            self.host_seconds.append(time.perf_counter() - begin)
+            self.host_seconds.append((replica, time.perf_counter() - begin))
 
     def _info(self, handle: str) -> StreamInfo:
         if handle not in self._known:

@@ -38,8 +38,8 @@ def test_the_root_fetches_the_program_number_and_switches():
     tutorial = tutorial3(model())
     root = lines(compile_graph(tutorial.graph.store, model(), [tutorial.program]))
     heads = [t for depth, t, _ in root if depth == 1]
-    assert heads == [*STREAM_COPY, "Sync", *STREAM_COPY, "Sync", "DoExchange", "OnEveryTileSwitch"]
-    assert root[9] == (1, "DoExchange", "copy0_switchControlBroadcast0/ExchangePre")
+    assert heads == [*STREAM_COPY, "Sync", *STREAM_COPY, "Sync", "Sync", "DoExchange", "OnEveryTileSwitch"]
+    assert root[10] == (1, "DoExchange", "copy0_switchControlBroadcast0/ExchangePre")
     assert [n for depth, t, n in root if depth == 2] == ["", "v2"]  # the program, then the host read
 
 
@@ -176,7 +176,9 @@ def test_two_ipus_exchange_through_a_global_exchange_after_an_external_sync():
     graph.setTileMapping(b, 3)
     executable = compile_graph(graph.store, target, [Copy(a, b)])
     assert branch(executable) == [
+        ("OnTileExecute", "copy1_Copy_a_to_b/GlobalPre/OnTileCopy-0"),
         ("Sync", "External"),
         ("GlobalExchange", "copy1_Copy_a_to_b/GlobalPre"),
+        ("Sync", "Internal"),
     ]
     assert (np.array(cycles_of(executable, "copy1_Copy_a_to_b/GlobalPre")) > 0).tolist() == [True, False, False, True]

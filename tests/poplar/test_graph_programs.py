@@ -245,10 +245,10 @@ def test_streams_and_host_copies() -> None:
         graph.createHostWrite("c", graph.addConstant(INT, [1], 1))
 
 
-def test_graphs_need_a_target_and_have_one_replica() -> None:
+def test_graphs_need_a_target_and_share_its_ipus_out_evenly() -> None:
     with pytest.raises(graph_object_creation_error, match="needs a target"):
         Graph()
-    with pytest.raises(graph_replication_error, match="replication factor of 2 is not supported"):
+    with pytest.raises(graph_replication_error, match="factor of 2 does not divide the 1 IPUs of the target"):
         Graph(Target(TargetType.IPU), 2)
     assert Graph(IPUModel().createDevice()).getTarget().getNumTiles() == 1472
 

@@ -284,7 +284,7 @@ def test_flop_estimates(tmp_path):
     assert set(off.tolist()) == {-1}
 
 
-#: Options with an effect, and the test above that shows it.
+#: Options with an effect, and the test above that shows it; target.syncReplicasIndependently: test_replicas.py.
 SHOWN = {
     "autoReport.all", "autoReport.directory", "autoReport.executionProfileProgramRunCount",
     "autoReport.streamAtEachRun",
@@ -292,7 +292,7 @@ SHOWN = {
     "debug.allowOutOfMemory", "debug.branchRecordTile", "debug.computeInstrumentationLevel", "debug.instrument",
     "debug.instrumentCompute", "debug.instrumentControlFlow", "debug.instrumentExternalExchange", "debug.profilingTile",
     "debug.retainDebugInformation", "debug.supervisorStackSizeInBytes", "debug.workerStackSizeInBytes",
-    "profiler.includeFlopEstimates", "target.saveArchive",
+    "profiler.includeFlopEstimates", "target.saveArchive", "target.syncReplicasIndependently",
 }  # fmt: skip
 
 

@@ -1,0 +1,84 @@
+"""The report of a replicated program: what the passes found of one replica, for all of them.
+
+Replicas are alike: same programs, same memory, same estimates, each on its own IPUs. IPUs and tiles of a report count
+over all replicas, replica after replica; liveness and the size of the graph stay those of one (pva-api 2.2, 2.3). Only
+where a GlobalExchange goes differs: to the replica that the program's map names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile import model
+from simulator.compiler.machine import Machine
+from simulator.compiler.program_table import ProgramTable
+
+I8 = npt.NDArray[np.int64]
+
+
+def over_replicas(one: model.Compilation, machine: Machine, table: ProgramTable) -> model.Compilation:
+    """The columns of all replicas from those of one; the same object where there is only one."""
+    if machine.num_replicas == 1:
+        return one
+    ipus = [r * machine.num_ipus for r in range(machine.num_replicas)]  # the first IPU of each replica
+    variables, live = one.variables, one.liveness
+    return replace(
+        one,
+        target=replace(one.target, num_ipus=machine.device_ipus, num_replicas=machine.num_replicas),
+        program_on_ipu=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.program_on_ipu],
+        messages=list(_messages(one.messages, machine, table)),
+        sendings=[
+            replace(row, ipu=row.ipu + first, src=row.src + first * machine.tiles_per_ipu)
+            for first in ipus
+            for row in one.sendings
+        ],
+        compute_set_vertices=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.compute_set_vertices],
+        vertex_lanes=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.vertex_lanes],
+        category_memory=[replace(row, ipu=row.ipu + first) for first in ipus for row in one.category_memory],
+        tile_memory=None if one.tile_memory is None else _tile_memory(one.tile_memory, machine),
+        variables=None if variables is None else replace(variables, bytes=variables.bytes * machine.num_replicas),
+        liveness=None if live is None else replace(live, bytes_by_ipu=live.bytes_by_ipu * machine.num_replicas),
+        vars_info=None if one.vars_info is None else _vars_info(one.vars_info, machine),
+        lowered=list(_lowered(one.lowered, machine)),
+    )
+
+
+def _messages(rows: Sequence[model.Messages], machine: Machine, table: ProgramTable) -> Iterator[model.Messages]:
+    tiles = machine.tiles
+    for replica in range(machine.num_replicas):
+        for row in rows:
+            to = table.work[row.program].replica_map
+            target = to[replica] if to else replica
+            yield replace(
+                row,
+                ipu=row.ipu + replica * machine.num_ipus,
+                src=row.src + replica * tiles,
+                dst=row.dst + target * tiles,
+            )
+
+
+def _tile_memory(one: model.TileMemory, machine: Machine) -> model.TileMemory:
+    columns = (one.including_gaps, one.excluding_gaps, one.always_live, one.not_always_live, one.overflowed)
+    return model.TileMemory(*(np.tile(column, machine.num_replicas) for column in columns))
+
+
+def _vars_info(
+    one: tuple[model.IntArray, ...], machine: Machine
+) -> tuple[model.IntArray, model.IntArray, model.IntArray, model.IntArray]:
+    tile, category, name, size = one
+    shift = np.repeat(np.arange(machine.num_replicas) * machine.tiles, len(tile))
+    again = [np.tile(column, machine.num_replicas) for column in (tile, category, name, size)]
+    return again[0] + shift, again[1], again[2], again[3]
+
+
+def _lowered(one: Sequence[model.LoweredTile], machine: Machine) -> Iterator[model.LoweredTile]:
+    allocations = sum(len(tile.bytes) for tile in one)
+    for replica in range(machine.num_replicas):
+        for tile in one:
+            yield replace(
+                tile, tile=tile.tile + replica * machine.tiles, first_id=tile.first_id + replica * allocations
+            )

@@ -1,0 +1,52 @@
+"""What a copy needs of its ends: types, counts, directions."""
+
+from __future__ import annotations
+
+from simulator.poplar.errors import graph_connection_error
+from simulator.poplar.graph_objects import DataStream
+from simulator.poplar.tensor import Tensor
+
+
+def check_tensor_copy(source: Tensor, destination: Tensor, what: str = "Copy") -> None:
+    """Raise graph_connection_error unless `what` can copy one tensor to the other."""
+    if source.elementType() is not destination.elementType():
+        raise graph_connection_error(
+            f"{what}: the source holds {source.elementType()} and the destination {destination.elementType()}; "
+            "use popops.cast to convert."
+        )
+    if source._store is not destination._store:
+        raise graph_connection_error(f"{what}: source and destination are of different graphs.")
+    if source.numElements() != destination.numElements():
+        raise graph_connection_error(
+            f"{what}: the source has {source.numElements()} elements (shape {source.shape()}), "
+            f"the destination {destination.numElements()} (shape {destination.shape()}); they must be equal."
+        )
+    check_writeable(destination, what)
+    if source.intersectsWith(destination):
+        raise graph_connection_error(f"{what}: source and destination share elements; copy through another variable.")
+
+
+def check_stream_copy(stream: DataStream, tensor: Tensor, to_device: bool) -> None:
+    """Raise graph_connection_error unless a tensor can be copied from a stream (`to_device`) or to it."""
+    if stream.to_device != to_device:
+        other = "addHostToDeviceFIFO" if to_device else "addDeviceToHostFIFO"
+        raise graph_connection_error(f"Copy: stream '{stream.handle}' goes the other way; make it with Graph.{other}.")
+    if stream.elementType() is not tensor.elementType():
+        raise graph_connection_error(
+            f"Copy: stream '{stream.handle}' carries {stream.elementType()}, the tensor holds {tensor.elementType()}."
+        )
+    if stream.numElements() != tensor.numElements():
+        raise graph_connection_error(
+            f"Copy: stream '{stream.handle}' moves {stream.numElements()} elements, the tensor has "
+            f"{tensor.numElements()}; they must be equal."
+        )
+    if to_device:
+        check_writeable(tensor)
+
+
+def check_writeable(tensor: Tensor, what: str = "Copy") -> None:
+    """Raise graph_connection_error for a tensor that `what` cannot write: constants and aliases."""
+    if tensor.containsConstant():
+        raise graph_connection_error(f"{what}: the destination holds a constant; constants cannot be written.")
+    if tensor.containsAliases():
+        raise graph_connection_error(f"{what}: the destination holds an element twice; it must be free of aliases.")

@@ -1,0 +1,52 @@
+"""Barriers of the whole device: who waits for whom.
+
+Tiles that take part in a barrier wait for each other within a group: the tiles of an IPU (an internal sync), the IPUs
+of a replica (sync group GS1) or all IPUs of the device (GS2). A tile that does not take part has given its answer
+ahead (the `sans` instruction), so it neither waits nor is waited for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.machine import Machine
+from simulator.machine import sync
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+def internal_barrier(arrival: I8, taking_part: Bools | None, machine: Machine) -> I8:
+    """Cycles each tile of the device spends in an internal sync. `arrival`: clocks of all tiles of the device;
+    `taking_part`: one flag per tile of a replica, None = all."""
+    rows = arrival.reshape(machine.device_ipus, -1)
+    cycles = np.zeros_like(rows)
+    for ipu, row in enumerate(rows):
+        mine = _of_group(taking_part, ipu % machine.num_ipus, machine.num_ipus)
+        if mine is None:
+            cycles[ipu] = sync.internal_sync_cycles(row, machine.min_sync_delay, machine.relative_sync_delay)
+        elif mine.any():
+            relative = machine.relative_sync_delay[mine]
+            cycles[ipu, mine] = sync.internal_sync_cycles(row[mine], machine.min_sync_delay, relative)
+    return cycles.reshape(-1)
+
+
+def external_barrier(arrival: I8, taking_part: Bools | None, machine: Machine, group: str, cycles: int | I8) -> I8:
+    """Cycles each tile spends in a sync of group "GS1" or "GS2": `cycles` after the last arrival all leave together.
+    Arguments as for `internal_barrier`; `cycles` may differ by replica, and the slowest of a group counts."""
+    duration = np.broadcast_to(np.asarray(cycles, np.int64), machine.num_replicas)
+    rows = arrival.reshape(machine.num_replicas if group == "GS1" else 1, -1)
+    spent = np.zeros_like(rows)
+    for number, row in enumerate(rows):
+        longest = int(duration[number] if group == "GS1" else duration.max())
+        if taking_part is None:
+            spent[number] = sync.external_sync_cycles(row, longest)
+        else:
+            mine = np.tile(taking_part, len(row) // len(taking_part))
+            spent[number, mine] = sync.external_sync_cycles(row[mine], longest)
+    return spent.reshape(-1)
+
+
+def _of_group(taking_part: Bools | None, group: int, groups: int) -> Bools | None:
+    return None if taking_part is None else taking_part.reshape(groups, -1)[group]
