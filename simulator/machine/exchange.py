@@ -1,30 +1,60 @@
 """Exchange between the tiles of one IPU, and between IPUs: constants and pure functions.
 
-A tile receives and sends one 4-byte word per cycle; a word sent to several tiles is sent once. Every tile that takes
-part pays a fixed start (program launch and pipeline); the static schedule hides distances. Sources: the planner rule
-cycles = bytes / 4 (published-numbers 7.7), and a published exchange of three tiles that receive 40, 36 and 40 bytes:
-70 cycles with an active-tile balance of 99.5 %, which is (70 + 69 + 70) / 3 / 70, so a start of 60 cycles plus one
-cycle per word of the tile itself.
+A tile receives and sends one 4-byte word per cycle; a word sent to several tiles is sent once. A word travels: out of
+its tile, along its column to the base, across to the other side of the chip if the receiver's column lies there, and
+along that column. The static schedule needs one clock: tiles released early by the sync before it wait for the last
+one (their lead). It sends what has far to go first, so an exchange ends on a tile with the latest of
+
+    lead + launch + words sent,
+    lead + launch + nearest distance + words received,
+    lead + launch + distance + words of each message.
+
+Sources. One word a cycle: the planner rule cycles = bytes / 4 (published-numbers 7.7). Launch: three neighbouring
+tiles that receive 40, 36 and 40 bytes take 70 cycles with an active-tile balance of 99.5 %, which is
+(70 + 69 + 70) / 3 / 70, so 60 cycles plus one per word of the tile itself (published-numbers 3). Distance: the
+published pipeline constants (published-numbers 1) give 17 + 19 cycles to the opposite side; a cycle per island of four
+tiles is a guess. One word from tile 0 to all others then takes 60 + 36 + 22 + 1 = 119 cycles on Mk2; published 123 +- 8
+(6.1). Two other readings of that figure do not hold elsewhere: a launch of 122 cycles for all exchanges contradicts the
+70 cycles above, and two control words instead of one explain one cycle of the 62 missing.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from simulator.machine.physical_tiles import Places
 
 I8 = npt.NDArray[np.int64]
 
 #: Bytes a tile moves per cycle, each way.
 WORD_BYTES = 4
 
-#: Cycles before the first word moves, for every tile that takes part. Fitted, see the module text.
-LAUNCH_CYCLES = 60
-LAUNCH_SOURCE = "fitted: 70 cycles for 10 words received (published-numbers 3)"
+#: Pipeline of a word between neighbouring tiles: send to exchange 8, multiplexer 7, fabric 9, into memory 7; exact,
+#: published-numbers 1.
+PIPELINE_CYCLES = 8 + 7 + 9 + 7
+
+#: What the supervisor does before the first word of an exchange is sent. Fitted: 70 - 10 words - the pipeline.
+START_CYCLES = 29
+
+#: Cycles before the first word arrives from a neighbour, for every tile that takes part.
+LAUNCH_CYCLES = START_CYCLES + PIPELINE_CYCLES
+LAUNCH_SOURCE = "fitted: 70 cycles for 10 words received (published-numbers 3); 31 of them pipeline (1)"
+
+#: To a column on the other side of the chip: column base to opposite side 17, opposite side to column base 19; exact,
+#: published-numbers 1.
+CROSSING_CYCLES = 17 + 19
+
+#: Along a column, per island of four tiles. A guess, see the module text.
+CYCLES_PER_ISLAND = 1
+DISTANCE_SOURCE = "36 cycles across the chip (published-numbers 1), 1 per island of 4 tiles (guess; 6.1: 123 cycles)"
 
 #: Code of an exchange on one tile: 20 bytes for each tile taking part (wait, delay, count, return), three instructions
-#: per contiguous run received, one per run sent. Fitted to 140 bytes for four runs received on three tiles.
+#: per contiguous run received (published-numbers 3), one per run sent. The 20 and the 4 are fitted to 140 bytes for a
+#: published exchange of three tiles.
 CODE_PER_TILE = 20
 CODE_PER_RUN_RECEIVED = 12
 CODE_PER_RUN_SENT = 4
@@ -46,13 +76,32 @@ def words(size: npt.NDArray[Any]) -> I8:
     return np.asarray((size + (WORD_BYTES - 1)) // WORD_BYTES, dtype=np.int64)
 
 
-def exchange_cycles(rx_words: I8, tx_words: I8, rate: float = float(WORD_BYTES)) -> I8:
+def distance_cycles(sender: Places, receiver: Places) -> I8:
+    """Cycles that a word needs between tiles at these places beyond the pipeline between neighbours."""
+    islands = sender.island + receiver.island
+    crosses = sender.side != receiver.side
+    return np.asarray(CYCLES_PER_ISLAND * islands + CROSSING_CYCLES * crosses, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Way:
+    """What distance does to the cycles of each tile; one entry per tile, in cycles."""
+
+    nearest: I8  #: least distance of what it receives
+    latest: I8  #: largest distance of a message plus the cycles that the message takes to pass
+    lead: I8  #: by how much it leaves a sync before the last tile
+
+
+def exchange_cycles(rx_words: I8, tx_words: I8, rate: float = float(WORD_BYTES), way: Way | None = None) -> I8:
     """Cycles per tile of an exchange in which each tile receives and sends so many words; 0 where it does neither.
 
-    `rate` is bytes per cycle and tile (4 on all known targets)."""
-    busy = np.maximum(rx_words, tx_words)
-    moving = np.ceil(busy * (WORD_BYTES / rate)).astype(np.int64)
-    return np.asarray(np.where(busy > 0, LAUNCH_CYCLES + moving, 0), dtype=np.int64)
+    `rate` is bytes per cycle and tile (4 on all known targets). No `way`: all tiles are neighbours."""
+    received, sent = (np.ceil(n * (WORD_BYTES / rate)).astype(np.int64) for n in (rx_words, tx_words))
+    moving = np.maximum(received, sent)
+    if way is not None:
+        moving = np.maximum(np.maximum(received + way.nearest, way.latest), sent) + way.lead
+    busy = (rx_words > 0) | (tx_words > 0)
+    return np.asarray(np.where(busy, LAUNCH_CYCLES + moving, 0), dtype=np.int64)
 
 
 def global_exchange_cycles(bytes_in_or_out: I8, ipu_of_tile: I8) -> I8:

@@ -8,6 +8,7 @@ whose ids differ in bit 1 share a bus (published for Mk2), and PopLibs' planners
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -45,11 +46,36 @@ def bus_of_tiles(physical: I8) -> I8:
     return physical & ~np.int64(2)
 
 
+@dataclass(frozen=True)
+class Places:
+    """Where tiles lie on the exchange of their IPU: `island` counts groups of four tiles along the column from its
+    base, `side` = 0 or 1, the half of the columns it belongs to."""
+
+    island: I8
+    side: I8
+
+    def take(self, tiles: I8) -> Places:
+        """The places of these tiles."""
+        return Places(self.island[tiles], self.side[tiles])
+
+
+def places(chip: Chip, tiles: int | None = None) -> Places:
+    """Place of each logical tile of one IPU; with `tiles` fewer than the chip has, of its first ones.
+
+    Four tiles share an island (published for Mk1). That the columns lie on two sides follows from the published names
+    of the constants (column base to opposite side); which columns lie on which is a guess: the first half, the rest."""
+    physical = physical_tile_table(chip, tiles)
+    column, row = np.divmod(physical, chip.physical_tiles // chip.columns)
+    return Places(row // chip.tiles_per_super_tile, (column >= chip.columns // 2).astype(np.int64))
+
+
 def relative_sync_delays(chip: Chip, tiles: int | None = None) -> I8:
     """Cycles between a tile and the sync controller, one way, relative to the nearest tile.
 
-    Fitted: grows evenly along a column from 0 to half of the published spread of delays (126 - 100 cycles)."""
+    Fitted: the delay falls evenly along a column, from its base to its far end, by the published difference between the
+    longest and the shortest sync. See `simulator.machine.sync` for the evidence and what else was tried."""
     height = chip.physical_tiles // chip.columns
-    row = physical_tile_table(chip, tiles) % height
-    farthest = (chip.max_ipu_sync_delay - chip.min_ipu_sync_delay) // 2
-    return np.asarray(row * farthest // max(1, chip.tiles // chip.columns - 1), dtype=np.int64)
+    rows = chip.tiles // chip.columns - 1
+    row = np.minimum(physical_tile_table(chip, tiles) % height, rows)
+    farthest = chip.max_ipu_sync_delay - chip.min_ipu_sync_delay
+    return np.asarray((rows - row) * farthest // max(1, rows), dtype=np.int64)

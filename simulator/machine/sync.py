@@ -2,11 +2,23 @@
 
 Internal sync of one IPU: a tile's request reaches the sync controller `relative` cycles after it arrives, and the
 release takes as long back; the controller adds the rest of the smallest round trip. Tile t therefore leaves at
-max over tiles (arrival + relative) + minimum + relative(t). Published steps of the Mk2 model last 100 to 133 cycles
-(published-numbers 3), with a maximum delay of 126. A sync between IPUs takes 600 cycles after the last arrival.
+max over tiles (arrival + relative) + round trip + relative(t).
+
+Published syncs of the Mk2 model last 100 to 133 cycles, the largest delay is 126 (published-numbers 3), and the eleven
+syncs of one program read from pixels last 88 to 133, +- 8 (6.1): the long ones where all tiles arrive together (after
+copies of the host and the broadcast), the short ones where some tile is last. So 100 cycles if the last to arrive is
+the nearest tile, 126 if it is the farthest: `minIPUSyncDelay` = 100 is the shortest sync, the spread one way is 26, and
+the nearest tile's own round trip 74. The alternative, the published largest relative delay of an acknowledgement (54
+cycles, constants of the headers) as the one-way spread, gives syncs of 72 to 126 and fits the pixels as well; it
+contradicts the published range.
+
+A sync between IPUs: 600 cycles after the last arrival on the newest target (published-numbers 3). Older multi-IPU
+targets of PopLibs' tests use ceil(15 ns * clock * 2 * (1 + IPUs / 4)).
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +28,25 @@ I8 = npt.NDArray[np.int64]
 #: Cycles of a sync between all IPUs after the last tile arrives (published-numbers 3, getGlobalSyncCycles).
 GLOBAL_SYNC_CYCLES = 600
 
+#: Seconds per hop of a sync between IPUs, there and back counted apart (published-numbers 3).
+SECONDS_PER_HOP = 15e-9
+
+
+def round_trip(shortest: int, relative: I8) -> int:
+    """Round trip of the nearest tile, in cycles, if a sync takes `shortest` cycles when that tile is the last."""
+    return max(0, shortest - (int(relative.max()) if len(relative) else 0))
+
 
 def internal_sync_cycles(arrival: I8, minimum: int, relative: I8) -> I8:
-    """Cycles each tile of one IPU spends in an internal sync, waiting included. All arrays: one entry per tile."""
+    """Cycles each tile of one IPU spends in an internal sync, waiting included. `minimum` = round trip of the nearest
+    tile, `relative` = cycles to the controller, one way. All arrays: one entry per tile."""
     release = int((arrival + relative).max()) + minimum
     return np.asarray(release + relative - arrival, dtype=np.int64)
+
+
+def global_sync_cycles(ipus: int, clock_hz: float) -> int:
+    """Cycles of a sync between `ipus` IPUs by the formula of PopLibs' multi-IPU test targets."""
+    return math.ceil(SECONDS_PER_HOP * clock_hz * 2 * (1 + ipus / 4))
 
 
 def external_sync_cycles(arrival: I8, cycles: int = GLOBAL_SYNC_CYCLES) -> I8:

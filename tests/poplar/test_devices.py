@@ -77,7 +77,7 @@ def test_sync_delays() -> None:
     target = model.createDevice().getTarget()
     assert (target.getMinIPUSyncDelay(), target.getMaxIPUSyncDelay()) == (100, 126)
     delays = target.relative_sync_delay()
-    assert (delays.min(), delays.max(), len(delays)) == (0, 13, 1472)
+    assert (delays.min(), delays.max(), len(delays)) == (0, 26, 1472)
     model.relativeSyncDelay = IPUModel.RelativeSyncDelayType.NO_DELAY
     model.minIPUSyncDelay = 0
     target = model.createDevice().getTarget()

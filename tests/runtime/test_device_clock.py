@@ -61,16 +61,17 @@ def test_tutorial_3_cycle_by_cycle():
         ("StreamCopyMid", 311, 332),
         ("StreamCopyEnd", 332, 342),
         ("Sync", 342, 442),
-        ("DoExchange", 442, 503),
-        ("Sync", 503, 603),
-        ("DoExchange", 603, 666),  # tile 0 sends three words
-        ("OnTileExecute", 666, 739),  # tile 0 copies its own element
-        ("Sync", 739, 839),
-        ("DoExchange", 839, 901),
-        ("OnTileExecute", 901, 974),
-        ("OnTileExecute", 974, 974 + 108),
+        ("Sync", 442, 542),  # before the broadcast
+        ("DoExchange", 542, 603),
+        ("Sync", 603, 703),
+        ("DoExchange", 703, 766),  # tile 0 sends three words
+        ("OnTileExecute", 766, 839),  # tile 0 copies its own element
+        ("Sync", 839, 939),
+        ("DoExchange", 939, 1001),
+        ("OnTileExecute", 1001, 1074),
+        ("OnTileExecute", 1074, 1074 + 108),
     ]
-    assert run.cycles == 1082
+    assert run.cycles == 1182
 
 
 def test_phases_of_all_tiles_add_up_to_tiles_times_cycles():
