@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 _TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "tokens.css"
 TWO = [(0, 1, 64)]
@@ -85,20 +86,9 @@ def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         written(folder / name, messages, tiles)
     base, library = serve(folder)
     page = chromium.new_page(viewport={"width": 1300, "height": 820}, color_scheme="light")
-    problems: list[str] = []
-    page.on("console", lambda m: problems.append(f"console: {m.text}") if m.type == "error" else None)
-    page.on("pageerror", lambda e: problems.append(f"script: {e}"))
-    page.on("response", lambda r: problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
     keys = {entry.path.name: entry.key for entry in library.entries() if not entry.is_sample}
-    yield Viewer(base, keys, folder, page, problems)
+    yield Viewer(base, keys, folder, page, noted_problems(page, base))
     page.close()
-
-
-@pytest.fixture(autouse=True)
-def _no_problems(viewer: Viewer) -> Iterator[None]:
-    viewer.problems.clear()
-    yield
-    assert viewer.problems == []
 
 
 def colours(kind: str) -> list[list[int]]:
@@ -198,6 +188,30 @@ def test_floor_plan_and_plot_by_tile(viewer: Viewer) -> None:
     assert "own bytes take 255 cycles" in viewer.spoken()  # 1,000 B from tile 0 and 20 B from tile 4, 4 B a cycle
     viewer.page.wait_for_selector("#xch-tab-tile .facts-list")
     assert "1,020 B" in viewer.page.inner_text("#xch-tab-tile")
+
+
+def test_values_are_measured_from_the_mark(viewer: Viewer) -> None:
+    page, measured = viewer.page, viewer.page.locator(".exchange-measured")
+    sizes = {(source, destination): size for source, destination, size in EIGHT}
+    viewer.go("eight", "tiles=0&xch_to=5")
+    page.focus("#xch-board")
+    page.keyboard.press("m")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('xch_mark') === '0-5'")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('xch_to') === '4'")
+    viewer.settle()
+    change = sizes.get((0, 4), 0) - sizes[0, 5]
+    assert measured.inner_text() == f"From the mark at tile 0 to tile 5, \u2212{-change:,} B"
+    assert viewer.spoken().endswith(measured.inner_text())
+    viewer.go("eight", "xch_view=tiles&tiles=7&xch_mark=0")
+    sent = [sum(size for (source, _), size in sizes.items() if source == tile) for tile in (0, 7)]
+    assert f"Sent (a multicast once) \u2212{sent[0] - sent[1]:,} B" in measured.inner_text()
+    page.focus("#xch-board")
+    for state in ("tiles", "xch_mark"):
+        page.keyboard.press("Escape")
+        page.wait_for_function(f"() => !new URLSearchParams(location.search).has('{state}')")
+    viewer.go("eight", "tiles=2&xch_mark=99-1")  # no such tile: no mark
+    assert measured.is_hidden()
 
 
 def test_a_row_chooses_the_program(viewer: Viewer) -> None:

@@ -6,6 +6,7 @@ The drawing is assets/exchange/*.js, fed by exchange_routes. What is shown stand
     xch_view   "" matrix, "plan" floor plan, "tiles" plot by tile     xch_at     visible window
     tiles, xch_to   the tile, or the pair (source, destination)       xch_order  "hardware"
     xch_show   quantity of the floor plan                             xch_unit   "cycles", else bytes
+    xch_mark   the tile or pair (source-destination) that the cursor is measured from
     xch_tab    tab of the lower pane
 """
 
@@ -62,7 +63,8 @@ KEYS = (
     (". ,", "Next, previous tile"),
     ("f", "Zoom to the cursor"),
     ("0", "Show everything"),
-    ("Esc", "Select nothing"),
+    ("m", "Mark the tile or pair under the cursor: its values are measured from there"),
+    ("Esc", "Select nothing; again: take the mark away"),
     ("Wheel, drag, double click", "Zoom, move, show everything"),
 )
 

@@ -97,9 +97,13 @@
       return sign + (this.unit === "bytes" ? window.popvision.bytesText(value) : window.popvision.cyclesText(value) + (window.popvision.preference("time") === "time" ? "" : " cycles"));
     }
 
-    cursor() {
-      const tile = parseInt(this.board.selection.tiles, 10);
-      return tile < this.data.header.tiles ? { x: this.data.rank[tile], y: 0 } : null;
+    placeOf(tile) { return tile < this.data.header.tiles ? { x: this.data.rank[tile], y: 0 } : null; }
+    cursor() { return this.placeOf(parseInt(this.board.selection.tiles, 10)); }
+
+    away(mark, cursor) {
+      const [there, here] = [mark, cursor].map((place) => this.data.tileAt[Math.floor(place.x)]);
+      const text = (value) => this.text(value).replace("+", "");
+      return this.series.map(([field, label]) => label + " " + this.board.more(this.data.arrays[field][here], this.data.arrays[field][there], text));
     }
 
     move(cursor, dx) { return { x: Math.max(0, Math.min(this.data.header.tiles - 1, cursor.x + dx)), y: 0 }; }

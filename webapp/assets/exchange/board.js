@@ -1,12 +1,13 @@
 /* The drawing of the exchange page: one canvas that shows a layer (matrix.js, plan.js, bars.js), its window, its cursor.
 
-   A layer has whole {width, height}, update(), paint(pen), cursor(), move(), patch(cursor), describe(cursor), reason. The cursor is
-   the selection (tiles, xch_to); the window stands in the address as xch_at = "x0-x1.y0-y1", in hundredths. */
+   A layer has whole {width, height}, update(), paint(pen), placeOf(tile, to), cursor(), move(), patch(cursor), describe(cursor),
+   away(mark, cursor), reason. The cursor is the selection (tiles, xch_to); the mark is xch_mark = "tile" or "source-destination"; the
+   window stands in the address as xch_at = "x0-x1.y0-y1", in hundredths. */
 (function () {
   "use strict";
   const xch = (window.popvision.exchange = window.popvision.exchange || {});
   const LAYERS = { matrix: () => xch.MatrixLayer, plan: () => xch.PlanLayer, tiles: () => xch.BarsLayer };
-  const COLOURS = ["ink", "muted", "faint", "axis", "line", "line-strong", "sunken", "surface", "accent", "bad", "grid", "series-1", "series-2", "series-3", "series-4"];
+  const COLOURS = ["ink", "muted", "faint", "axis", "line", "line-strong", "sunken", "surface", "accent", "bad", "warn", "grid", "series-1", "series-2", "series-3", "series-4"];
   const LABELS = { received: "Received", sent: "Sent", code: "Exchange code", fan_in: "Receives from", fan_out: "Sends to" };
   const REST = 180; /* ms without movement before the address follows */
   const number = (value) => value.toLocaleString("en-US").replace("-", "\u2212");
@@ -19,6 +20,7 @@
       this.tip = host.appendChild(Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }));
       this.spoken = host.appendChild(Object.assign(document.createElement("div"), { className: "visually-hidden" }));
       this.spoken.setAttribute("aria-live", "polite");
+      this.measured = host.appendChild(Object.assign(document.createElement("div"), { className: "exchange-measured" }));
       this.waiting = 0;
       this.selection = window.popvision.selection();
       const resized = new ResizeObserver(() => this.schedule());
@@ -128,8 +130,44 @@
     }
 
     announce() {
-      const cursor = this.layer.cursor();
-      if (cursor) this.spoken.textContent = this.layer.describe(cursor).join(", ");
+      const cursor = this.layer.cursor(), away = this.away(cursor);
+      this.measured.textContent = away.join(", ");
+      if (cursor) this.spoken.textContent = [...this.layer.describe(cursor), ...away].join(", ");
+    }
+
+    /* ---- the mark: a tile, in the matrix a pair, that the cursor's values are measured from ---- */
+
+    get mark() {
+      const found = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(this.selection.xch_mark || "");
+      const tiles = found ? [Number(found[1]), Number(found[2] === undefined ? found[1] : found[2])] : [];
+      return tiles.length && tiles.every((tile) => tile < this.data.header.tiles) ? { tiles, place: this.layer.placeOf(...tiles) } : null;
+    }
+
+    /* Mark the cursor's place; on the mark itself, take it away. */
+    toggleMark() {
+      const at = this.layer.cursor(), to = at && this.layer.patch(at);
+      if (!to) return;
+      const text = to.tiles + (to.xch_to === null ? "" : "-" + to.xch_to);
+      window.popvision.select({ xch_mark: this.selection.xch_mark === text ? null : text });
+    }
+
+    away(cursor) {
+      const mark = this.mark;
+      if (!mark) return [];
+      const [from, to] = mark.tiles, name = this.layer.pairs ? "tile " + number(from) + " to tile " + number(to) : "tile " + number(from);
+      return [(cursor ? "From the mark at " : "Mark at ") + name, ...(cursor ? this.layer.away(mark.place, cursor) : [])];
+    }
+
+    /* "+12 B": by how much a value of the cursor is more than that of the mark. */
+    more(here, there, text) { return (here > there ? "+" : here < there ? "\u2212" : "") + text(Math.abs(here - there)); }
+
+    paintMark(pen) {
+      const mark = this.mark;
+      if (!mark || !this.inside(mark.place)) return;
+      const { area, colours } = this, { x, y } = mark.place, middle = this.x(x + 0.5);
+      if (this.layer.flat) pen.line(middle, area.y, middle, area.y + area.height, colours.warn, 1.5, [5, 4]);
+      else pen.outline(this.x(x) - 1, this.y(y) - 1, Math.max(6, this.x(x + 1) - this.x(x) + 2), Math.max(6, this.y(y + 1) - this.y(y) + 2), colours.warn, 2);
+      pen.text("mark", middle + 5, Math.max(area.y + 8, this.layer.flat ? area.y + 24 : this.y(y) - 9), colours.warn, "left");
     }
 
     /* ---- the quantity of the floor plan, and a tile in words ---- */
@@ -180,6 +218,7 @@
       this.host.parentElement.querySelector(".exchange-reason").textContent = reason || "";
       if (!this.layer || reason) return;
       this.layer.paint(pen);
+      this.paintMark(pen);
       if (this.layer.name === "floor-plan" || !pen.draw) return;
       const { area } = this; /* what was drawn beyond the picture's edges */
       pen.outline(area.x, area.y, area.width, area.height, this.colours["line-strong"], 1);

@@ -19,7 +19,8 @@
       left: () => board.pan(-0.15, 0), right: () => board.pan(0.15, 0), next: () => board.step(1, 0), previous: () => board.step(-1, 0),
       all: () => board.setView(0, board.layer.whole.width, 0, board.layer.whole.height),
       fit: () => { const at = board.layer.cursor(); if (at) board.setView(at.x - 8, at.x + 9, at.y - 8, at.y + 9); },
-      clear: () => window.popvision.select({ tiles: null, xch_to: null }),
+      mark: () => board.toggleMark(),
+      clear: () => window.popvision.select(board.selection.tiles ? { tiles: null, xch_to: null } : { xch_mark: null }),
     };
     const more = { "+": common["zoom-in"], "=": common["zoom-in"], "-": common["zoom-out"], Home: common.all, PageUp: () => board.pan(0, -0.5), PageDown: () => board.pan(0, 0.5) };
     const focused = board.host.contains(event.target);

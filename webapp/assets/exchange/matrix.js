@@ -85,11 +85,21 @@
     }
 
     /* The pair in the address: source tile and destination tile as positions. */
-    cursor() {
-      const { selection } = this.board, source = parseInt(selection.tiles, 10), destination = parseInt(selection.xch_to, 10);
+    get pairs() { return true; }
+
+    placeOf(source, destination) {
       const count = this.data.header.tiles;
       if (!(source < count)) return null;
       return { y: this.data.rank[source], x: destination < count ? this.data.rank[destination] : this.data.rank[source] };
+    }
+
+    cursor() { return this.placeOf(parseInt(this.board.selection.tiles, 10), parseInt(this.board.selection.xch_to, 10)); }
+
+    away(mark, cursor) {
+      if (!this.picture || this.picture.of !== this.data) return [];
+      const [there, here] = [mark, cursor].map((place) => this.picture.at(place.y, place.x));
+      if (there === null || here === null) return ["outside the picture"];
+      return [this.board.more(here, there, window.popvision.bytesText) + (this.picture.size > 1 ? " (cells of several pairs)" : "")];
     }
 
     move(cursor, dx, dy) {

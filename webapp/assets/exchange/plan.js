@@ -93,7 +93,13 @@
       pen.line(...from, ...to, colour, 1.2, dash);
     }
 
+    placeOf(tile) { return tile < this.data.header.tiles ? this.cellOf(tile) : null; }
     cursor() { const tile = this.selected(); return tile === null ? null : this.cellOf(tile); }
+
+    away(mark, cursor) {
+      const { board } = this, values = board.values();
+      return values ? [board.label() + " " + board.more(values[this.tileAt(cursor)], values[this.tileAt(mark)], board.text.bind(board))] : [];
+    }
 
     /* The next tile in a direction, across gaps. */
     move(cursor, dx, dy) {
