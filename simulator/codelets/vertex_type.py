@@ -45,6 +45,8 @@ class BlockCosts:
     provenance: Literal["exact", "fitted", "guess"]
     source: str  #: the formula or rule, one line
     flops: I8 | None = None
+    #: tile cycles that hardware takes to launch each vertex beyond `cycles`; None = as its kind (machine.launch)
+    launch: I8 | None = None
 
 
 CostFunction = Callable[["VertexBlock", Mapping[str, I8], Any], BlockCosts]

@@ -7,7 +7,7 @@ exists on hardware only; published model figures are the estimates themselves. S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
 from simulator.compiler.arrange import LocalCopy
+from simulator.compiler.cost_derivation import CostedBlock, derivation
 from simulator.compiler.machine import Machine
 from simulator.compiler.workers import schedule
-from simulator.machine import footprint
+from simulator.machine import footprint, launch
 
 if TYPE_CHECKING:
     from simulator.codelets.vertex_type import BlockCosts
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 I8 = npt.NDArray[np.int64]
 U1 = npt.NDArray[np.uint8]
+U4 = npt.NDArray[np.uint32]
 
 #: VertexLanes.worker of vertices that do not run on one worker.
 NO_WORKER = 255
-_LAUNCH = {"supervisor": footprint.LAUNCH_SUPERVISOR, "multi": footprint.LAUNCH_MULTI}
 
 
 @dataclass
@@ -40,20 +41,20 @@ class ComputeEstimate:
     flops: int = -1
     vertices: list[ComputeSetVertices] = field(default_factory=list)
     lanes: list[VertexLanes] = field(default_factory=list)
+    #: the cost terms of one tile, whose additions make up its wall cycles
+    explain: Callable[[int], list[CostTerm]] = field(default=lambda tile: [], repr=False)
+    #: terms of the busiest tile
     terms: list[CostTerm] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Costed:
-    """A block with its costs; `type` is its row in the table of vertex types."""
+class _Columns:
+    """Vertices of all blocks, sorted by tile: rows `offsets[t]:offsets[t + 1]` are those of tile t."""
 
-    block: VertexBlock
-    type: int
-    tile: I8
+    offsets: I8
+    block: npt.NDArray[np.uint16] | None  #: which block each row belongs to; None = there is one
     cycles: I8
-    flops: I8 | None
-    provenance: str
-    source: str
+    order: I8 | None  #: row -> position among the vertices of all blocks, one block after another; None = the same
 
 
 def estimate_compute_set(
@@ -64,29 +65,29 @@ def estimate_compute_set(
     if not blocks:
         return ComputeEstimate(np.zeros(machine.tiles, np.int64))
     costed = [_cost(block, types[block.type.name], machine) for block in blocks]
-    tile = np.concatenate([c.tile for c in costed])
-    cycles = np.concatenate([c.cycles for c in costed])
-    on_worker = np.concatenate([np.full(len(c.tile), c.block.type.kind == "worker") for c in costed])
-    order = np.argsort(tile, kind="stable")
-    worker = np.full(len(tile), NO_WORKER, np.uint8)
+    columns = _sorted(costed, machine)
     wall = np.zeros(machine.tiles, np.int64)
-    rows = order[on_worker[order]]
-    if len(rows):
-        offsets = np.searchsorted(tile[rows], np.arange(machine.tiles + 1))
-        contexts = 1 if serialised else footprint.WORKERS
-        worker[rows], longest = schedule(cycles[rows], offsets, contexts)
+    on_worker = _on_worker(costed, columns)
+    worker = np.full(len(columns.cycles), NO_WORKER, np.uint8)
+    if on_worker is None or on_worker.any():
+        every = on_worker is None
+        offsets = columns.offsets if every else np.concatenate([[0], np.cumsum(on_worker)])[columns.offsets]
+        cycles = columns.cycles if every else columns.cycles[on_worker]
+        chosen, longest = schedule(cycles, offsets.astype(np.int64), 1 if serialised else footprint.WORKERS)
+        worker[slice(None) if every else on_worker] = chosen
         wall += footprint.WORKERS * longest
         if machine.hardware:
-            wall[np.diff(offsets) > 0] += footprint.LAUNCH_WORKERS
+            wall[np.diff(offsets) > 0] += launch.WORKERS
     for c in costed:
-        if c.block.type.kind != "worker":
-            launch = _LAUNCH[c.block.type.kind] if machine.hardware else 0
-            wall += np.bincount(c.tile, weights=c.cycles + launch, minlength=machine.tiles).astype(np.int64)
-    type_of = np.concatenate([np.full(len(c.tile), c.type, np.uint32) for c in costed])
+        if c.kind != "worker":
+            wall += _sum_by_tile(c.tile, c.cycles + c.launch, machine.tiles)
     estimate = ComputeEstimate(wall, _total_flops(costed))
-    estimate.lanes = _lanes(index, tile[order], type_of[order], cycles[order], worker[order], machine)
-    estimate.vertices = _by_type(index, costed, machine)
-    estimate.terms = _terms(index, costed, machine)
+    estimate.lanes = _lanes(index, costed, columns, worker, machine)
+    estimate.vertices = _by_type(index, costed, columns, machine)
+    estimate.explain = lambda tile: derivation(
+        f"computeSet:{index}", costed, _rows_of_tile(costed, columns, worker, tile), machine.hardware
+    )
+    estimate.terms = estimate.explain(int(wall.argmax()))
     return estimate
 
 
@@ -94,89 +95,142 @@ def estimate_local_copy(index: int, copy: LocalCopy) -> ComputeEstimate:
     """Cost the copies of one compute set of local copies: source in `simulator.machine.footprint`."""
     moving = -(-copy.moved // footprint.COPY_BYTES_PER_CYCLE)
     further = footprint.COPY_CYCLES_PER_RUN * np.maximum(copy.runs - 1, 0)
-    cycles = np.where(copy.runs > 0, footprint.COPY_CYCLES + moving + further, 0)
+    cycles = np.where(copy.runs > 0, footprint.COPY_CYCLES + moving + further, 0).astype(np.int64)
     name = f"computeSet:{index}"
-    busiest = int(cycles.argmax())
-    terms = [
-        CostTerm(name, "start of a local copy", footprint.COPY_CYCLES, "exact: small copy (published-numbers 7.3)"),
-        CostTerm(name, f"bytes / 8 on tile {busiest}", float(moving[busiest]), "exact: 8 B per cycle"),
-        CostTerm(name, f"further runs on tile {busiest}", float(further[busiest]), "fitted: 3 cycles per run"),
-    ]
-    return ComputeEstimate(cycles.astype(np.int64), 0, terms=terms)
+
+    def explain(tile: int) -> list[CostTerm]:
+        if not copy.runs[tile]:
+            return []
+        return [
+            CostTerm(name, "tile", tile, "exact: the busiest tile"),
+            CostTerm(name, "+ local copy", footprint.COPY_CYCLES, "exact: small copy (published-numbers 7.3)"),
+            CostTerm(name, "+ bytes / 8", float(moving[tile]), "exact: 8 B per cycle (poplar-model 4)"),
+            CostTerm(name, "+ 3 x further runs", float(further[tile]), "fitted: control of a fragment, 3 cycles"),
+        ]
+
+    busiest = int(cycles.argmax()) if len(cycles) else 0
+    return ComputeEstimate(cycles, 0, explain=explain, terms=explain(busiest) if len(cycles) else [])
 
 
-def _cost(block: VertexBlock, type_: int, machine: Machine) -> _Costed:
+def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
     n = len(block)
-    given = block.cycles
-    flops = block.flops
+    given, flops, kind = block.cycles, block.flops, block.type.kind
+    default = launch.CYCLES[kind] if machine.hardware and kind != "worker" else 0
+    tile = block.tiles
     if given is not None and (given >= 0).all():
-        return _Costed(block, type_, block.tiles.astype(np.int64), given, flops, "exact", "setPerfEstimate")
+        started = np.full(n, default, np.int64)
+        return CostedBlock(block, type_, kind, tile, given, started, flops, "exact", "setPerfEstimate", {})
     elements = {name: edges.elements_per_vertex(n) for name, edges in block.edges.items()}
     costs: BlockCosts = block.type.costs(block, elements, machine.target)
     cycles = costs.cycles if given is None else np.where(given >= 0, given, costs.cycles)
     if flops is None or (flops < 0).all():
         flops = costs.flops
-    return _Costed(block, type_, block.tiles.astype(np.int64), cycles, flops, costs.provenance, costs.source)
+    own = costs.launch if machine.hardware and kind != "worker" else None
+    started = np.full(n, default, np.int64) if own is None else own
+    return CostedBlock(
+        block, type_, kind, tile, cycles, started, flops, costs.provenance, costs.source, elements, own is not None
+    )
 
 
-def _total_flops(costed: list[_Costed]) -> int:
+def _sorted(costed: list[CostedBlock], machine: Machine) -> _Columns:
+    one = len(costed) == 1
+    tile = costed[0].tile if one else np.concatenate([c.tile for c in costed])
+    cycles = costed[0].cycles if one else np.concatenate([c.cycles for c in costed])
+    sizes = [len(c.tile) for c in costed]
+    block = None if one else np.repeat(np.arange(len(costed), dtype=np.uint16), sizes)
+    ascending = bool((tile[1:] >= tile[:-1]).all())
+    order = None
+    if not ascending:
+        # Tile numbers of 16 bits are sorted by counting.
+        order = np.argsort(tile.astype(np.uint16) if machine.tiles <= 1 << 16 else tile, kind="stable")
+        cycles = cycles[order]
+        block = None if block is None else block[order]
+    counts = np.bincount(tile, minlength=machine.tiles)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return _Columns(offsets, block, cycles, order)
+
+
+def _on_worker(costed: list[CostedBlock], columns: _Columns) -> npt.NDArray[np.bool_] | None:
+    """Which rows run on workers; None = all."""
+    kinds = np.array([c.kind == "worker" for c in costed])
+    if kinds.all():
+        return None
+    return np.full(len(columns.cycles), kinds[0]) if columns.block is None else kinds[columns.block]
+
+
+def _sum_by_tile(tile: U4, values: I8, tiles: int) -> I8:
+    return np.bincount(tile, weights=values, minlength=tiles).astype(np.int64)
+
+
+def _total_flops(costed: list[CostedBlock]) -> int:
     if any(c.flops is None or (c.flops < 0).any() for c in costed):
         return -1
     return sum(int(c.flops.sum()) for c in costed if c.flops is not None)
 
 
-def _lanes(
-    index: int, tile: I8, type_: npt.NDArray[np.uint32], cycles: I8, worker: U1, machine: Machine
-) -> list[VertexLanes]:
+def _lanes(index: int, costed: list[CostedBlock], columns: _Columns, worker: U1, machine: Machine) -> list[VertexLanes]:
+    types = np.array([c.type for c in costed], np.uint32)
     lanes = []
-    borders = np.searchsorted(tile, np.arange(machine.tiles + 1))
     for ipu in range(machine.num_ipus):
-        first, last = ipu * machine.tiles_per_ipu, (ipu + 1) * machine.tiles_per_ipu
-        rows = slice(int(borders[first]), int(borders[last]))
+        tiles = machine.tiles_of(ipu)
+        offsets = columns.offsets[tiles.start : tiles.stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
         if rows.start < rows.stop:
-            offsets = borders[first : last + 1] - borders[first]
-            lanes.append(VertexLanes(index, ipu, offsets, type_[rows], cycles[rows], worker[rows]))
+            n = rows.stop - rows.start
+            type_of = np.full(n, types[0]) if columns.block is None else types[columns.block[rows]]
+            lanes.append(VertexLanes(index, ipu, offsets - rows.start, type_of, columns.cycles[rows], worker[rows]))
     return lanes
 
 
-def _by_type(index: int, costed: list[_Costed], machine: Machine) -> list[ComputeSetVertices]:
+def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: Machine) -> list[ComputeSetVertices]:
     """One row per type and IPU; the weakest provenance of a type's blocks counts."""
     rows = []
     for type_ in dict.fromkeys(c.type for c in costed):
         mine = [c for c in costed if c.type == type_]
         provenance = max((c.provenance for c in mine), key=PROVENANCE.index)
-        tile = np.concatenate([c.tile for c in mine])
-        count = np.bincount(tile, minlength=machine.tiles)
-        cycles = np.bincount(tile, weights=np.concatenate([c.cycles for c in mine]), minlength=machine.tiles)
+        count, cycles = _count_and_cycles(mine, costed, columns, machine.tiles)
+        known = _total_flops(mine) >= 0
         for ipu in range(machine.num_ipus):
             part = machine.tiles_of(ipu)
             if count[part].any():
-                flops = _flops_on(mine, part) if _total_flops(mine) >= 0 else -1
-                summed = cycles[part].astype(np.int64)
-                rows.append(ComputeSetVertices(index, type_, ipu, count[part], summed, provenance, flops))
+                flops = _flops_on(mine, part, machine) if known else -1
+                rows.append(ComputeSetVertices(index, type_, ipu, count[part], cycles[part], provenance, flops))
     return rows
 
 
-def _flops_on(costed: list[_Costed], tiles: slice) -> int:
+def _count_and_cycles(
+    mine: list[CostedBlock], costed: list[CostedBlock], columns: _Columns, tiles: int
+) -> tuple[I8, I8]:
+    """Vertices and their summed cycles per tile."""
+    if len(mine) == len(costed):
+        count = np.diff(columns.offsets)
+        busy = np.flatnonzero(count)
+        cycles = np.zeros(tiles, np.int64)
+        cycles[busy] = np.add.reduceat(columns.cycles, columns.offsets[busy]) if len(busy) else 0
+        return count, cycles
+    count = np.zeros(tiles, np.int64)
+    cycles = np.zeros(tiles, np.int64)
+    for c in mine:
+        count += np.bincount(c.tile, minlength=tiles)
+        cycles += _sum_by_tile(c.tile, c.cycles, tiles)
+    return count, cycles
+
+
+def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
+    if machine.num_ipus == 1:
+        return _total_flops(costed)
     return sum(
         int(c.flops[(c.tile >= tiles.start) & (c.tile < tiles.stop)].sum()) for c in costed if c.flops is not None
     )
 
 
-def _terms(index: int, costed: list[_Costed], machine: Machine) -> list[CostTerm]:
-    name = f"computeSet:{index}"
-    terms: dict[str, CostTerm] = {}
-    for c in costed:
-        unit = "thread" if c.block.type.kind == "worker" else "tile"
-        largest = float(c.cycles.max()) if len(c.cycles) else 0.0
-        term = f"largest {unit} cycles of {c.block.type.name}"
-        if term not in terms or terms[term].value < largest:
-            terms[term] = CostTerm(name, term, largest, f"{c.provenance}: {c.source}")
-    if machine.hardware:
-        source = "fitted: hardware minus estimator (published-numbers 5)"
-        kinds = {c.block.type.kind for c in costed}
-        if "worker" in kinds:
-            terms["launch"] = CostTerm(name, "launch of the workers", footprint.LAUNCH_WORKERS, source)
-        for kind in sorted(kinds & _LAUNCH.keys()):
-            terms[kind] = CostTerm(name, f"launch of each {kind} vertex", _LAUNCH[kind], source)
-    return list(terms.values())
+def _rows_of_tile(
+    costed: list[CostedBlock], columns: _Columns, worker: U1, tile: int
+) -> tuple[int, list[tuple[int, int, int]]]:
+    """(tile, [(block, vertex of the block, worker)]) in the order in which the tile runs them."""
+    rows = np.arange(int(columns.offsets[tile]), int(columns.offsets[tile + 1]))
+    place = rows if columns.order is None else columns.order[rows]
+    starts = np.concatenate([[0], np.cumsum([len(c.tile) for c in costed])])
+    block = np.searchsorted(starts, place, side="right") - 1
+    vertex = place - starts[block]
+    return tile, list(zip(block.tolist(), vertex.tolist(), worker[rows].tolist(), strict=True))

@@ -33,5 +33,8 @@ def instrumented(estimate: ComputeEstimate, index: int, level: str, machine: Mac
         reads = np.zeros(machine.tiles, np.int64)
         for row in estimate.vertices:
             reads[machine.tiles_of(row.ipu)] += row.count
-    term = CostTerm(f"computeSet:{index}", "reading the cycle counter twice", READ_TWICE, _SOURCE)
-    return replace(estimate, cycles=estimate.cycles + READ_TWICE * reads, terms=[*estimate.terms, term])
+    cycles = estimate.cycles + READ_TWICE * reads
+    busiest = int(cycles.argmax())
+    term = CostTerm(f"computeSet:{index}", "+ reading the cycle counters", READ_TWICE * int(reads[busiest]), _SOURCE)
+    terms = [*estimate.explain(busiest), term] if reads[busiest] else estimate.terms
+    return replace(estimate, cycles=cycles, terms=terms)

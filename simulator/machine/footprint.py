@@ -60,12 +60,6 @@ COPY_CYCLES = 72
 COPY_BYTES_PER_CYCLE = 8
 COPY_CYCLES_PER_RUN = 3
 
-#: Launch of vertices on hardware, cycles per vertex or per worker compute set (published-numbers 5.1, 5.2: hardware
-#: minus estimator). The IPU Model adds nothing.
-LAUNCH_SUPERVISOR = 51
-LAUNCH_MULTI = 82
-LAUNCH_WORKERS = 82
-
 
 def stack_bytes(worker: int | None = None, supervisor: int | None = None) -> int:
     """Bytes of stack on a tile; arguments replace the computed sizes (debug.workerStackSizeInBytes ...)."""

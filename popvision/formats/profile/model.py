@@ -184,12 +184,17 @@ class VertexLanes:
 
 @dataclass(frozen=True)
 class CostTerm:
-    """One term of a cycle or byte figure, for `popvision explain`."""
+    """One term of a cycle or byte figure, for `popvision explain`.
 
-    object: str  #: for example "program:12" or "computeSet:3"
+    Terms of one object stand in the order of their derivation. Those whose text begins with "+ " or "- " are added or
+    subtracted, and make up the figure; terms without an operator are facts that the following additions use (the
+    number of a tile, inputs of a formula). A derivation names the tile whose figure it is in a fact "tile": for
+    "computeSet:N" the busiest one, whose wall cycles the additions give exactly."""
+
+    object: str  #: "program:12" (cycles of the program's busiest tile), "computeSet:3" ...
     term: str
-    value: float
-    source: str
+    value: float  #: cycles or bytes for additions; as the text says for facts
+    source: str  #: "<provenance>: <formula or rule and where it was published>", provenance one of PROVENANCE
 
 
 @dataclass(frozen=True)

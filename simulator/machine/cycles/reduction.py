@@ -106,7 +106,8 @@ def generic(
     24 + 2 log2 a + V (6 + (2 + update) min(a, v_out) + 1) + 10 V P + V A (7 + a / v) + remainders, V = outputs // a,
     P = `edges` (regions of partials), A = `partials` = accumulations (elements of partials / outputs).
     A remainder of r outputs (each power of two below a that their number contains) adds 5 + (2 + update)
-    min(r, v_out) + 10 P + A (5 + loads). MAX, MIN and MUL, which do not accumulate, take 2 to 3 cycles less a loop. LOGICAL_AND, LOGICAL_OR and LOG_ADD: 8 + 22 P + (24 + c) * elements of partials, c = 1 | 12; add
+    min(r, v_out) + 10 P + A (5 + loads). MAX, MIN and MUL, which do not accumulate, take 2 to 3 cycles less a loop.
+    LOGICAL_AND, LOGICAL_OR and LOG_ADD: 8 + 22 P + (24 + c) * elements of partials, c = 1 | 12; add
     `GENERIC_COMPILED_BASE` once."""
     outputs, p, a_count = whole(outputs), whole(edges), whole(partials)
     if op in _LOGICAL or op == "LOG_ADD":

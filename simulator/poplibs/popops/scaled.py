@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
+from simulator.machine import launch
 from simulator.machine.cycles import scaled as cycles
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
@@ -98,7 +99,7 @@ def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool)
             # Mk1 packs the pointers to A and B into 16 bits, which are unpacked first.
             packed = target.chip.name == "ipu1"
             spent = cycles.scaled_add(dtypes, elements["A"], subtract=subtract, scaled_pointers=packed)
-            return BlockCosts(spent, "exact", source, flops)
+            return BlockCosts(spent, "exact", source, flops, np.full_like(spent, launch.SCALED_ADD))
         edges = block.edges["A"]
         body = cycles.scaled_2d_row(dtypes[0], row_lengths(edges))
         return BlockCosts(cycles.scaled_2d_base(dtypes[0], subtract) + sum_rows(body, edges), "exact", source, flops)
