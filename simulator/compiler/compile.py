@@ -141,7 +141,8 @@ class _Compiler:
         own_memory.add_programs(inventory, table, own_memory.control_code(table, machine), lowering.packets, machine)
         own_memory.add_packet_headers(inventory, lowering.global_packets)
         own_memory.add_stacks(inventory, self.settings, machine)
-        own_memory.add_counters(inventory, self.settings, [e.cycles for e in estimates], store.blocks, machine)
+        own_sets = len(store.compute_set_names)
+        own_memory.add_counters(inventory, self.settings, store.blocks, own_sets, items.local_copies, machine)
         own_memory.add_branch_record(inventory, self.settings, table, machine)
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names)) if multi_access else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,27 +125,39 @@ def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine
 def add_counters(
     inventory: Inventory,
     settings: CompileSettings,
-    cycles: Sequence[I8],
     blocks: Sequence[VertexBlock],
+    compute_sets: int,
+    copies: Sequence[LocalCopy],
     machine: Machine,
 ) -> None:
-    """Where cycle counts are stored: per vertex, per compute set and tile, or on one tile for all of an IPU (device).
-    `cycles` = cycles per tile of every compute set."""
+    """Where cycle counts are stored: per vertex, per compute set and tile that has vertices in it (of `compute_sets` of
+    the graph and of `copies`), or on one tile for all of an IPU (device)."""
     size = np.zeros(machine.tiles, np.int64)
     word = footprint.COUNTER_BYTES
     if settings.compute_level == "vertex":
         for block in blocks:
             size += word * np.bincount(block.tiles.astype(np.int64), minlength=machine.tiles)
     elif settings.compute_level == "tile":
-        for busy in cycles:
-            size += word * (busy > 0)
+        for present in _occupied(blocks, copies, machine.tiles):
+            size += word * present
     elif settings.compute_level in ("ipu", "device"):
         ipus = machine.num_ipus if settings.compute_level == "ipu" else 1
         tile = settings.profiling_tile % machine.tiles_per_ipu
-        size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * len(cycles)
+        size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * (compute_sets + len(copies))
     if settings.external_exchange:
         size += footprint.EXTERNAL_COUNTER_BYTES
     inventory.add_own("instrumentationResults", "instrumentationResults", size)
+
+
+def _occupied(
+    blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], tiles: int
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """Per compute set, whether each tile has vertices in it."""
+    present: dict[int, npt.NDArray[np.bool_]] = {}
+    for block in blocks:
+        present.setdefault(block.compute_set, np.zeros(tiles, np.bool_))[block.tiles] = True
+    yield from present.values()
+    yield from (copy.runs > 0 for copy in copies)
 
 
 def add_branch_record(inventory: Inventory, settings: CompileSettings, table: ProgramTable, machine: Machine) -> None:

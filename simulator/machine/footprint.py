@@ -6,9 +6,9 @@ model show 0 there, and vertex state, field data, descriptors, headers, counters
 
 from __future__ import annotations
 
-#: Control code of the root switch on every tile, and of each on-tile program. Fitted to about 700 bytes per tile for a
-#: program of four compute sets (published-numbers 6.2).
-CONTROL_CODE_ROOT = 300
+#: Control code of the root switch on every tile, and of each on-tile program. Fitted to 700 bytes per tile for a
+#: program of four compute sets (published-numbers 6.2); how they divide among the nodes is not public.
+CONTROL_CODE_ROOT = 116
 CONTROL_CODE_PER_EXECUTE = 100
 CONTROL_CODE_PER_EXCHANGE = 8
 CONTROL_CODE_PER_STREAM_PART = 8
