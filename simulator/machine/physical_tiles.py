@@ -72,10 +72,10 @@ def places(chip: Chip, tiles: int | None = None) -> Places:
 def relative_sync_delays(chip: Chip, tiles: int | None = None) -> I8:
     """Cycles between a tile and the sync controller, one way, relative to the nearest tile.
 
-    Fitted: the delay falls evenly along a column, from its base to its far end, by the published difference between the
-    longest and the shortest sync. See `simulator.machine.sync` for the evidence and what else was tried."""
-    height = chip.physical_tiles // chip.columns
-    rows = chip.tiles // chip.columns - 1
-    row = np.minimum(physical_tile_table(chip, tiles) % height, rows)
+    Fitted: the delay falls evenly along a column, island by island, from its base to its far end, by the published
+    difference between the longest and the shortest sync. `simulator.machine.sync` has the evidence and what else was
+    tried."""
+    last = (chip.tiles // chip.columns - 1) // chip.tiles_per_super_tile
+    island = places(chip, tiles).island
     farthest = chip.max_ipu_sync_delay - chip.min_ipu_sync_delay
-    return np.asarray((rows - row) * farthest // max(1, rows), dtype=np.int64)
+    return np.asarray((last - island) * farthest // max(1, last), dtype=np.int64)

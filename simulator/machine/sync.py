@@ -8,9 +8,11 @@ Published syncs of the Mk2 model last 100 to 133 cycles, the largest delay is 12
 syncs of one program read from pixels last 88 to 133, +- 8 (6.1): the long ones where all tiles arrive together (after
 copies of the host and the broadcast), the short ones where some tile is last. So 100 cycles if the last to arrive is
 the nearest tile, 126 if it is the farthest: `minIPUSyncDelay` = 100 is the shortest sync, the spread one way is 26, and
-the nearest tile's own round trip 74. The alternative, the published largest relative delay of an acknowledgement (54
-cycles, constants of the headers) as the one-way spread, gives syncs of 72 to 126 and fits the pixels as well; it
-contradicts the published range.
+the nearest tile's own round trip 74. Which tiles are near is not published. With the controller at the far end of the
+columns ten of the eleven syncs come out within 16 cycles, with the controller at their bases, where tile 0 is, or in
+the middle four to six. The one that does not is the sync after the broadcast (133 published). The published largest
+relative delay of an acknowledgement (54 cycles, constants of the headers) as the one-way spread gives syncs of 72 to
+126, which contradicts the published range.
 
 A sync between IPUs: 600 cycles after the last arrival on the newest target (published-numbers 3). Older multi-IPU
 targets of PopLibs' tests use ceil(15 ns * clock * 2 * (1 + IPUs / 4)).
