@@ -188,7 +188,7 @@ def _state(card: Card) -> Component:
 
 
 def _cycles(card: Card) -> Component:
-    return html.Span(cycles_text(card.total_cycles), title=_runs_text(card))
+    return html.Span(cycles_text(card.total_cycles, card.clock_hz), title=_runs_text(card))
 
 
 def _runs_text(card: Card) -> str:

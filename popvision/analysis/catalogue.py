@@ -49,6 +49,7 @@ class Card:
     runs: int | None = None
     peak_bytes: int | None = None
     capacity_bytes: int | None = None
+    clock_hz: float | None = None  #: of the device
     size_bytes: int = 0
     modified: float = 0.0  #: seconds since the epoch
     opens: bool = True  #: False for a file of which nothing can be read
@@ -134,6 +135,7 @@ def _describe_report(folder: Path) -> Card:
         runs=None if runs is None else len(runs.name),
         peak_bytes=None if memory is None else int(memory.including_gaps.max(initial=0)),
         capacity_bytes=None if target is None else target.bytes_per_tile,
+        clock_hz=None if target is None else target.clock_hz,
         size_bytes=size,
         modified=modified,
     )

@@ -57,7 +57,7 @@ _VERTICES = (
     Column("compute_sets", "Compute sets", "integer", "compute sets with this type that ran in the window", 110),
     Column("executions", "Executions", "integer", "executions of those compute sets; cut steps count whole", 105),
     Column("instances", "Vertices run", "integer", "vertices x executions", 120),
-    Column("thread_cycles", "Thread cycles", "cycles", "worker vertices: cycles of one of the worker contexts", 130),
+    Column("thread_cycles", "Thread cycles", "integer", "worker vertices: cycles of one of the worker contexts", 130),
     Column("thread_cycles_share", "Of all thread cycles", "percent", width=140),
     Column("tile_cycles", "Tile cycles", "cycles", "supervisor and multi vertices: cycles of the whole tile", 120),
     Column("tile_cycles_share", "Of all tile cycles", "percent", width=130),

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution import Transfer, WindowFigures
 from webapp.components import help_text
-from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.formats import bytes_text, cycles_phrase, percent_text
 
 if TYPE_CHECKING:
     from popvision.analysis.tiles import Target
@@ -68,7 +68,7 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
             html.Td("–" if rate is None else f"{rate:,.1f} B per cycle", title=measured),
             html.Td(
                 "–" if rate is None else f"{rate * target.clock_hz / 1e9:,.2f} GB/s",
-                title=f"over {cycles_text(moved.cycles)} cycles of transfer",
+                title=f"over {cycles_phrase(moved.cycles, target.clock_hz)} of transfer",
             ),
             html.Td(percent_text(share) if share is not None else "not known", title=of_limit),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dash import ALL, Dash, Input, Output, State, callback_context, html, no_update
@@ -11,10 +12,11 @@ from dash.development.base_component import Component
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.step_details import StepFacts, step_facts, step_tiles
 from popvision.analysis.tile_knowledge import tiles_unknown
+from popvision.analysis.tiles import target_of
 from popvision.analysis.worker_lanes import NO_CONTEXT, WorkerLanes, lanes_by_tile, worker_lanes
 from webapp.components import Column, empty_hint, figure, help_text, long_table, register_rows, segments
 from webapp.components.attributes import attributes
-from webapp.formats import cycles_text, percent_text
+from webapp.formats import cycles_text, integer_text, percent_text
 from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.graph_analyser.worker_plot import worker_plot
 from webapp.query import number_of
@@ -45,7 +47,7 @@ _VERTICES = (
     Column("context", "Context", width=100),
     Column("begin", "Begin", "cycles", "tile cycles from the begin of the compute set", 90),
     Column("end", "End", "cycles", "tile cycles from the begin of the compute set", 90),
-    Column("thread_cycles", "Thread cycles", "cycles", "of worker vertices, as stored", 110),
+    Column("thread_cycles", "Thread cycles", "integer", "of worker vertices, as stored; never shown as time", 110),
     Column("tile_cycles", "Tile cycles", "cycles", "worker: contexts x thread cycles; else as stored", 100),
 )
 _TILES = (
@@ -54,7 +56,7 @@ _TILES = (
     Column("length", "Tile cycles", "cycles", "worker part + supervisor and multi vertices", 110, sort="desc"),
     Column("worker_part", "Worker part", "cycles", "contexts x thread cycles of the fullest context", 110),
     Column("alone", "Alone", "cycles", "tile cycles of supervisor and multi vertices", 90),
-    Column("thread_cycles", "Thread cycles", "cycles", "sum over worker vertices", 110),
+    Column("thread_cycles", "Thread cycles", "integer", "sum over worker vertices; never shown as time", 110),
     Column("idle_share", "Idle slots", "percent", IDLE, 100),
 )
 
@@ -133,20 +135,20 @@ def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes)
     names, row = source.reader.vertex_types().name, lanes.critical
     if row < 0:
         return [html.H2(facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
-    unknown = tiles_unknown(source)
+    unknown, text = tiles_unknown(source), partial(cycles_text, clock_hz=target_of(source).clock_hz)
     own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
     on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
     held: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("What holds the tile up", _CRITICAL)]
     rows: list[tuple[str, Any, str]] = [
         ("Vertices", f"{len(lanes.worker):,}", "vertices of the compute set on this tile"),
-        ("Thread cycles", cycles_text(int(lanes.load.sum())), "sum over worker vertices"),
-        ("Worker part", cycles_text(lanes.worker_part), "tile cycles: contexts x thread cycles of the fullest context"),
-        ("Alone", cycles_text(lanes.alone), "tile cycles of supervisor and multi vertices"),
-        ("Beyond vertices", cycles_text(lanes.beyond), "tile cycles of the estimate: launch, reading of counters"),
-        ("Estimate", cycles_text(lanes.estimate), "tile cycles of one execution, as compiled"),
-        ("Recorded", "unknown" if unknown else cycles_text(own), unknown or "tile cycles of this tile in this step"),
+        ("Thread cycles", integer_text(int(lanes.load.sum())), "sum over worker vertices; never shown as time"),
+        ("Worker part", text(lanes.worker_part), "tile cycles: contexts x thread cycles of the fullest context"),
+        ("Alone", text(lanes.alone), "tile cycles of supervisor and multi vertices"),
+        ("Beyond vertices", text(lanes.beyond), "tile cycles of the estimate: launch, reading of counters"),
+        ("Estimate", text(lanes.estimate), "tile cycles of one execution, as compiled"),
+        ("Recorded", "unknown" if unknown else text(own), unknown or "tile cycles of this tile in this step"),
         ("Idle slots", [percent_text(lanes.idle_share), _idle_help(lanes)], IDLE),
-        ("Held up by", cycles_text(lanes.held_up), "tile cycles that the tile would save without its critical vertex"),
+        ("Held up by", text(lanes.held_up), "tile cycles that the tile would save without its critical vertex"),
     ]
     listing = html.Dl(
         [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]

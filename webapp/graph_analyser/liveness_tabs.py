@@ -107,7 +107,7 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
             Column(
                 f"Change {i} - {indices[0]}",
                 f"{i:,} − {indices[0]:,}",
-                "signed",
+                "signed_bytes",
                 width=150,
                 help=f"Bytes at index {i} less bytes at index {indices[0]}",
             )
@@ -193,7 +193,7 @@ def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component
             )
         )
     columns += [
-        Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,}", "signed", width=150)
+        Column(f"Change of state {i} - {indices[0]}", f"State {i:,} − {indices[0]:,}", "signed_bytes", width=150)
         for i in indices[1:]
     ]
     note = html.Div("Vertex state is always live: it lies on the tile at every index.", className="tab-hint")

@@ -1,0 +1,60 @@
+"""With time preferred, device cycles are shown as time wherever they are device cycles; thread cycles never are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from popvision.analysis.catalogue import describe, find
+from popvision.analysis.source import ReportSource
+from webapp import preferences
+from webapp.formats import cycles_text
+from webapp.graph_analyser.execution_aggregate import _VERTICES as AGGREGATED
+from webapp.graph_analyser.execution_workers import _TILES, _VERTICES, workers
+from webapp.picker import _cycles
+from webapp.selection import Selection
+
+SAMPLE = Path(__file__).parents[2] / "sample_reports" / "train_mlp"
+
+
+def _facts(component: Any) -> dict[str, str]:
+    """Term -> description of the first list of terms in a component."""
+    if type(component).__name__ == "Dl":
+        cells = component.children
+        return {cells[at].children: str(cells[at + 1].children) for at in range(0, len(cells), 2)}
+    children = getattr(component, "children", None)
+    for child in children if isinstance(children, list | tuple) else [children]:
+        found = _facts(child) if hasattr(child, "to_plotly_json") else {}
+        if found:
+            return found
+    return {}
+
+
+def _workers(source: ReportSource) -> dict[str, str]:
+    step = next(row for row, each in enumerate(source.reader.steps().program.tolist()) if each == 31)
+    return _facts(workers(source, "key", Selection.parse({"step": str(step), "detail": "workers"}), "light")[0])
+
+
+def test_facts_of_a_tile_are_times_and_thread_cycles_stay_counts() -> None:
+    source = ReportSource(SAMPLE)
+    clock = source.reader.target().clock_hz
+    plain = _workers(source)
+    with preferences.preferring(time="time"):
+        timed = _workers(source)
+    assert timed["Thread cycles"] == plain["Thread cycles"]
+    for name in ("Worker part", "Alone", "Beyond vertices", "Estimate", "Recorded", "Held up by"):
+        with preferences.preferring(time="time"):
+            assert timed[name] == cycles_text(int(plain[name].replace(",", "")), clock) != plain[name]
+
+
+def test_no_column_of_thread_cycles_is_shown_as_time() -> None:
+    columns = [each for each in (*_TILES, *_VERTICES, *AGGREGATED) if each.field == "thread_cycles"]
+    assert len(columns) == 3
+    assert {each.kind for each in columns} == {"integer"}
+
+
+def test_cards_of_the_first_page_follow_the_unit() -> None:
+    card = describe(find(SAMPLE)[0][0])
+    assert card.clock_hz == ReportSource(SAMPLE).reader.target().clock_hz
+    with preferences.preferring(time="time"):
+        assert _cycles(card).children == cycles_text(card.total_cycles, card.clock_hz) != f"{card.total_cycles:,}"
