@@ -35,6 +35,8 @@ SAMPLES = {
     "matmul_chain_hardware": Sample(["matmul_chain.py", "--hw"], tiles=368),
     "train_mlp": Sample(["train_mlp.py", "--epochs", "2"], traced=True, tiles=64),
     "train_mlp_wide": Sample(["train_mlp.py", "--epochs", "2", "--hidden", "256"], tiles=64),
+    "pipeline": Sample(["pipeline.py"]),
+    "replicated_training": Sample(["replicated_training.py", "--epochs", "2"]),
     "out_of_memory": Sample(["out_of_memory.py"], exit_code=1, tiles=368),
     "host_trace": Sample(["host_trace.py"], traced=True),
 }
@@ -46,7 +48,7 @@ OPTIONS = {
     "autoReport.executionProfileProgramRunCount": "1",
 }
 KEPT = ("profile.pop", "debug.cbor")
-LIMIT_BYTES = 4_000_000
+LIMIT_BYTES = 8_000_000
 
 
 def make(name: str, into: Path) -> None:

@@ -1,0 +1,12 @@
+"""gcl: collectives over the replicas of a graph, under the names of Graphcore's library.
+
+Every replica gives a tensor and gets the combination of all of them. Partners swap whole tensors and combine them: in
+round k replica r with replica r xor 2^k, log2(replicas) rounds in all. Both partners combine the same two values, and
+the operators do not mind the order, so all replicas end with the same bits. The real library also has rings, which move
+2 (r - 1) / r times the bytes in 2 (r - 1) rounds: less for large tensors, more rounds; which of them it chooses is not
+public. Number of replicas: a power of two.
+"""
+
+from simulator.poplibs.gcl.collectives import CollectiveOperator as CollectiveOperator
+from simulator.poplibs.gcl.collectives import allReduceCrossReplica as allReduceCrossReplica
+from simulator.poplibs.gcl.collectives import allReduceInPlaceCrossReplica as allReduceInPlaceCrossReplica
