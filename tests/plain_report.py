@@ -11,8 +11,9 @@ All tiles take part in each step for as long as `cycles` says; a Sync waits for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -46,6 +47,9 @@ class PlainVariable:
     category: str = "variable"
 
 
+Described = TypeVar("Described", PlainProgram, PlainVariable)
+
+
 @dataclass(frozen=True)
 class PlainReport:
     """Programs run once, in order; the liveness index of a program is its place in the list."""
@@ -54,7 +58,6 @@ class PlainReport:
     variables: Sequence[PlainVariable]
     tiles: int = 8
     label: str = "plain"
-    physical: bool = field(default=True)
 
     def write(self, folder: Path) -> Path:
         """profile.pop and debug.json in `folder`; the path of the former."""
@@ -68,21 +71,17 @@ class PlainReport:
 
     def with_program(self, index: int, **changes: object) -> PlainReport:
         """The report with one program changed; `remove=True` takes it out."""
-        programs = list(self.programs)
-        if changes == {"remove": True}:
-            del programs[index]
-        else:
-            programs[index] = replace(programs[index], **changes)  # type: ignore[arg-type]
-        return replace(self, programs=programs)
+        return replace(self, programs=_changed(self.programs, index, changes))
 
     def with_variable(self, index: int, **changes: object) -> PlainReport:
         """The same for a variable."""
-        variables = list(self.variables)
-        if changes == {"remove": True}:
-            del variables[index]
-        else:
-            variables[index] = replace(variables[index], **changes)  # type: ignore[arg-type]
-        return replace(self, variables=variables)
+        return replace(self, variables=_changed(self.variables, index, changes))
+
+
+def _changed(described: Sequence[Described], index: int, changes: dict[str, object]) -> list[Described]:
+    """All of them, the one at `index` changed or taken out."""
+    changed = [] if changes == {"remove": True} else [replace(described[index], **changes)]  # type: ignore[arg-type]
+    return [*described[:index], *changed, *described[index + 1 :]]
 
 
 def _context(index: int, program: PlainProgram) -> DebugInfo:
