@@ -10,7 +10,8 @@ import numpy.typing as npt
 I8 = npt.NDArray[np.int64]
 U1 = npt.NDArray[np.uint8]
 
-#: Below this many tiles with vertices left, going tile by tile is faster than one vertex of all tiles at a time.
+#: Below this many tiles with about equally many vertices, going tile by tile is faster than one vertex of all tiles at
+#: a time.
 _FEW_TILES = 8
 #: A context's load and its number in one integer, so that one minimum finds the first free one.
 _NUMBERS = 8
@@ -33,8 +34,17 @@ def schedule(cycles: I8, offsets: I8, contexts: int) -> tuple[U1, I8]:
     even = low == high
     longest[busy[even]] = -(-count[busy[even]] // contexts) * low[even]
     uneven = busy[~even]
-    uneven = uneven[np.argsort(-count[uneven], kind="stable")]
-    _in_rounds(cycles, offsets, count, uneven, contexts, worker, longest)
+    # Tiles whose counts are within a factor of two go together, so that no more is padded than there is.
+    size = np.frexp(count[uneven])[1]
+    for of_size in np.unique(size).tolist():
+        tiles = uneven[size == of_size]
+        if len(tiles) < _FEW_TILES:
+            for tile in tiles.tolist():
+                rows = slice(int(offsets[tile]), int(offsets[tile + 1]))
+                worker[rows], longest[tile] = _one_tile(cycles[rows], contexts)
+        else:
+            rows = _rows(offsets[tiles], count[tiles], len(cycles))
+            worker[rows], longest[tiles] = _in_rounds(cycles[rows], count[tiles], contexts)
     return worker, longest
 
 
@@ -49,39 +59,47 @@ def _round_robin(offsets: I8, count: I8, n: int, contexts: int) -> U1:
     return turn[ordinal]
 
 
-def _in_rounds(cycles: I8, offsets: I8, count: I8, tiles: I8, contexts: int, worker: U1, longest: I8) -> None:
-    """Round k assigns the k-th vertex of every tile that has one; tiles are sorted by falling count."""
-    if len(tiles) == 0:
-        return
-    first, sizes = offsets[tiles], count[tiles]
-    # Row c of `keys`: what context c of each tile has been given, times _NUMBERS, plus c.
-    keys = np.repeat(np.arange(contexts, dtype=np.int64)[:, None], len(tiles), axis=1)
-    flat, scaled = keys.reshape(-1), cycles * _NUMBERS
-    column = np.arange(len(tiles))
-    holders = len(sizes) - np.searchsorted(sizes[::-1], np.arange(1, int(sizes[0]) + 1), side="left")
-    done = 0
-    for k, n in enumerate(holders.tolist()):
-        if n < _FEW_TILES:
-            break
-        row = first[:n] + k
-        context = keys[:, :n].min(axis=0) & (_NUMBERS - 1)
-        worker[row] = context
-        flat[context * len(tiles) + column[:n]] += scaled[row]
-        done = k + 1
-    for i in np.flatnonzero(sizes > done).tolist():
-        begin, end = int(first[i]) + done, int(first[i] + sizes[i])
-        keys[:, i] = _one_tile(cycles[begin:end], keys[:, i] // _NUMBERS, worker[begin:end]) * _NUMBERS
-    longest[tiles] = keys.max(axis=0) // _NUMBERS
+def _rows(starts: I8, count: I8, n: int) -> slice | I8:
+    """The rows of some tiles, in order; all of them as a slice."""
+    total = int(count.sum())
+    if total == n:
+        return slice(None)
+    return np.asarray(np.repeat(starts - (np.cumsum(count) - count), count) + np.arange(total), np.int64)
 
 
-def _one_tile(cycles: I8, load: I8, worker: U1) -> I8:
-    """Assign the vertices of one tile; returns the new loads."""
-    heap = [(total, context) for context, total in enumerate(load.tolist())]
-    heapq.heapify(heap)
+def _in_rounds(cycles: I8, count: I8, contexts: int) -> tuple[U1, I8]:
+    """Round k assigns the k-th vertex of every tile that has one; `cycles` holds the tiles one after another. A vertex
+    that a tile does not have costs nothing and changes no load."""
+    rounds, tiles = int(count.max()), len(count)
+    most = _NUMBERS * (int(cycles.max()) * rounds + 1)
+    number = np.int32 if most < np.iinfo(np.int32).max else np.int64
+    real = np.arange(rounds) < count[:, None]
+    padded = np.zeros((tiles, rounds), number)
+    padded[real] = cycles
+    costs = np.ascontiguousarray(padded.T) * number(_NUMBERS)
+    # Row c of `keys`: what context c of each tile has been given, times _NUMBERS, plus c: no two of a tile are equal.
+    keys = np.repeat(np.arange(contexts, dtype=number)[:, None], tiles, axis=1)
+    firsts = np.empty((rounds, tiles), number)
+    beyond = np.empty_like(keys)
+    sign = number(8 * keys.itemsize - 1)
+    for cost, first in zip(costs, firsts, strict=True):
+        np.minimum.reduce(keys, axis=0, out=first)
+        # All bits where a key is the smallest, else none; so only that one grows by the cost.
+        np.subtract(keys, first, out=beyond)
+        beyond -= 1
+        beyond >>= sign
+        beyond &= cost
+        keys += beyond
+    chosen = (firsts & (_NUMBERS - 1)).astype(np.uint8)
+    return np.ascontiguousarray(chosen.T)[real], (keys.max(axis=0) // _NUMBERS).astype(np.int64)
+
+
+def _one_tile(cycles: I8, contexts: int) -> tuple[U1, int]:
+    """The contexts of one tile's vertices, and the largest load."""
+    heap = [(0, context) for context in range(contexts)]
     chosen = []
     for cost in cycles.tolist():
         total, context = heap[0]
         heapq.heapreplace(heap, (total + cost, context))
         chosen.append(context)
-    worker[:] = chosen
-    return np.array([total for total, _ in sorted(heap, key=lambda pair: pair[1])], np.int64)
+    return np.array(chosen, np.uint8), max(heap)[0]
