@@ -5,8 +5,9 @@ same time on other tiles: their busy intervals [first begin, last end) share at 
 in both. Two steps that share a tile cannot run at once, so tiles that are merely ahead of the slowest do not count.
 
 An IPU with such a copy has a second lane, *I/O*: the overlapping copies, each with the StreamCopyBegin right before and
-the StreamCopyEnd right after it. All other steps stay in the first lane. In a lane, with `last` = the latest end of the
-lane's steps before it, a step takes
+the StreamCopyEnd right after it, and the Sync right after that if only tiles of the copy take part in it (the others
+have not come to it, and it must not hide what they do). All other steps stay in the first lane. In a lane, with `last`
+= the latest end of the lane's steps before it, a step takes
 
     [max(last, first begin), max(last, last end))
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 
 _BEGIN, _MID, _END = (PROGRAM_TYPES.index(f"StreamCopy{part}") for part in ("Begin", "Mid", "End"))
+_SYNC = PROGRAM_TYPES.index("Sync")
 _WORK = np.isin(PROGRAM_TYPES, ["OnTileExecute", "DoExchange", "GlobalExchange"])
 
 
@@ -59,7 +61,11 @@ def make_lanes(steps: Timeline, reader: ArrayReader) -> list[Lane]:
     if not len(copies):
         return [Lane("", every, steps.begin, steps.end)]
     before, after = copies[copies > 0] - 1, copies[copies < len(steps) - 1] + 1
-    beside = np.concatenate([copies, before[steps.type[before] == _BEGIN], after[steps.type[after] == _END]])
+    ends = after[steps.type[after] == _END]
+    syncs = ends[ends < len(steps) - 1] + 1
+    tiles = _TilesOf(steps, reader)
+    own = [sync for sync in syncs[steps.type[syncs] == _SYNC].tolist() if tiles.are_within(sync, sync - 2)]
+    beside = np.concatenate([copies, before[steps.type[before] == _BEGIN], ends, np.array(own, np.int64)])
     apart = np.zeros(len(steps), bool)
     apart[beside] = True
     return [_lane("", every[~apart], steps), _lane("I/O", every[apart], steps)]
@@ -127,6 +133,10 @@ class _TilesOf:
         if self._active[one] + self._active[other] > self._steps.tiles:
             return False
         return not bool((self._of(one) & self._of(other)).any())
+
+    def are_within(self, one: int, other: int) -> bool:
+        """Whether some tiles take part in one step, and all of them in the other."""
+        return 0 < self._active[one] <= self._active[other] and not bool((self._of(one) & ~self._of(other)).any())
 
     def _of(self, step: int) -> npt.NDArray[np.bool_]:
         identity = int(self._steps.spans.cycles_array[step])

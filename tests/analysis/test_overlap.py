@@ -42,6 +42,22 @@ def test_a_copy_beside_compute_has_its_own_lane() -> None:
     assert bar_of([first, io], 3) == (20, 80)
 
 
+def test_a_sync_of_the_copys_own_tiles_stands_beside_it_and_hides_no_compute() -> None:
+    """The Sync ends at 200, after the compute that the table of steps lists behind it; one of all tiles stays."""
+    for sync, mine in (([0, 0, 115], [1, 2, 3, 4]), ([0, 100, 115], [1, 2, 3])):
+        made = Machine(3)
+        made.step("OnTileExecute", [10, 10, 0], 0)
+        made.step("StreamCopyBegin", [0, 0, 20], 1)
+        made.step("StreamCopyMid", [0, 0, 60], 2)
+        made.step("StreamCopyEnd", [0, 0, 5], 3)
+        made.step("Sync", sync, 4)
+        made.step("OnTileExecute", [40, 0, 0], 5)
+        made.step("OnTileExecute", [0, 1, 0], 6)
+        first, io = make_lanes(made.timeline(), made)
+        assert io.steps.tolist() == mine
+        assert bar_of([first, io], 5) == ((10, 50) if 4 in mine else (200, 200))
+
+
 def test_tiles_that_are_only_ahead_do_not_count() -> None:
     """Tile 1 is done early and begins the copy, in which tile 0 takes part as well: no overlap."""
     made = Machine(2)
