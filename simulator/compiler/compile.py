@@ -12,6 +12,7 @@ import numpy.typing as npt
 from popvision import pvti
 from simulator.compiler import own_memory
 from simulator.compiler.conflicts import check_conflicts
+from simulator.compiler.control_code import control_code
 from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
@@ -23,6 +24,7 @@ from simulator.compiler.liveness import live_classes
 from simulator.compiler.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import MemoryReport, memory_report
+from simulator.compiler.overlays import add_overlays
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
@@ -88,7 +90,7 @@ class _Compiler:
         estimates = self._phase("estimate", lambda: self._estimates(items))
         memory = None
         if self.settings.memory:
-            memory = self._phase("layOut", lambda: self._memory(items, lowering, estimates, emap))
+            memory = self._phase("layOut", lambda: self._memory(items, lowering, emap))
         plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs))
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles
@@ -122,23 +124,24 @@ class _Compiler:
         estimates += [estimate_local_copy(own + i, copy) for i, copy in enumerate(items.local_copies)]
         return [instrumented(estimate, i, level, self.machine) for i, estimate in enumerate(estimates)]
 
-    def _memory(
-        self, items: Items, lowering: Lowering, estimates: list[ComputeEstimate], emap: ElementMap
-    ) -> MemoryReport:
+    def _memory(self, items: Items, lowering: Lowering, emap: ElementMap) -> MemoryReport:
         store, machine, table = self.store, self.machine, lowering.table
         order = static_order(table, lowering.branches, lowering.function_roots)
         v = store.variables
         constant = np.array([c is not None for c in v.constant], np.bool_)
         always = constant | np.array(v.host_visible, np.bool_) | np.array([bool(i) for i in v.initial], np.bool_)
-        live = live_classes(table, order, items.numels, always, len(items.buffers))
+        overlays = lowering.overlays
+        live = live_classes(table, order, items.numels, always, len(items.buffers), overlays)
         inventory = Inventory()
         has_interleaved = machine.region_split < machine.bytes_per_tile
         interleaved = interleaved_variables(store.blocks, emap, len(v.numel), has_interleaved)
         inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
         inventory.add_buffers(items.buffers, live)
-        own_memory.add_vertices(inventory, store.blocks, machine)
+        add_overlays(inventory, overlays, live.of_overlay)
+        own_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
         own_memory.add_local_copies(inventory, items.local_copies, machine)
-        own_memory.add_programs(inventory, table, own_memory.control_code(table, machine), lowering.packets, machine)
+        control = control_code(table, machine)
+        own_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
         own_memory.add_packet_headers(inventory, lowering.global_packets)
         own_memory.add_stacks(inventory, self.settings, machine)
         own_sets = len(store.compute_set_names)
@@ -188,6 +191,7 @@ def _snapshot(store: GraphStore) -> GraphStore:
         open_blocks={},
         vertex_types=dict(store.vertex_types),
         functions=list(store.functions),
+        function_buffers=list(store.function_buffers),
         host_copies=list(store.host_copies),
         debug_infos=list(store.debug_infos),
     )

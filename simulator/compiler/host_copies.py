@@ -31,7 +31,11 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
     """A stream copy of a tensor given by its pieces."""
     tile = emap.tile[pieces.row]
     weights = pieces.length * emap.item_bytes[pieces.row]
-    size = np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64)
+    return bytes_copy(np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64), to_device, machine)
+
+
+def bytes_copy(size: I8, to_device: bool, machine: Machine) -> HostCopy:
+    """A stream copy of so many bytes per tile."""
     packets = link.packets(size)
     code = np.where(size > 0, link.CODE_PER_STREAM + link.CODE_PER_PACKET * packets, 0)
     return HostCopy(

@@ -92,6 +92,12 @@ class Inventory:
             row = first + number
             self._add_per_tile(buffer.bytes, buffer.category, row, row, int(live.of_buffer[number]))
 
+    def add_shared(self, category: str, name: str, size: I8, live_class: int) -> None:
+        """Memory of the compiler's own that is live at times: bytes per tile, a row of its own."""
+        row = len(self.classes)
+        self._open_rows([name], [-1], [live_class])
+        self._add_per_tile(size, category, row, len(self.names) - 1, live_class)
+
     def add_own(self, category: str, name: str, size: I8) -> None:
         """Always-live memory of the compiler's own: bytes per tile, shown as `name` in its category."""
         if not size.any():

@@ -185,8 +185,10 @@ class Items:
         return Packets(copy, self._buffer(name, "globalMessage", between.tx, debug_id))
 
     def _local_copy(self, name: str, local: LocalCopy) -> int:
-        if not local:
-            return -1
+        return self.add_local_copy(name, local) if local else -1
+
+    def add_local_copy(self, name: str, local: LocalCopy) -> int:
+        """The compute set of a copy within tiles."""
         self.local_copies.append(local)
         self.compute_set_names.append(name)
         self.compute_set_debug_ids.append(-1)

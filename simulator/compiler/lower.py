@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler import copy_groups
+from simulator.compiler import copy_groups, function_buffers
 from simulator.compiler.arrange import Accesses, accesses_of
 from simulator.compiler.exchange import Exchange, Exchanges, broadcast
 from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
 from simulator.compiler.items import Items, Packets
 from simulator.compiler.machine import Machine
+from simulator.compiler.overlays import Overlays
 from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
 from simulator.compiler.sync_domains import Bools, SyncDomains, sync_domains
 from simulator.machine.packets import packets as packet_counts
@@ -72,6 +73,8 @@ class Lowering:
         self._host_group = host_group  #: sync group of host copies
         self._domains = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
         self._functions: list[int] = []
+        self._pending: list[function_buffers.Pending] = []  #: copies of function buffers
+        self.overlays = Overlays()
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
 
     def lower(self, programs: Rows[host.Program]) -> None:
@@ -98,6 +101,8 @@ class Lowering:
             self.function_roots[index] = body
             self._into(body, self._store.functions[index])
             done += 1
+        blocks = self._store.settled_blocks
+        self.overlays = function_buffers.settle(self._pending, self.table, blocks, self.packets, self._machine)
 
     def _into(self, parent: int, program: host.Program) -> None:
         """Lower a program into an existing Sequence: only its parts when it is a Sequence itself."""
@@ -124,6 +129,8 @@ class Lowering:
                 self._sequence(self.table.add(parent, "Sequence", debug_id=self._debug_id(program)), program)
             case host.Execute():
                 self._execute(parent, program)
+            case host.Copy() if program.kind == "function":
+                self._function_copy(parent, program)
             case host.Copy():
                 self._stream_copy(parent, program)
             case host.CrossReplicaCopy():
@@ -190,6 +197,25 @@ class Lowering:
         if index not in self._functions:
             self._functions.append(index)
         self.table.add(parent, "Call", f"function {index}", function=index, debug_id=self._debug_id(program))
+
+    def _function_copy(self, parent: int, copy: host.Copy) -> None:
+        """A copy of a function's code: through the host link or within tiles; figures follow in `settle`."""
+        debug_id, function = self._debug_id(copy), getattr(copy.destination, "function", None)
+        name = f"function {copy.destination.id if function is None else function}"
+        if not function_buffers.is_remote(copy):
+            local = function_buffers.empty_copy(self._machine)
+            number = self._items.add_local_copy(f"copy{self._items.number()}_{name}/OnTileCopy-0", local)
+            self._on_tile(parent, number, Work(), debug_id)
+            rows = (self.table.children[parent][-1],)
+            self._pending.append(function_buffers.Pending(copy, rows, local))
+            return
+        works = (Work(sync_group=self._host_group), Work(), Work())
+        rows = tuple(
+            self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
+            for part, work in zip(("Begin", "Mid", "End"), works, strict=True)
+        )
+        self._barrier(parent, debug_id, "", None)
+        self._pending.append(function_buffers.Pending(copy, rows, None))
 
     def _write_undef(self, parent: int, program: host.WriteUndef) -> None:
         emap = self._items.emap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from simulator.machine import footprint, host_exchange
 from simulator.machine import packets as packet
 
 if TYPE_CHECKING:
+    from simulator.compiler.overlays import Overlays
     from simulator.poplar.store import VertexBlock
 
 I8 = npt.NDArray[np.int64]
@@ -29,40 +30,17 @@ BRANCHING = ("Repeat", "OnEveryTileSwitch")
 #: Name of the vertex that does local copies.
 COPY_VERTEX = "poplar_rt::LocalCopy"
 
-_CONTROL_CODE = {
-    "OnTileExecute": footprint.CONTROL_CODE_PER_EXECUTE,
-    "DoExchange": footprint.CONTROL_CODE_PER_EXCHANGE,
-    "GlobalExchange": footprint.CONTROL_CODE_PER_EXCHANGE,
-    "StreamCopyBegin": footprint.CONTROL_CODE_PER_STREAM_PART,
-    "StreamCopyMid": footprint.CONTROL_CODE_PER_STREAM_PART,
-    "StreamCopyEnd": footprint.CONTROL_CODE_PER_STREAM_PART,
-    "Sync": footprint.CONTROL_CODE_PER_SYNC,
-    "Repeat": footprint.CONTROL_CODE_PER_REPEAT,
-    "Call": footprint.CONTROL_CODE_PER_CALL,
-}
-
-
-def control_code(table: ProgramTable, machine: Machine) -> list[I8 | None]:
-    """Bytes of control code of each lowered program on every tile, children not included; None where there is none."""
-    if not machine.counts_code:
-        return [None] * len(table)
-    constant: dict[int, I8] = {}
-    code: list[I8 | None] = []
-    for row, type_ in enumerate(table.type):
-        size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
-        if size and size not in constant:
-            constant[size] = np.full(machine.tiles, size, np.int64)
-        code.append(constant[size] if size else None)
-    return code
-
-
-def add_vertices(inventory: Inventory, blocks: Sequence[VertexBlock], machine: Machine) -> None:
-    """State, field data and descriptors of vertices, and the code of their types, each under the type's name."""
+def add_vertices(
+    inventory: Inventory, blocks: Sequence[VertexBlock], machine: Machine, elsewhere: Container[int] = ()
+) -> None:
+    """State, field data and descriptors of vertices, and the code of their types, each under the type's name.
+    `elsewhere`: compute sets whose vertices' memory is counted elsewhere, but for their code."""
     by_type: dict[str, list[VertexBlock]] = {}
     for block in blocks:
         by_type.setdefault(block.type.name, []).append(block)
     for name, mine in by_type.items():
-        memory = [vertex_memory(block, machine.tiles, machine.architecture) for block in mine]
+        here = [block for block in mine if block.compute_set not in elsewhere]
+        memory = [vertex_memory(block, machine.tiles, machine.architecture) for block in here]
         inventory.add_own("vertexInstanceState", name, _sum(m.state for m in memory))
         inventory.add_own("vertexFieldData", name, _sum(m.field_data for m in memory))
         inventory.add_own("vectorListDescriptor", name, _sum(m.list_descriptors for m in memory))
@@ -90,19 +68,25 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
 
 
 def add_programs(
-    inventory: Inventory, table: ProgramTable, control: Sequence[I8 | None], packets: I8, machine: Machine
+    inventory: Inventory,
+    table: ProgramTable,
+    control: Sequence[I8 | None],
+    packets: I8,
+    machine: Machine,
+    overlays: Overlays,
 ) -> None:
-    """Code of exchanges and control, packet headers, control ids."""
+    """Code of exchanges and control that is not in an overlay, packet headers, control ids."""
     own = inventory.add_own
+    apart, gone = overlays.exchanges(), overlays.rows()
     if machine.counts_code:
         for category, type_ in (("internalExchangeCode", "DoExchange"), ("globalExchangeCode", "GlobalExchange")):
-            parts = [w.exchange.code for t, w in zip(table.type, table.work, strict=True)
-                     if t == type_ and w.exchange is not None and w.code]  # fmt: skip
+            parts = [w.exchange.code for row, (t, w) in enumerate(zip(table.type, table.work, strict=True))
+                     if t == type_ and w.exchange is not None and w.code and row not in apart]  # fmt: skip
             if parts:
                 own(category, category, _sum(parts))
         host = [w.host_code for w in table.work if w.host_code is not None]
         own("hostExchangeCode", "hostExchangeCode", _sum(host))
-        own("controlCode", "controlCode", _sum(c for c in control if c is not None))
+        own("controlCode", "controlCode", _sum(c for row, c in enumerate(control) if c is not None and row not in gone))
     headers = host_exchange.HEADER_PER_TILE + host_exchange.HEADER_PER_PACKET * packets
     own("hostExchangePacketHeader", "hostExchangePacketHeader", headers)
     ids = np.zeros(machine.tiles, np.int64)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from popvision.formats.profile import model
 from simulator.compiler import own_memory
+from simulator.compiler.control_code import control_code
 from simulator.compiler.estimate import ComputeEstimate
 from simulator.compiler.items import Items
 from simulator.compiler.machine import Machine
@@ -103,7 +104,7 @@ def _vertex_types(r: Reported) -> model.VertexTypes:
 
 
 def _programs_on_ipus(r: Reported) -> Iterator[model.ProgramOnIpu]:
-    control = own_memory.control_code(r.table, r.machine)
+    control = control_code(r.table, r.machine)
     for row, work in enumerate(r.table.work):
         columns = (r.cycles[row], _received(work), _sent(work), _exchange_code(work, r.machine), control[row])
         if all(c is None for c in columns):

@@ -62,7 +62,7 @@ def _streamed(programs: Iterable[host.Program]) -> Iterator[host.Tensor]:
     pending = list(programs)
     while pending:
         program = pending.pop()
-        if isinstance(program, host.Copy) and program.kind != "tensor":
+        if isinstance(program, host.Copy) and program.kind in ("host_to_device", "device_to_host"):
             yield program.destination if program.kind == "host_to_device" else program.source
         elif isinstance(program, host.Sequence):
             pending += program.programs

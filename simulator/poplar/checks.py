@@ -14,6 +14,7 @@ from simulator.poplar.errors import (
     graph_recursion_error,
     invalid_tile_mapping,
 )
+from simulator.poplar.graph_objects import Function, FunctionBuffer
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.vertex_builder import UNMAPPED, BlockBuilder
 
@@ -49,6 +50,8 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
                     f"A {type(program).__name__} program uses a tensor of another graph ({part!r}); "
                     "make it with the graph that is compiled."
                 )
+            if isinstance(part, Function | FunctionBuffer) and not _has_code(store, part):
+                raise control_program_error(f"Copy: {part!r} is not of this graph.")
         if isinstance(program, host.Execute) and program.compute_set >= len(store.compute_set_names):
             raise control_program_error(f"Execute: compute set {program.compute_set} is not in the graph.")
         if isinstance(program, host.Sequence):
@@ -70,6 +73,12 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
 
     for program in programs:
         check(program, ())
+
+
+def _has_code(store: GraphStore, part: Function | FunctionBuffer) -> bool:
+    if isinstance(part, Function):
+        return part.id < len(store.functions)
+    return part.id < len(store.function_buffers) and store.function_buffers[part.id] == (part.function, part.mapping)
 
 
 def _vertex(store: GraphStore, block: VertexBlock, row: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.poplar.errors import graph_connection_error
-from simulator.poplar.graph_objects import DataStream
+from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer
 from simulator.poplar.tensor import Tensor
 
 
@@ -24,6 +24,23 @@ def check_tensor_copy(source: Tensor, destination: Tensor, what: str = "Copy") -
     check_writeable(destination, what)
     if source.intersectsWith(destination):
         raise graph_connection_error(f"{what}: source and destination share elements; copy through another variable.")
+
+
+def check_function_copy(source: object, destination: object) -> None:
+    """Raise graph_connection_error unless code of one function can be copied from source to destination."""
+    for end in (source, destination):
+        if not isinstance(end, Function | FunctionBuffer):
+            raise graph_connection_error(
+                f"Copy: a function buffer is copied to or from a function or another buffer, not {end!r}."
+            )
+    of = [end.id if isinstance(end, Function) else end.function for end in (source, destination)]  # type: ignore[attr-defined]
+    if of[0] != of[1]:
+        raise graph_connection_error(
+            f"Copy: the source holds the code of function {of[0]}, the destination that of function {of[1]}; "
+            "make the buffer with the function that it is copied to."
+        )
+    if source == destination:
+        raise graph_connection_error("Copy: source and destination are the same function buffer.")
 
 
 def check_stream_copy(stream: DataStream, tensor: Tensor, to_device: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.poplar.errors import missing_perf_estimate, unknown_field
-from simulator.poplar.types import Type
+from simulator.poplar.types import FunctionBufferMappingType, Type
 
 if TYPE_CHECKING:
     from simulator.poplar.vertex_builder import BlockBuilder
@@ -27,6 +27,15 @@ class Function:
 
     def getId(self) -> int:
         return self.id
+
+
+@dataclass(frozen=True)
+class FunctionBuffer:
+    """A store of one function's code and constant graph state; `id` is its row in the graph's list."""
+
+    id: int
+    function: int
+    mapping: FunctionBufferMappingType = field(compare=False)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 from simulator.poplar.debug_context import Context, as_context, record
 from simulator.poplar.errors import graph_object_creation_error, invalid_option, stream_connection_error
-from simulator.poplar.graph_objects import DataStream, Function
+from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer
 from simulator.poplar.graph_vertices import VertexMethods
 from simulator.poplar.notices import no_effect
 from simulator.poplar.program import Program
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import ReplicatedStreamMode, Type
+from simulator.poplar.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
 
 #: Options of FIFOs and their defaults. splitLimit in bytes; 0 or 4294967295 = no limit.
 SPLIT_LIMIT = 50 * 1024 * 1024
@@ -100,6 +100,18 @@ class StreamMethods(VertexMethods):
         self.store.functions.append(program)
         record(self.store, as_context(debugContext), "function")
         return Function(len(self.store.functions) - 1)
+
+    def addFunctionBuffer(self, f: Function, mappingType: FunctionBufferMappingType) -> FunctionBuffer:
+        """A buffer that holds the code and constant graph state of a function, in tile memory (LOCAL) or outside
+        (REMOTE). With one, the function's code is live only from `Copy(buffer, f)` to the last `Call(f)` after it."""
+        if not isinstance(f, Function) or f.id >= len(self.store.functions):
+            raise graph_object_creation_error(f"addFunctionBuffer needs a function from addFunction, got {f!r}.")
+        if not isinstance(mappingType, FunctionBufferMappingType):
+            raise graph_object_creation_error(
+                f"addFunctionBuffer: the mapping is FunctionBufferMappingType.LOCAL or REMOTE, got {mappingType!r}."
+            )
+        self.store.function_buffers.append((f.id, mappingType))
+        return FunctionBuffer(len(self.store.function_buffers) - 1, f.id, mappingType)
 
 
 def _options(handle: str, options: Mapping[str, Any] | None, known: tuple[str, ...]) -> dict[str, str]:

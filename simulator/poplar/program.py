@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, overload
 
-from simulator.poplar.copy_checks import check_stream_copy, check_tensor_copy, check_writeable
+from simulator.poplar.copy_checks import check_function_copy, check_stream_copy, check_tensor_copy, check_writeable
 from simulator.poplar.debug_context import Context, DebugContext, as_context
 from simulator.poplar.errors import control_program_error, graph_connection_error, graph_replication_error
-from simulator.poplar.graph_objects import ComputeSet, DataStream, Function
+from simulator.poplar.graph_objects import ComputeSet, DataStream, Function, FunctionBuffer
 from simulator.poplar.notices import no_effect
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import SyncType
@@ -105,7 +105,8 @@ class Execute(Program):
 
 
 class Copy(Program):
-    """Copy a tensor to a tensor, a host-to-device stream to a tensor, or a tensor to a device-to-host stream.
+    """Copy a tensor to a tensor, a host-to-device stream to a tensor, a tensor to a device-to-host stream, or the code
+    of a function between the function and a function buffer or from one of its buffers to another.
 
     Raises `graph_connection_error` where counts or types differ, the destination is not writeable, overlaps the
     source, or a stream points the other way."""
@@ -121,6 +122,14 @@ class Copy(Program):
     @overload
     def __init__(
         self, source: Tensor, stream: DataStream, optimiseMemory: bool = False, /, debugContext: Context = ""
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        source: FunctionBuffer | Function,
+        destination: FunctionBuffer | Function,
+        /,
+        debugContext: Context = "",
     ) -> None: ...
     def __init__(self, source: Any, destination: Any, flag: Any = False, /, debugContext: Context = "") -> None:
         if not isinstance(flag, bool):
@@ -142,6 +151,9 @@ class Copy(Program):
             self.kind = "device_to_host"
             self.optimise_memory = flag
             check_stream_copy(destination, source, False)
+        elif FunctionBuffer in (type(source), type(destination)):
+            self.kind = "function"
+            check_function_copy(source, destination)
         else:
             raise graph_connection_error(
                 f"Copy goes between two tensors or a tensor and a stream, not from {source!r} to {destination!r}."

@@ -138,6 +138,8 @@ class GraphStore:
     open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)
     vertex_types: dict[str, VertexType] = field(default_factory=dict)
     functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
+    #: (function, simulator.poplar.types.FunctionBufferMappingType) of each function buffer
+    function_buffers: list[tuple[int, Any]] = field(default_factory=list)
     #: (kind "read"|"write", handle, tensor) of createHostRead / createHostWrite, in order
     host_copies: list[tuple[str, str, Any]] = field(default_factory=list)
     num_elements: int = 0

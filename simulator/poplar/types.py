@@ -136,6 +136,13 @@ class TensorCloneMethod(Enum):
     GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
 
 
+class FunctionBufferMappingType(Enum):
+    """Where a function buffer keeps the code: in the tiles' own memory, or outside."""
+
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
 class SyncType(Enum):
     INTERNAL = "internal"
     EXTERNAL = "external"

@@ -150,6 +150,8 @@ class NumericPlan:
         return bind
 
     def _copy(self, copy: host.Copy) -> Step:
+        if copy.kind == "function":
+            return _in_order([])  # code moves, no values
         if copy.kind == "host_to_device":
             handle, place = copy.source.handle, self.layout.place(copy.destination)
             return _broadcast(handle, place) if self.streams[handle][3] else _each(_from_stream(handle, place))

@@ -51,7 +51,7 @@ class _Walk:
             case host.Sequence():
                 for part in program.programs:
                     self._walk(part, block)
-            case host.Copy():
+            case host.Copy() if program.kind != "function":
                 self._access(
                     block,
                     [] if program.kind == "host_to_device" else [program.source],

@@ -1,0 +1,99 @@
+"""Copies of function buffers: how a function's code and constant graph state reach the tiles before it is called.
+
+A REMOTE buffer moves its bytes through the host link, in the three parts of a stream copy; a LOCAL buffer, and a copy
+from one LOCAL buffer to another, moves them within each tile. How many bytes there are is known when all programs are
+lowered, so the nodes stand first and `settle` fills them in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.arrange import LocalCopy
+from simulator.compiler.control_code import control_code
+from simulator.compiler.host_copies import HostCopy, bytes_copy
+from simulator.compiler.machine import Machine
+from simulator.compiler.overlays import Overlay, Overlays, overlay_of
+from simulator.compiler.program_table import ProgramTable
+from simulator.poplar import program as host
+from simulator.poplar.graph_objects import Function, FunctionBuffer
+from simulator.poplar.types import FunctionBufferMappingType
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import VertexBlock
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A lowered copy of a function buffer: rows of its host copy (Begin, Mid, End), or its copy within tiles."""
+
+    copy: host.Copy
+    rows: tuple[int, ...]
+    local: LocalCopy | None
+
+    @property
+    def function(self) -> int:
+        end = self.copy.source
+        return end.id if isinstance(end, Function) else end.function
+
+
+def is_remote(copy: host.Copy) -> bool:
+    """Whether one end is outside the tiles."""
+    ends = (copy.source, copy.destination)
+    return any(isinstance(e, FunctionBuffer) and e.mapping is FunctionBufferMappingType.REMOTE for e in ends)
+
+
+def empty_copy(machine: Machine) -> LocalCopy:
+    """A copy within tiles whose bytes `settle` fills in."""
+    return LocalCopy(*(np.zeros(machine.tiles, np.int64) for _ in range(3)))
+
+
+def settle(
+    pending: Sequence[Pending], table: ProgramTable, blocks: Sequence[VertexBlock], packets: I8, machine: Machine
+) -> Overlays:
+    """Fill in what the copies move; `packets` (host packets per tile) grows by theirs."""
+    called = list(dict.fromkeys(p.function for p in pending if p.function in table.function_roots))
+    if not called:
+        return Overlays()
+    control = control_code(table, machine)
+    overlays = [overlay_of(function, table, control, blocks, machine) for function in called]
+    loads, saves = {}, {}
+    for copy in pending:
+        if copy.function not in called:
+            continue  # never called: there is no code to move
+        number = called.index(copy.function)
+        _fill(copy, overlays[number], table, packets, machine)
+        moving = copy.rows[1] if copy.local is None else copy.rows[0]
+        if isinstance(copy.copy.destination, Function):
+            loads[moving] = number
+        elif isinstance(copy.copy.source, Function):
+            saves[moving] = number
+    return Overlays(overlays, _stored(pending, called), loads, saves)
+
+
+def _stored(pending: Sequence[Pending], called: Sequence[int]) -> frozenset[int]:
+    """Overlays with a LOCAL buffer, which keeps a copy on the tiles."""
+    ends = [end for p in pending if p.function in called for end in (p.copy.source, p.copy.destination)]
+    local = [e for e in ends if isinstance(e, FunctionBuffer) and e.mapping is FunctionBufferMappingType.LOCAL]
+    return frozenset(called.index(e.function) for e in local)
+
+
+def _fill(pending: Pending, overlay: Overlay, table: ProgramTable, packets: I8, machine: Machine) -> None:
+    if pending.local is not None:
+        pending.local.moved[:] = overlay.bytes
+        pending.local.runs[:] = (overlay.code > 0).astype(np.int64) + (overlay.data > 0)
+        return
+    out = isinstance(pending.copy.destination, FunctionBuffer)
+    figures: HostCopy = bytes_copy(overlay.bytes, not out, machine)
+    begin, mid, end = (table.work[row] for row in pending.rows)
+    begin.host_wait = figures.host_wait
+    mid.cycles, mid.rx, mid.tx, mid.host_code = figures.mid_cycles, figures.rx, figures.tx, figures.code
+    end.cycles = figures.end_cycles
+    packets += figures.packets
