@@ -18,8 +18,10 @@ from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
+from webapp.components.static_html import static_html
 from webapp.documents import routes as document_routes
 from webapp.library import Library, UnknownKeyError
+from webapp.plot_script import serve_plot_script
 from webapp.security import HostPolicy, protect
 from webapp.uploads import Uploads
 from webapp.uploads import routes as upload_routes
@@ -41,6 +43,7 @@ _INDEX = """<!DOCTYPE html>
 </head>
 <body>
 {%app_entry%}
+{dialogs}
 {%config%}
 <script src="{script}"></script>
 {%scripts%}
@@ -66,7 +69,7 @@ def create_app(
         title="PopVision",
         assets_folder=str(_ASSETS),
         include_assets_files=False,
-        index_string=_INDEX.replace("{script}", script.path).replace("{style}", style.path),
+        index_string=_index(script.path, style.path),
         suppress_callback_exceptions=True,
         update_title="",
         add_log_handler=False,
@@ -74,6 +77,7 @@ def create_app(
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     serve_joined(app.server, (script, style))
+    serve_plot_script(app.server)
     app.layout = _frame()
     _register_frame(app, library)
     picker.register(app, library)
@@ -87,6 +91,12 @@ def create_app(
     protect(app.server, policy or HostPolicy(), app.csp_hashes(), access)
     preferences.follow_requests(app.server)
     return app
+
+
+def _index(script: str, style: str) -> str:
+    """The page before Dash fills it. The dialogs that only scripts open are no part of what React looks after."""
+    dialogs = static_html([shortcuts_dialog(), preferences_dialog(), palette_dialog()])
+    return _INDEX.replace("{script}", script).replace("{style}", style).replace("{dialogs}", dialogs)
 
 
 def _frame() -> Component:
@@ -105,9 +115,6 @@ def _frame() -> Component:
             html.Div(id="done", hidden=True),
             html.Div(id="growth", className="growth", role="status"),
             html.Div(id="progress-status", className="visually-hidden", role="status"),
-            shortcuts_dialog(),
-            preferences_dialog(),
-            palette_dialog(),
         ],
         id="frame",
         className="frame",

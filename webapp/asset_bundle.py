@@ -38,6 +38,15 @@ class Joined:
         """The same, compressed once."""
         return gzip.compress(self.text, 6, mtime=0)
 
+    def response(self) -> Response:
+        """An answer to this request, compressed for who takes it."""
+        if "gzip" in request.accept_encodings:
+            response = Response(self.packed, mimetype=self.mimetype, headers={"Content-Encoding": "gzip"})
+        else:
+            response = Response(self.text, mimetype=self.mimetype)
+        response.headers["Vary"] = "Accept-Encoding"
+        return response
+
 
 def joined_assets(folder: Path) -> tuple[Joined, Joined]:
     """(script, style sheet) of a folder of assets."""
@@ -55,12 +64,8 @@ def serve_joined(server: Flask, assets: tuple[Joined, ...]) -> None:
 
 def _route(joined: Joined) -> Callable[[], Response]:
     def answer() -> Response:
-        if "gzip" in request.accept_encodings:
-            response = Response(joined.packed, mimetype=joined.mimetype, headers={"Content-Encoding": "gzip"})
-        else:
-            response = Response(joined.text, mimetype=joined.mimetype)
+        response = joined.response()
         response.headers["Cache-Control"] = _FOREVER
-        response.headers["Vary"] = "Accept-Encoding"
         return response
 
     return answer

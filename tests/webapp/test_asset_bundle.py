@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from webapp.app import create_app
 from webapp.asset_bundle import joined_assets
 from webapp.library import Library
+from webapp.plot_script import PATH
 
 ASSETS = Path(__file__).parents[2] / "webapp" / "assets"
 
@@ -69,3 +70,13 @@ def test_every_icon_stands_in_the_style_sheet() -> None:
     named = re.findall(r'url\("icons/([\w-]+\.svg)"\)', (ASSETS / "icons.css").read_text())
     assert pictures == {(ASSETS / "icons" / name).read_text().strip() for name in named}
     assert '.svg")' not in style
+
+
+def test_plots_come_from_the_small_bundle_and_are_asked_for_once(client: FlaskClient) -> None:
+    plain = client.get(PATH)
+    packed = client.get(PATH, headers={"Accept-Encoding": "gzip"})
+    assert b"plotly.js (cartesian - minified)" in plain.data[:200]
+    assert gzip.decompress(packed.data) == plain.data
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+    again = client.get(PATH, headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")

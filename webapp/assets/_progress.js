@@ -9,10 +9,11 @@
   const plain = window.fetch.bind(window);
   const waits = new Map(); /* element -> {count, since, bar, text} */
 
+  /* The first output that can be seen, else the first: one callback fills whichever tab is open. */
   function first(output) {
-    const id = output.replace(/^\.\./, "").split("...")[0].replace(/\.[^.}]*$/, "");
-    if (!id.startsWith("{")) return document.getElementById(id.replace(/\\\./g, "."));
-    return document.getElementById(id) || null;
+    const ids = output.replace(/^\.\./, "").replace(/\.\.$/, "").split("...").map((each) => each.replace(/\.[^.}]*$/, ""));
+    const found = ids.map((id) => document.getElementById(id.startsWith("{") ? id : id.replace(/\\\./g, "."))).filter(Boolean);
+    return found.find((each) => !each.closest("[role=tabpanel][hidden]")) || found[0] || null;
   }
 
   /* The part of the page that waits for a request; null = nothing that can be seen. */

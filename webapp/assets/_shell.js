@@ -140,7 +140,7 @@
   /* A dialog opens over the page; the same action closes it. */
   function listOwnKeys() {
     const own = document.querySelector("#page .view-shortcuts");
-    document.getElementById("view-shortcuts").innerHTML = own ? own.innerHTML : "";
+    document.getElementById("view-shortcuts").innerHTML = own ? own.dataset.keys : "";
     document.getElementById("own-shortcuts").hidden = !own;
   }
 

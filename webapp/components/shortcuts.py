@@ -6,6 +6,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
+from webapp.components.static_html import static_html
 
 #: (keys, what they do) for every page; a view adds its own with `shortcut_list` inside its layout.
 EVERYWHERE = (
@@ -59,5 +60,6 @@ def shortcut_list(keys: tuple[tuple[str, str], ...]) -> Component:
 
 
 def view_shortcuts(keys: tuple[tuple[str, str], ...]) -> Component:
-    """A view's own keys, hidden in its page; the dialog shows them above the general ones."""
-    return html.Div(shortcut_list(keys), className="view-shortcuts", hidden=True)
+    """A view's own keys, which the dialog shows above the general ones. They stand in one attribute as HTML: forty
+    hidden components would take part in every change of the page."""
+    return html.Div(className="view-shortcuts", hidden=True, **attributes(data_keys=static_html(shortcut_list(keys))))

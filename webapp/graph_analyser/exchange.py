@@ -194,8 +194,7 @@ def register(app: Dash, library: Library) -> None:
             prevent_initial_call=True,
         )
     _register_head(app, library)
-    for tab in TABS:
-        _register_tab(app, library, tab)
+    _register_tabs(app, library)
 
 
 def _register_head(app: Dash, library: Library) -> None:
@@ -260,18 +259,20 @@ def _export(source: ReportSource, key: str, program: int) -> Any:
     )
 
 
-def _register_tab(app: Dash, library: Library, tab: str) -> None:
+def _register_tabs(app: Dash, library: Library) -> None:
     @app.callback(
-        Output(f"xch-tab-{tab}", "children"),
+        [Output(f"xch-tab-{tab}", "children") for tab in TABS],
         Input("xch-tab-now", "data"),
         Input("theme", "data"),
         State("url", "pathname"),
     )
     def fill(params: dict[str, str] | None, theme: str | None, pathname: str) -> Any:
-        if params is None or params.get("xch_tab", "programs") != tab:
-            return no_update
-        key = page_key(pathname)
-        return tab_content(library.report(key), key, tab, params, theme or "light", target_of_page(library, params))
+        shown = None if params is None else params.get("xch_tab", "programs")
+        if params is None or shown not in TABS:
+            return [no_update] * len(TABS)
+        key, target = page_key(pathname), target_of_page(library, params)
+        content = tab_content(library.report(key), key, shown, params, theme or "light", target)
+        return [content if tab == shown else no_update for tab in TABS]
 
 
 def _missing(context: ViewContext) -> str:

@@ -149,8 +149,7 @@ def register(app: Dash, library: Library) -> None:
     )
     _register_drawing(app, library)
     _register_parts(app, library)
-    for tab in TABS:
-        _register_tab(app, library, tab)
+    _register_tabs(app, library)
     register_rows(app, library, "liveness-parts", parts_frame)
     register_rows(app, library, "liveness-always", partial(always_frame, library))
     register_rows(app, library, "liveness-live", partial(live_frame, library))
@@ -203,14 +202,18 @@ def _register_parts(app: Dash, library: Library) -> None:
         return [found if box == shown else "" for box in boxes]
 
 
-def _register_tab(app: Dash, library: Library, tab: str) -> None:
-    @app.callback(Output(f"live-tab-{tab}", "children"), Input("live-tab-now", "data"), State("url", "pathname"))
+def _register_tabs(app: Dash, library: Library) -> None:
+    panels = [Output(f"live-tab-{tab}", "children") for tab in TABS]
+
+    @app.callback(panels, Input("live-tab-now", "data"), State("url", "pathname"))
     def fill(params: dict[str, str] | None, pathname: str) -> Any:
-        if params is None or params.get("live_tab", "always") != tab:
-            return no_update
-        key = page_key(pathname)
+        shown = None if params is None else params.get("live_tab", "always")
+        if params is None or shown not in TABS:
+            return [no_update] * len(TABS)
+        key, target = page_key(pathname), target_of_page(library, params)
         source = library.report(key)
-        return tab_content(source, key, _state(source, params), target_of_page(library, params), params.get("vs", ""))
+        content = tab_content(source, key, _state(source, params), target, params.get("vs", ""))
+        return [content if tab == shown else no_update for tab in TABS]
 
 
 def _missing(context: ViewContext) -> str:

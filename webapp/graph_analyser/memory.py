@@ -205,25 +205,26 @@ def _register_drawing(app: Dash, library: Library) -> None:
             not state.by_ipu,
         )
 
-    for tab in TABS:
-        _register_tab(app, library, tab)
+    _register_tabs(app, library)
 
 
-def _register_tab(app: Dash, library: Library, tab: str) -> None:
+def _register_tabs(app: Dash, library: Library) -> None:
     @app.callback(
-        Output(f"mem-tab-{tab}", "children"),
+        [Output(f"mem-tab-{tab}", "children") for tab in TABS],
         Input("mem-tab-now", "data"),
         Input("theme", "data"),
         State("selection", "data"),
         State("url", "pathname"),
     )
     def fill(params: dict[str, str] | None, theme: str | None, selection: dict[str, str] | None, pathname: str) -> Any:
-        if params is None or params.get("mem_tab", "details") != tab:
-            return no_update
+        shown = None if params is None else params.get("mem_tab", "details")
+        if params is None or shown not in TABS:
+            return [no_update] * len(TABS)
         key = page_key(pathname)
         source = library.report(key)
         state = memory_state(source, {**(selection or {}), **params})
-        return tab_content(MemoryPage(library, key, source, state, params.get("vs", "")), theme or "light")
+        content = tab_content(MemoryPage(library, key, source, state, params.get("vs", "")), theme or "light")
+        return [content if tab == shown else no_update for tab in TABS]
 
 
 def plot_parts(
