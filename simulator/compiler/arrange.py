@@ -1,4 +1,4 @@
-"""Arrange: what must move before and after a compute set runs, or for a copy to happen.
+"""Arrange: what must move before and after a compute set runs. Copies: `simulator.compiler.arrange_copies`.
 
 A vertex works on memory of its own tile. An operand (one edge of the vertex that must be one run of memory) is used
 where it lies when it is a single local piece; comes by exchange when all of it is remote; and is gathered into a
@@ -55,14 +55,15 @@ EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
 @dataclass(frozen=True)
 class LocalCopy:
     """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
-    or empties (0 for a copy between variables)."""
+    or empties (0 for a copy between variables), bytes of constants that it writes (None = none)."""
 
     moved: I8
     runs: I8
     buffer: I8
+    filled: I8 | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.runs.any())
+        return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))
 
 
 @dataclass
@@ -84,13 +85,6 @@ class ComputeArrangement:
     scatter: LocalCopy
     received: I8  #: variables that the exchange before reads
     accesses: Accesses  #: of the compute set itself: of its inputs, those of which a piece is used where it lies
-
-
-@dataclass(frozen=True)
-class CopyArrangement:
-    transfer: Transfer
-    local: LocalCopy
-    accesses: Accesses
 
 
 @dataclass
@@ -161,38 +155,6 @@ def arrange_compute_set(
     received = accesses_of(far_rows, [], emap, numels).reads
     copies = inputs.local_copy(), outputs.local_copy()
     return ComputeArrangement(before, message, copies[0], after, output, copies[1], received, accesses)
-
-
-def arrange_copy(
-    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, tiles: int, numels: I8, unmapped: Unmapped
-) -> CopyArrangement:
-    """A copy between tensors given by their regions (starts, lengths), equally many elements."""
-    every, accesses = paired_runs(source, destination, emap, numels, unmapped)
-    far = every.src != every.dst
-    columns = (every.src, every.dst, every.start, every.length, every.item_bytes)
-    transfer = Transfer(*(column[far] for column in columns))
-    near = ~far
-    moved = _per_tile(every.dst[near], every.bytes[near], tiles)
-    runs = np.bincount(every.dst[near], minlength=tiles).astype(np.int64)
-    return CopyArrangement(transfer, LocalCopy(moved, runs, np.zeros(tiles, np.int64)), accesses)
-
-
-def paired_runs(
-    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
-) -> tuple[Transfer, Accesses]:
-    """Runs that lie on one tile at both ends, as rows of a transfer (also where both ends are the same tile)."""
-    src, dst = emap.cut(*source), emap.cut(*destination)
-    check_mapped(src, emap, unmapped)
-    check_mapped(dst, emap, unmapped)
-    src_end, dst_end = np.cumsum(src.length), np.cumsum(dst.length)
-    end = np.union1d(src_end, dst_end)
-    begin = np.concatenate([[0], end[:-1]])[: len(end)]
-    s = np.searchsorted(src_end, begin, side="right")
-    d = np.searchsorted(dst_end, begin, side="right")
-    start = src.start[s] + begin - (src_end[s] - src.length[s])
-    from_row, to_row = src.row[s], dst.row[d]
-    runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
-    return runs, accesses_of([src.row], [dst], emap, numels)
 
 
 def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:

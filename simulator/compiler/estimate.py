@@ -19,7 +19,7 @@ from simulator.compiler.arrange import LocalCopy
 from simulator.compiler.cost_derivation import CostedBlock, derivation
 from simulator.compiler.machine import Machine
 from simulator.compiler.workers import schedule
-from simulator.machine import footprint, launch
+from simulator.machine import footprint, launch, local_copy
 
 if TYPE_CHECKING:
     from simulator.codelets.vertex_type import BlockCosts
@@ -92,21 +92,25 @@ def estimate_compute_set(
 
 
 def estimate_local_copy(index: int, copy: LocalCopy) -> ComputeEstimate:
-    """Cost the copies of one compute set of local copies: source in `simulator.machine.footprint`."""
-    moving = -(-copy.moved // footprint.COPY_BYTES_PER_CYCLE)
-    further = footprint.COPY_CYCLES_PER_RUN * np.maximum(copy.runs - 1, 0)
-    cycles = np.where(copy.runs > 0, footprint.COPY_CYCLES + moving + further, 0).astype(np.int64)
+    """Cost the copies of one compute set of local copies: source in `simulator.machine.local_copy`."""
+    filled = np.zeros_like(copy.moved) if copy.filled is None else copy.filled
+    cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled)
+    filling = footprint.WORKERS * local_copy.fill_threads(filled)
     name = f"computeSet:{index}"
 
     def explain(tile: int) -> list[CostTerm]:
-        if not copy.runs[tile]:
+        if not cycles[tile]:
             return []
-        return [
-            CostTerm(name, "tile", tile, "exact: the busiest tile"),
-            CostTerm(name, "+ local copy", footprint.COPY_CYCLES, "exact: small copy (published-numbers 7.3)"),
-            CostTerm(name, "+ bytes / 8", float(moving[tile]), "exact: 8 B per cycle (poplar-model 4)"),
-            CostTerm(name, "+ 3 x further runs", float(further[tile]), "fitted: control of a fragment, 3 cycles"),
-        ]
+        facts = (
+            ("tile", tile),
+            ("bytes moved", copy.moved[tile]),
+            ("runs", copy.runs[tile]),
+            ("constants", filled[tile]),
+        )
+        terms = [CostTerm(name, term, float(value), "exact: arrangement of the copy") for term, value in facts]
+        if filling[tile] == cycles[tile]:
+            return [*terms, CostTerm(name, "+ 6 x writing constants", float(filling[tile]), local_copy.FILL_SOURCE)]
+        return [*terms, CostTerm(name, "+ 6 x copying", float(cycles[tile]), local_copy.COPY_SOURCE)]
 
     busiest = int(cycles.argmax()) if len(cycles) else 0
     return ComputeEstimate(cycles, 0, explain=explain, terms=explain(busiest) if len(cycles) else [])

@@ -18,10 +18,9 @@ from simulator.compiler.arrange import (
     LocalCopy,
     Transfer,
     arrange_compute_set,
-    arrange_copy,
     check_mapped,
-    paired_runs,
 )
+from simulator.compiler.arrange_copies import arrange_copy, paired_runs
 from simulator.compiler.element_map import ElementMap, Pieces
 from simulator.compiler.exchange import Exchanges, plan_between_replicas, plan_exchange
 from simulator.compiler.machine import Machine
@@ -85,6 +84,7 @@ class Items:
         self.buffers: list[Buffer] = []
         self._machine = machine
         self._variable_names = store.variables.name
+        self._fills = np.array([_of_one_value(values) for values in store.variables.constant], np.bool_)
         self._blocks: dict[int, list[VertexBlock]] = {}
         for block in store.blocks:
             self._blocks.setdefault(block.compute_set, []).append(block)
@@ -152,7 +152,7 @@ class Items:
         m = self._machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
-        arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped)
+        arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped, self._fills)
         exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
         description = copy_groups.description(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
@@ -203,3 +203,8 @@ class Items:
             return ()
         self.buffers.append(Buffer(name, category, size, debug_id))
         return (len(self.buffers) - 1,)
+
+
+def _of_one_value(constant: Any) -> bool:
+    values = np.ravel(constant) if constant is not None else np.empty(0)
+    return len(values) > 0 and bool((values == values[0]).all())

@@ -54,12 +54,6 @@ CONTROL_ID_BYTES = 8
 COPY_VERTEX_STATE = 12
 COPY_DESCRIPTOR_PER_RUN = 4
 
-#: Cycles of a local copy on a tile: 72 for a small one (published-numbers 7.3), 8 bytes per cycle (poplar-model 4),
-#: and 3 per further run (the control cost of a fragment, published-numbers 3).
-COPY_CYCLES = 72
-COPY_BYTES_PER_CYCLE = 8
-COPY_CYCLES_PER_RUN = 3
-
 
 def stack_bytes(worker: int | None = None, supervisor: int | None = None) -> int:
     """Bytes of stack on a tile; arguments replace the computed sizes (debug.workerStackSizeInBytes ...)."""

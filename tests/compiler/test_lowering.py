@@ -60,8 +60,8 @@ def test_tutorial_3_program_by_program():
     assert cycles_of(executable, "copy1_Copy_values_to_v1/ExchangePre") == [63, 61, 61, 61]
     # One vertex per tile on one of six contexts: 6 x (10 + 2 n).
     assert cycles_of(executable, "sums") == [6 * 18, 6 * 16, 6 * 14, 6 * 12]
-    # Tiles 0 to 2 gather their own element beside what came: 72 cycles and one of 8 bytes.
-    assert cycles_of(executable, "sums/PreArrange-0") == [73, 73, 73, 0]
+    # Tiles 0 to 2 gather their own element beside what came: 72 cycles of a thread (published-numbers 7.3).
+    assert cycles_of(executable, "sums/PreArrange-0") == [432, 432, 432, 0]
 
 
 def test_rx_and_tx_of_tutorial_3():

@@ -65,13 +65,13 @@ def test_tutorial_3_cycle_by_cycle():
         ("DoExchange", 542, 603),
         ("Sync", 603, 703),
         ("DoExchange", 703, 766),  # tile 0 sends three words
-        ("OnTileExecute", 766, 839),  # tile 0 copies its own element
-        ("Sync", 839, 939),
-        ("DoExchange", 939, 1001),
-        ("OnTileExecute", 1001, 1074),
-        ("OnTileExecute", 1074, 1074 + 108),
+        ("OnTileExecute", 766, 766 + 432),  # tile 0 copies its own element: 72 cycles of a thread
+        ("Sync", 1198, 1298),
+        ("DoExchange", 1298, 1360),
+        ("OnTileExecute", 1360, 1360 + 432),
+        ("OnTileExecute", 1792, 1792 + 108),
     ]
-    assert run.cycles == 1182
+    assert run.cycles == 1900
 
 
 def test_phases_of_all_tiles_add_up_to_tiles_times_cycles():
@@ -83,7 +83,7 @@ def test_phases_of_all_tiles_add_up_to_tiles_times_cycles():
     for program, _, cycles in steps(clock, run):
         phase = PHASE_OF_TYPE[executable.lowered.table.type[program]]
         by_phase[phase] = by_phase.get(phase, 0) + int(cycles.sum())
-    assert by_phase["compute"] == 73 + 3 * 73 + 6 * (18 + 16 + 14 + 12)
+    assert by_phase["compute"] == 432 + 3 * 432 + 6 * (18 + 16 + 14 + 12)
     assert sum(by_phase.values()) + sum(int(t.sum()) for t in run.tail) == 4 * run.cycles
 
 

@@ -1,0 +1,118 @@
+"""Arrange copies between tensors: what crosses from tile to tile, and what is done on the tiles.
+
+A run whose two ends lie on different tiles goes by exchange. A run within a tile is copied there by an on-tile copy,
+after the exchange. Two rules spare some of that:
+
+- A constant of one value is not sent: the tiles that need it write it themselves. (Published: the padding of the matmul
+  chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
+- A tile with a single run of its own sends it to itself with the exchange that happens anyway, if no exchange gets
+  longer by that. (A guess from the chain's four copies: those that leave one such run on a few tiles have no on-tile
+  copy in the published tree, the others have. The alternative, all local runs on tile, makes two of the four twice as
+  long as published.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.arrange import Accesses, LocalCopy, Transfer, Unmapped, accesses_of, check_mapped
+from simulator.compiler.element_map import ElementMap
+from simulator.machine import exchange as fabric
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class CopyArrangement:
+    transfer: Transfer
+    local: LocalCopy
+    accesses: Accesses
+
+
+def arrange_copy(
+    source: tuple[I8, I8],
+    destination: tuple[I8, I8],
+    emap: ElementMap,
+    tiles: int,
+    numels: I8,
+    unmapped: Unmapped,
+    fills: Bools | None = None,
+) -> CopyArrangement:
+    """A copy between tensors given by their regions (starts, lengths), equally many elements. `fills`: one flag per
+    variable, set for constants of one value."""
+    every, to, variable, accesses = _paired(source, destination, emap, numels, unmapped)
+    fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
+    far = (every.src != every.dst) & ~fill
+    near = ~far & ~fill
+    tile, size = _merged(_rows(every, near), to[near])
+    riding = _riding(_rows(every, far), tile, size, every.dst[fill], tiles)
+    far |= near & riding[every.dst]
+    on_tile = ~riding[tile]
+    moved = _per_tile(tile[on_tile], size[on_tile], tiles)
+    runs = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64)
+    filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
+    local = LocalCopy(moved, runs, np.zeros(tiles, np.int64), filled)
+    return CopyArrangement(_rows(every, far), local, accesses)
+
+
+def paired_runs(
+    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
+) -> tuple[Transfer, Accesses]:
+    """Runs that lie on one tile at both ends, as rows of a transfer (also where both ends are the same tile)."""
+    runs, _, _, accesses = _paired(source, destination, emap, numels, unmapped)
+    return runs, accesses
+
+
+def _paired(
+    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
+) -> tuple[Transfer, I8, I8, Accesses]:
+    """(runs, element where each goes to, variable each comes from, accesses)."""
+    src, dst = emap.cut(*source), emap.cut(*destination)
+    check_mapped(src, emap, unmapped)
+    check_mapped(dst, emap, unmapped)
+    src_end, dst_end = np.cumsum(src.length), np.cumsum(dst.length)
+    end = np.union1d(src_end, dst_end)
+    begin = np.concatenate([[0], end[:-1]])[: len(end)]
+    s = np.searchsorted(src_end, begin, side="right")
+    d = np.searchsorted(dst_end, begin, side="right")
+    start = src.start[s] + begin - (src_end[s] - src.length[s])
+    to = dst.start[d] + begin - (dst_end[d] - dst.length[d])
+    from_row, to_row = src.row[s], dst.row[d]
+    runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
+    return runs, to, emap.variable[from_row], accesses_of([src.row], [dst], emap, numels)
+
+
+def _rows(transfer: Transfer, keep: Bools) -> Transfer:
+    columns = (transfer.src, transfer.dst, transfer.start, transfer.length, transfer.item_bytes)
+    return Transfer(*(column[keep] for column in columns))
+
+
+def _merged(runs: Transfer, to: I8) -> tuple[I8, I8]:
+    """(tile, bytes) of runs within tiles after joining those that follow each other in both tensors."""
+    if len(runs) == 0:
+        return runs.dst, runs.dst
+    order = np.lexsort((to, runs.dst))
+    tile, start, length, to = (column[order] for column in (runs.dst, runs.start, runs.length, to))
+    fresh = np.ones(len(tile), np.bool_)
+    fresh[1:] = tile[1:] != tile[:-1]
+    fresh[1:] |= (start[1:] != (start + length)[:-1]) | (to[1:] != (to + length)[:-1])
+    head = np.flatnonzero(fresh)
+    return tile[head], np.add.reduceat(runs.bytes[order], head)
+
+
+def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, tiles: int) -> Bools:
+    """Which tiles send their own run to themselves: those with one run, nothing to fill, and words to spare."""
+    received, sent = (_per_tile(t, fabric.words(transfer.bytes), tiles) for t in (transfer.dst, transfer.src))
+    busiest = int(max(received.max(initial=0), sent.max(initial=0)))
+    words = _per_tile(tile, fabric.words(size), tiles)
+    single = np.bincount(tile, minlength=tiles) == 1
+    single[filling] = False
+    return np.asarray(single & (np.maximum(received, sent) + words <= busiest))
+
+
+def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+    return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

@@ -1,0 +1,66 @@
+"""On-tile copies: bytes that move within a tile, and constants that are written where they are needed.
+
+Copies are worker vertices: a thread starts in 60 cycles, needs 12 more for each run of memory after its first, moves 8
+bytes a cycle and takes 72 cycles at the least; the six workers of a tile share the bytes and the runs. A constant of
+one value occupies no memory besides; one worker writes it word by word. Sources (the 72 is published, the rest fitted:
+the runtime's copy codelets are not public):
+
+- Published summaries of IPU Model runs by vertex type. 63 ShortMemcpy took 72 thread cycles each (Poplar tutorial 7,
+  published-numbers 7.3). A halo exchange of 100 x 100 blocks (a public repository, Poplar 1, Mk1) took 1,074,546 thread
+  cycles in 13,964 ShortMemcpy and Memcpy64Bit, which are about 4,736 rows of 100 words and 9,228 single words:
+  60 + words / 2. Its strided copies took 9,267 per tile in 8 DstStridedCopyDA32, six that deal 100 rows of 100 words
+  and two columns of 100 words: with the same 60 and words / 2, 12 per run.
+- A bare-metal implementer measured 288 cycles for a copy by six workers with its rendezvous, then 8 bytes a cycle:
+  6 * 48, and the same rate (published-numbers 3).
+- Copy9 of the matmul chain (published-numbers 6.1): 609 cycles with its exchange.
+- Constants: copy6 of the matmul chain, 1,123 cycles with its exchange. The always-live memory of that program has no
+  room for its padding constant, so nothing sends it. 128 words on a tile that received 128 others before take
+  60 + 128 + 6 * (28 + 128) = 1,124 cycles.
+
+Alternatives that were tried: rows of a halo by one worker each (as the counts of the halo exchange say) makes the
+copies of the chain twice as long as published; 72 cycles + 8 bytes a tile cycle + 3 per run (the figures used before)
+half as long; PopLibs' Fill (two words a cycle) for constants gives 700 in place of 1,123.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+I8 = npt.NDArray[np.int64]
+
+WORKERS = 6
+
+#: Thread cycles of any copy, exact: ShortMemcpy (published-numbers 7.3).
+LEAST_CYCLES = 72
+
+#: Thread cycles of a worker's share: start, each further run, and bytes per cycle.
+START_CYCLES = 60
+CYCLES_PER_RUN = 12
+BYTES_PER_CYCLE = 8
+COPY_SOURCE = "fitted: published copies by vertex type, see simulator/machine/local_copy.py"
+
+#: Thread cycles of writing a constant by one worker: start, then a word a cycle.
+FILL_START_CYCLES = 28
+FILL_SOURCE = "fitted: 1,123 cycles of copy6 (published-numbers 6.1)"
+
+
+def copy_threads(moved: I8, runs: I8, workers: I8 | int = WORKERS) -> I8:
+    """Thread cycles of the busiest of `workers` workers of each tile that moves so many bytes in so many runs; 0 for no
+    run."""
+    steps = np.maximum(-(-moved // BYTES_PER_CYCLE), runs)  # a run takes one cycle at least
+    further = np.maximum(-(-runs // workers) - 1, 0)
+    cycles = START_CYCLES + CYCLES_PER_RUN * further + -(-steps // workers)
+    return np.asarray(np.where(runs > 0, np.maximum(cycles, LEAST_CYCLES), 0), dtype=np.int64)
+
+
+def fill_threads(filled: I8) -> I8:
+    """Thread cycles of the worker that writes so many bytes of constants on each tile."""
+    return np.asarray(np.where(filled > 0, FILL_START_CYCLES + -(-filled // 4), 0), dtype=np.int64)
+
+
+def local_copy_cycles(moved: I8, runs: I8, filled: I8) -> I8:
+    """Tile cycles of the on-tile copies of one program; all arrays have one entry per tile. Where one worker writes
+    constants, five copy."""
+    copies = copy_threads(moved, runs, np.where(filled > 0, WORKERS - 1, WORKERS))
+    return WORKERS * np.maximum(copies, fill_threads(filled))

@@ -1,0 +1,120 @@
+"""Copies within tiles: published figures, which runs are copied on tile, and laws of their cycles."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.compiler.compile import compile_graph
+from simulator.machine.local_copy import copy_threads, fill_threads, local_copy_cycles
+from simulator.poplar import FLOAT, Graph, IPUModel, concat
+from simulator.poplar.program import Copy, Sequence
+
+
+def columns(*values):
+    return tuple(np.array([v], np.int64) for v in values)
+
+
+def test_a_small_copy_takes_the_published_72_thread_cycles():
+    assert copy_threads(*columns(4, 1)).tolist() == [72]
+    assert local_copy_cycles(*columns(4, 1, 0)).tolist() == [6 * 72]
+    assert local_copy_cycles(*columns(0, 0, 0)).tolist() == [0]
+
+
+def test_the_published_strided_copies_of_a_halo_exchange():
+    """A tile's 8 DstStridedCopyDA32 took 9,267 thread cycles: six with a sixth of 100 rows of 100 words each, two with
+    columns of 100 words. One worker's share of rows is ours; of a column we give each of six workers a part."""
+    rows = 60 + 12 * (17 - 1) + -(-100 * 100 // 2 // 6)
+    assert copy_threads(*columns(40_000, 100)).tolist() == [rows]
+    column = 60 + 12 * 100 + 100  # by one worker, as published
+    assert abs(6 * rows + 2 * column - 9267) < 0.05 * 9267
+
+
+def test_one_worker_writes_a_constant_word_by_word():
+    """Published: copy6 of the matmul chain, 1,123 cycles = an exchange of 128 words, then 128 words of padding."""
+    assert fill_threads(np.array([512])).tolist() == [28 + 128]
+    assert abs(60 + 128 + int(local_copy_cycles(*columns(0, 0, 512))[0]) - 1123) <= 16
+
+
+@given(st.integers(1, 10**6), st.integers(1, 400), st.integers(0, 4000), st.integers(0, 9))
+def test_more_work_never_takes_less(moved, runs, filled, more):
+    before = local_copy_cycles(*columns(moved, runs, filled))
+    for bigger in ((moved + more, runs, filled), (moved, runs + more, filled), (moved, runs, filled + more)):
+        assert local_copy_cycles(*columns(*bigger)) >= before
+    assert before * 8 >= moved  # 8 bytes a cycle of a thread, six threads in six cycles
+
+
+def graph_of(tiles=4):
+    model = IPUModel()
+    model.tilesPerIPU = tiles
+    return Graph(model.createDevice())
+
+
+def mapped(graph, name, tiles):
+    """One variable with four floats on each of `tiles`, in that order."""
+    variable = graph.addVariable(FLOAT, [4 * len(tiles)], name)
+    for place, tile in enumerate(tiles):
+        graph.setTileMapping(variable.slice(4 * place, 4 * place + 4), tile)
+    return variable
+
+
+def lowered(graph, program):
+    executable = compile_graph(graph.store, graph.getTarget(), [program])
+    table = executable.lowered.table
+    names = [(table.type[r], table.name[r]) for r in range(len(table)) if table.name[r].startswith("copy1_")]
+    works = {table.type[r]: table.work[r] for r in range(len(table)) if table.name[r].startswith("copy1_")}
+    cycles = {
+        table.type[r]: executable.lowered.cycles[r] for r in range(len(table)) if table.name[r].startswith("copy1_")
+    }
+    return [kind for kind, _ in names], works, cycles
+
+
+def test_a_constant_of_one_value_is_written_where_it_is_needed():
+    graph = graph_of()
+    zeros = graph.addConstant(FLOAT, [16], 0.0, "zeros")
+    graph.setTileMapping(zeros, 0)
+    kinds, _, cycles = lowered(graph, Copy(zeros, mapped(graph, "v", [0, 1, 2, 3])))
+    assert kinds == ["OnTileExecute"]
+    assert cycles["OnTileExecute"].tolist() == [6 * (28 + 4)] * 4
+
+
+def test_a_constant_of_several_values_is_sent_from_its_tile():
+    graph = graph_of()
+    values = graph.addConstant(FLOAT, [16], np.arange(16.0), "values")
+    graph.setTileMapping(values, 0)
+    kinds, works, cycles = lowered(graph, Copy(values, mapped(graph, "v", [0, 1, 2, 3])))
+    assert kinds == ["DoExchange", "OnTileExecute"]
+    assert works["DoExchange"].exchange.tx.tolist() == [48, 0, 0, 0]
+    assert cycles["OnTileExecute"].tolist() == [432, 0, 0, 0]
+
+
+def test_a_single_run_rides_along_where_that_costs_nothing():
+    """Tile 3 receives two blocks; tile 1 keeps one block and is idle otherwise."""
+    graph = graph_of()
+    source, target = mapped(graph, "a", [0, 2, 1]), mapped(graph, "b", [3, 3, 1])
+    kinds, works, _ = lowered(graph, Copy(source, target))
+    assert kinds == ["DoExchange"]
+    exchange = works["DoExchange"].exchange
+    assert exchange.rx.tolist() == [0, 16, 0, 32]
+    assert exchange.tx.tolist() == [16, 16, 16, 0]
+    pairs = list(zip(exchange.src.tolist(), exchange.dst.tolist(), exchange.size.tolist(), strict=True))
+    assert pairs == [(0, 3, 16), (1, 1, 16), (2, 3, 16)]
+
+
+@pytest.mark.parametrize("kept", [[1, 0], [3, 3]])
+def test_runs_that_would_cost_something_are_copied_on_tile(kept):
+    """Blocks that tile 3 keeps would lengthen its own receiving; so would two runs of one tile be an on-tile copy."""
+    graph = graph_of()
+    tiles = [0, 2, *kept]
+    source, target = mapped(graph, "a", tiles), mapped(graph, "b", [3, 3, 3, 3])
+    kinds, works, _ = lowered(graph, Copy(source, target))
+    assert kinds == (["DoExchange", "OnTileExecute"] if 3 in kept else ["DoExchange"])
+    assert works["DoExchange"].exchange.rx.tolist() == [0, 0, 0, 16 * sum(t != 3 for t in tiles)]
+
+
+def test_two_runs_of_one_tile_are_copied_on_tile():
+    graph = graph_of()
+    source, target = mapped(graph, "a", [0, 1, 2, 1, 0]), mapped(graph, "b", [3, 1, 3, 1, 3])
+    kinds, _, cycles = lowered(graph, Sequence(Copy(concat([source.slice(0, 20)]), target)))
+    assert kinds == ["DoExchange", "OnTileExecute"]
+    assert (cycles["OnTileExecute"] > 0).tolist() == [False, True, False, False]
