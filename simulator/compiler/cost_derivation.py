@@ -7,12 +7,14 @@ the others are facts that those use.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile.model import CostTerm
+from simulator.compiler.elements import elements_of_vertex
 from simulator.machine import footprint, launch
 
 if TYPE_CHECKING:
@@ -24,25 +26,36 @@ _UNIT = {"worker": "thread", "supervisor": "tile", "multi": "tile"}
 
 @dataclass(frozen=True)
 class CostedBlock:
-    """A block with its costs; `type` is its row in the table of vertex types."""
+    """A block with its costs. Columns are in order of tiles; on a tile, in order of the block."""
 
     block: VertexBlock
-    type: int
+    type: int  #: row in the table of vertex types
     kind: str
     tile: npt.NDArray[np.uint32]
     cycles: I8
-    launch: I8  #: tile cycles of launching each vertex, 0 for worker vertices and on the IPU Model
+    launch: I8 | None  #: tile cycles of launching each vertex; None for worker vertices and on the IPU Model
     flops: I8 | None
     provenance: str
     source: str
-    elements: dict[str, I8]  #: elements per vertex of each edge field
-    own_launch: bool = False  #: the vertex type says what its launch costs
+    own_launch: bool  #: the vertex type says what its launch costs
+    order: I8 | None  #: row of a column -> vertex of the block; None = the same
+
+    @cached_property
+    def total_flops(self) -> int:
+        """Operations of all its vertices, -1 where they are not known."""
+        if self.flops is None:
+            return -1
+        return int(self.flops.sum()) if int(self.flops.min(initial=0)) >= 0 else -1
+
+    def vertex(self, row: int) -> int:
+        """The vertex of the block that stands in a row of the columns."""
+        return row if self.order is None else int(self.order[row])
 
 
 def derivation(
     name: str, costed: list[CostedBlock], rows: tuple[int, list[tuple[int, int, int]]], hardware: bool
 ) -> list[CostTerm]:
-    """Terms of `name` ("computeSet:3") on one tile, `rows` = (tile, [(block, vertex, worker)]). Worker vertices count
+    """Terms of `name` ("computeSet:3") on one tile, `rows` = (tile, [(block, row, worker)]). Worker vertices count
     with those of the longest context, six tile cycles to each of its thread cycles."""
     tile, vertices = rows
     if not vertices:
@@ -82,10 +95,11 @@ def _of_type(name: str, costed: list[CostedBlock], members: list[tuple[int, int]
     return terms
 
 
-def _inputs(costed: CostedBlock, vertex: int) -> list[tuple[str, float]]:
+def _inputs(costed: CostedBlock, row: int) -> list[tuple[str, float]]:
     """What the formula may use: elements of each edge field, and numbers of the vertex state."""
-    found = [(f"elements of {field}", float(count[vertex])) for field, count in costed.elements.items()]
-    for field, value in costed.block.values.items():
+    vertex, block = costed.vertex(row), costed.block
+    found = [(f"elements of {field}", float(elements_of_vertex(edges, vertex))) for field, edges in block.edges.items()]
+    for field, value in block.values.items():
         array = np.asarray(value)
         if array.dtype.kind in "iufb" and array.ndim <= 1 and (array.ndim == 0 or len(array) == len(costed.tile)):
             found.append((field, float(array if array.ndim == 0 else array[vertex])))
@@ -102,7 +116,11 @@ def _launches(
     for members in by_type.values():
         first = costed[members[0][0]]
         if first.kind != "worker":
-            spent = sum(int(costed[block].launch[vertex]) for block, vertex in members)
+            spent = sum(_launch(costed[block], row) for block, row in members)
             source = launch.OWN_SOURCE if first.own_launch else launch.SOURCE[first.kind]
             terms.append(CostTerm(name, f"+ launch of {first.block.type.name}", spent, source))
     return terms
+
+
+def _launch(costed: CostedBlock, row: int) -> int:
+    return 0 if costed.launch is None else int(costed.launch[row])

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
+from simulator.codelets.vertex_type import BlockCosts
 from simulator.compiler.arrange import LocalCopy
 from simulator.compiler.cost_derivation import CostedBlock, derivation
+from simulator.compiler.elements import Elements
 from simulator.compiler.machine import Machine
 from simulator.compiler.workers import schedule
 from simulator.machine import footprint, launch, local_copy
+from simulator.poplar.store import segment_sums
 
 if TYPE_CHECKING:
-    from simulator.codelets.vertex_type import BlockCosts
     from simulator.poplar.store import VertexBlock
 
+T = TypeVar("T", bound=np.generic)
 I8 = npt.NDArray[np.int64]
 U1 = npt.NDArray[np.uint8]
 U4 = npt.NDArray[np.uint32]
@@ -43,18 +46,22 @@ class ComputeEstimate:
     lanes: list[VertexLanes] = field(default_factory=list)
     #: the cost terms of one tile, whose additions make up its wall cycles
     explain: Callable[[int], list[CostTerm]] = field(default=lambda tile: [], repr=False)
-    #: terms of the busiest tile
-    terms: list[CostTerm] = field(default_factory=list)
+
+    @property
+    def terms(self) -> list[CostTerm]:
+        """The cost terms of the busiest tile."""
+        return self.explain(int(self.cycles.argmax())) if len(self.cycles) else []
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Vertices of all blocks, sorted by tile: rows `offsets[t]:offsets[t + 1]` are those of tile t."""
+    """Vertices of all blocks, by tile, and on a tile block after block: tile t has rows
+    `offsets[t]:offsets[t + 1]`, `count[b, t]` of them from block b."""
 
+    count: I8
     offsets: I8
-    block: npt.NDArray[np.uint16] | None  #: which block each row belongs to; None = there is one
     cycles: I8
-    order: I8 | None  #: row -> position among the vertices of all blocks, one block after another; None = the same
+    sums: list[I8]  #: cycles of each block per tile
 
 
 def estimate_compute_set(
@@ -65,29 +72,30 @@ def estimate_compute_set(
     if not blocks:
         return ComputeEstimate(np.zeros(machine.tiles, np.int64))
     costed = [_cost(block, types[block.type.name], machine) for block in blocks]
-    columns = _sorted(costed, machine)
+    columns = _by_tile(costed, machine.tiles)
     wall = np.zeros(machine.tiles, np.int64)
-    on_worker = _on_worker(costed, columns)
+    on_worker = np.array([c.kind == "worker" for c in costed])
     worker = np.full(len(columns.cycles), NO_WORKER, np.uint8)
-    if on_worker is None or on_worker.any():
-        every = on_worker is None
-        offsets = columns.offsets if every else np.concatenate([[0], np.cumsum(on_worker)])[columns.offsets]
-        cycles = columns.cycles if every else columns.cycles[on_worker]
-        chosen, longest = schedule(cycles, offsets.astype(np.int64), 1 if serialised else footprint.WORKERS)
-        worker[slice(None) if every else on_worker] = chosen
+    if on_worker.any():
+        mine = slice(None) if on_worker.all() else _of_rows(on_worker, columns)
+        per_tile = columns.count[on_worker].sum(axis=0)
+        offsets = np.concatenate([[0], np.cumsum(per_tile)])
+        contexts = 1 if serialised else footprint.WORKERS
+        worker[mine], longest = schedule(columns.cycles[mine], offsets, contexts)
         wall += footprint.WORKERS * longest
         if machine.hardware:
-            wall[np.diff(offsets) > 0] += launch.WORKERS
-    for c in costed:
+            wall[per_tile > 0] += launch.WORKERS
+    for c, count, spent in zip(costed, columns.count, columns.sums, strict=True):
         if c.kind != "worker":
-            wall += _sum_by_tile(c.tile, c.cycles + c.launch, machine.tiles)
+            wall += spent
+            if c.launch is not None:
+                wall += _sums(c.launch, count)
     estimate = ComputeEstimate(wall, _total_flops(costed))
     estimate.lanes = _lanes(index, costed, columns, worker, machine)
     estimate.vertices = _by_type(index, costed, columns, machine)
     estimate.explain = lambda tile: derivation(
-        f"computeSet:{index}", costed, _rows_of_tile(costed, columns, worker, tile), machine.hardware
+        f"computeSet:{index}", costed, _rows_of_tile(columns, worker, tile), machine.hardware
     )
-    estimate.terms = estimate.explain(int(wall.argmax()))
     return estimate
 
 
@@ -112,77 +120,84 @@ def estimate_local_copy(index: int, copy: LocalCopy) -> ComputeEstimate:
             return [*terms, CostTerm(name, "+ 6 x writing constants", float(filling[tile]), local_copy.FILL_SOURCE)]
         return [*terms, CostTerm(name, "+ 6 x copying", float(cycles[tile]), local_copy.COPY_SOURCE)]
 
-    busiest = int(cycles.argmax()) if len(cycles) else 0
-    return ComputeEstimate(cycles, 0, explain=explain, terms=explain(busiest) if len(cycles) else [])
+    return ComputeEstimate(cycles, 0, explain=explain)
 
 
 def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
     n = len(block)
     given, flops, kind = block.cycles, block.flops, block.type.kind
-    default = launch.CYCLES[kind] if machine.hardware and kind != "worker" else 0
-    tile = block.tiles
+    launched = machine.hardware and kind != "worker"
     if given is not None and (given >= 0).all():
-        started = np.full(n, default, np.int64)
-        return CostedBlock(block, type_, kind, tile, given, started, flops, "exact", "setPerfEstimate", {})
-    elements = {name: edges.elements_per_vertex(n) for name, edges in block.edges.items()}
-    costs: BlockCosts = block.type.costs(block, elements, machine.target)
+        costs = BlockCosts(given, "exact", "setPerfEstimate", flops)
+    else:
+        costs = block.type.costs(block, Elements(block), machine.target)
     cycles = costs.cycles if given is None else np.where(given >= 0, given, costs.cycles)
     if flops is None or (flops < 0).all():
         flops = costs.flops
-    own = costs.launch if machine.hardware and kind != "worker" else None
-    started = np.full(n, default, np.int64) if own is None else own
-    return CostedBlock(
-        block, type_, kind, tile, cycles, started, flops, costs.provenance, costs.source, elements, own is not None
-    )
-
-
-def _sorted(costed: list[CostedBlock], machine: Machine) -> _Columns:
-    one = len(costed) == 1
-    tile = costed[0].tile if one else np.concatenate([c.tile for c in costed])
-    cycles = costed[0].cycles if one else np.concatenate([c.cycles for c in costed])
-    sizes = [len(c.tile) for c in costed]
-    block = None if one else np.repeat(np.arange(len(costed), dtype=np.uint16), sizes)
-    ascending = bool((tile[1:] >= tile[:-1]).all())
-    order = None
-    if not ascending:
+    started = costs.launch if launched else None
+    if launched and started is None:
+        started = np.full(n, launch.CYCLES[kind], np.int64)
+    tile, order = block.tiles, None
+    if not (tile[1:] >= tile[:-1]).all():
         # Tile numbers of 16 bits are sorted by counting.
         order = np.argsort(tile.astype(np.uint16) if machine.tiles <= 1 << 16 else tile, kind="stable")
-        cycles = cycles[order]
-        block = None if block is None else block[order]
-    counts = np.bincount(tile, minlength=machine.tiles)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return _Columns(offsets, block, cycles, order)
+        tile, cycles = tile[order], cycles[order]
+        flops = None if flops is None else flops[order]
+        started = None if started is None else started[order]
+    own = launched and costs.launch is not None
+    return CostedBlock(block, type_, kind, tile, cycles, started, flops, costs.provenance, costs.source, own, order)
 
 
-def _on_worker(costed: list[CostedBlock], columns: _Columns) -> npt.NDArray[np.bool_] | None:
-    """Which rows run on workers; None = all."""
-    kinds = np.array([c.kind == "worker" for c in costed])
-    if kinds.all():
-        return None
-    return np.full(len(columns.cycles), kinds[0]) if columns.block is None else kinds[columns.block]
+def _by_tile(costed: list[CostedBlock], tiles: int) -> _Columns:
+    borders = np.arange(tiles + 1)
+    starts = [np.searchsorted(c.tile, borders) for c in costed]
+    count = np.stack([np.diff(start) for start in starts])
+    sums = [_sums(c.cycles, mine) for c, mine in zip(costed, count, strict=True)]
+    if len(costed) == 1:
+        return _Columns(count, starts[0], costed[0].cycles, sums)
+    offsets = np.sum(starts, axis=0)
+    cycles = np.empty(int(offsets[-1]), np.int64)
+    before = offsets[:-1].copy()
+    for c, mine, start in zip(costed, count, starts, strict=True):
+        # The block's vertices of a tile follow each other both in the block and in the columns.
+        cycles[np.repeat(before - start[:-1], mine) + np.arange(len(c.cycles))] = c.cycles
+        before += mine
+    return _Columns(count, offsets, cycles, sums)
 
 
-def _sum_by_tile(tile: U4, values: I8, tiles: int) -> I8:
-    return np.bincount(tile, weights=values, minlength=tiles).astype(np.int64)
+def _of_rows(of_block: npt.NDArray[T], columns: _Columns) -> npt.NDArray[T]:
+    """A fact of each block as a fact of each row."""
+    if len(of_block) == 1:
+        return np.full(len(columns.cycles), of_block[0])
+    return np.repeat(np.tile(of_block, columns.count.shape[1]), columns.count.T.reshape(-1))
+
+
+def _sums(values: I8, count: I8) -> I8:
+    """Sum values that lie one tile after another, `count` of each tile."""
+    busy = np.flatnonzero(count)
+    if len(busy) == len(values):
+        sums = np.zeros(len(count), np.int64)
+        sums[busy] = values
+        return sums
+    return segment_sums(values, np.concatenate([[0], np.cumsum(count)]))
 
 
 def _total_flops(costed: list[CostedBlock]) -> int:
-    if any(c.flops is None or (c.flops < 0).any() for c in costed):
-        return -1
-    return sum(int(c.flops.sum()) for c in costed if c.flops is not None)
+    """Operations of all blocks, -1 where one does not say."""
+    totals = [c.total_flops for c in costed]
+    return -1 if min(totals) < 0 else sum(totals)
 
 
 def _lanes(index: int, costed: list[CostedBlock], columns: _Columns, worker: U1, machine: Machine) -> list[VertexLanes]:
-    types = np.array([c.type for c in costed], np.uint32)
+    type_of = _of_rows(np.array([c.type for c in costed], np.uint32), columns)
     lanes = []
     for ipu in range(machine.num_ipus):
         tiles = machine.tiles_of(ipu)
         offsets = columns.offsets[tiles.start : tiles.stop + 1]
         rows = slice(int(offsets[0]), int(offsets[-1]))
         if rows.start < rows.stop:
-            n = rows.stop - rows.start
-            type_of = np.full(n, types[0]) if columns.block is None else types[columns.block[rows]]
-            lanes.append(VertexLanes(index, ipu, offsets - rows.start, type_of, columns.cycles[rows], worker[rows]))
+            offsets = offsets - rows.start
+            lanes.append(VertexLanes(index, ipu, offsets, type_of[rows], columns.cycles[rows], worker[rows]))
     return lanes
 
 
@@ -190,9 +205,11 @@ def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: 
     """One row per type and IPU; the weakest provenance of a type's blocks counts."""
     rows = []
     for type_ in dict.fromkeys(c.type for c in costed):
-        mine = [c for c in costed if c.type == type_]
+        places = [i for i, c in enumerate(costed) if c.type == type_]
+        mine = [costed[i] for i in places]
         provenance = max((c.provenance for c in mine), key=PROVENANCE.index)
-        count, cycles = _count_and_cycles(mine, costed, columns, machine.tiles)
+        count = columns.count[places].sum(axis=0)
+        cycles = sum((columns.sums[i] for i in places), np.zeros(len(count), np.int64))
         known = _total_flops(mine) >= 0
         for ipu in range(machine.num_ipus):
             part = machine.tiles_of(ipu)
@@ -200,24 +217,6 @@ def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: 
                 flops = _flops_on(mine, part, machine) if known else -1
                 rows.append(ComputeSetVertices(index, type_, ipu, count[part], cycles[part], provenance, flops))
     return rows
-
-
-def _count_and_cycles(
-    mine: list[CostedBlock], costed: list[CostedBlock], columns: _Columns, tiles: int
-) -> tuple[I8, I8]:
-    """Vertices and their summed cycles per tile."""
-    if len(mine) == len(costed):
-        count = np.diff(columns.offsets)
-        busy = np.flatnonzero(count)
-        cycles = np.zeros(tiles, np.int64)
-        cycles[busy] = np.add.reduceat(columns.cycles, columns.offsets[busy]) if len(busy) else 0
-        return count, cycles
-    count = np.zeros(tiles, np.int64)
-    cycles = np.zeros(tiles, np.int64)
-    for c in mine:
-        count += np.bincount(c.tile, minlength=tiles)
-        cycles += _sum_by_tile(c.tile, c.cycles, tiles)
-    return count, cycles
 
 
 def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
@@ -228,13 +227,13 @@ def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
     )
 
 
-def _rows_of_tile(
-    costed: list[CostedBlock], columns: _Columns, worker: U1, tile: int
-) -> tuple[int, list[tuple[int, int, int]]]:
-    """(tile, [(block, vertex of the block, worker)]) in the order in which the tile runs them."""
-    rows = np.arange(int(columns.offsets[tile]), int(columns.offsets[tile + 1]))
-    place = rows if columns.order is None else columns.order[rows]
-    starts = np.concatenate([[0], np.cumsum([len(c.tile) for c in costed])])
-    block = np.searchsorted(starts, place, side="right") - 1
-    vertex = place - starts[block]
-    return tile, list(zip(block.tolist(), vertex.tolist(), worker[rows].tolist(), strict=True))
+def _rows_of_tile(columns: _Columns, worker: U1, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
+    """(tile, [(block, vertex in order of the block's tiles, worker)]) in the order in which the tile runs them."""
+    found = []
+    row = int(columns.offsets[tile])
+    for block, count in enumerate(columns.count):
+        first = int(count[:tile].sum())
+        for vertex in range(first, first + int(count[tile])):
+            found.append((block, vertex, int(worker[row])))
+            row += 1
+    return tile, found

@@ -33,8 +33,12 @@ def instrumented(estimate: ComputeEstimate, index: int, level: str, machine: Mac
         reads = np.zeros(machine.tiles, np.int64)
         for row in estimate.vertices:
             reads[machine.tiles_of(row.ipu)] += row.count
-    cycles = estimate.cycles + READ_TWICE * reads
-    busiest = int(cycles.argmax())
-    term = CostTerm(f"computeSet:{index}", "+ reading the cycle counters", READ_TWICE * int(reads[busiest]), _SOURCE)
-    terms = [*estimate.explain(busiest), term] if reads[busiest] else estimate.terms
-    return replace(estimate, cycles=cycles, terms=terms)
+    name = f"computeSet:{index}"
+
+    def explain(tile: int) -> list[CostTerm]:
+        if not reads[tile]:
+            return estimate.explain(tile)
+        reading = CostTerm(name, "+ reading the cycle counters", READ_TWICE * int(reads[tile]), _SOURCE)
+        return [*estimate.explain(tile), reading]
+
+    return replace(estimate, cycles=estimate.cycles + READ_TWICE * reads, explain=explain)

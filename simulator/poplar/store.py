@@ -45,8 +45,8 @@ class FieldEdges:
             return self.lengths
         rows = self.lengths
         if self.row_offsets is not None:
-            rows = _segment_sums(self.lengths, self.row_offsets)
-        return _segment_sums(rows, self.offsets)
+            rows = segment_sums(self.lengths, self.row_offsets)
+        return segment_sums(rows, self.offsets)
 
     def vertex_of_region(self, n: int) -> I8:
         """The vertex (row within the block) that each region belongs to."""
@@ -58,9 +58,16 @@ class FieldEdges:
         return owner
 
 
-def _segment_sums(values: I8, offsets: I8) -> I8:
-    sums = np.concatenate([[0], np.cumsum(values)])
-    return np.asarray(sums[offsets[1:]] - sums[offsets[:-1]], dtype=np.int64)
+def segment_sums(values: I8, offsets: I8) -> I8:
+    """Sums of `values[offsets[i]:offsets[i + 1]]`, 0 where there are none."""
+    filled = offsets[1:] > offsets[:-1]
+    values = values[: int(offsets[-1])]
+    if filled.all():
+        return values if len(filled) == len(values) else np.add.reduceat(values, offsets[:-1])
+    sums = np.zeros(len(filled), np.int64)
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, offsets[:-1][filled])
+    return sums
 
 
 @dataclass

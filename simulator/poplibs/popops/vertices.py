@@ -19,7 +19,7 @@ from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles import elementwise as cycles
-from simulator.poplar.store import FieldEdges, VertexBlock
+from simulator.poplar.store import FieldEdges, VertexBlock, segment_sums
 from simulator.poplibs.popops.operators import evaluate
 
 I8 = npt.NDArray[np.int64]
@@ -33,16 +33,14 @@ def row_lengths(edges: FieldEdges) -> I8:
     """Elements of every inner vector of a field of vectors."""
     if edges.row_offsets is None:
         return edges.lengths
-    sums = np.concatenate([[0], np.cumsum(edges.lengths)])
-    return np.asarray(np.diff(sums[edges.row_offsets]), dtype=np.int64)
+    return segment_sums(edges.lengths, edges.row_offsets)
 
 
 def sum_rows(values: I8, edges: FieldEdges) -> I8:
     """Sum a figure of the inner vectors over each vertex."""
     if edges.offsets is None:
         return values
-    sums = np.concatenate([[0], np.cumsum(values)])
-    return np.asarray(np.diff(sums[edges.offsets]), dtype=np.int64)
+    return segment_sums(values, edges.offsets)
 
 
 def _cycles_1d(form: Form, op: str, dtype: str, n: I8, in_place: bool) -> I8:
