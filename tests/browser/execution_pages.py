@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 import zstandard
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from popvision.formats.generate.report import Size, generate
-from tests.browser.visit_pages import CHROMIUM, serve
+from tests.browser.noted_problems import noted_problems
+from tests.browser.visit_pages import serve
 
 TILES, IPUS = 24, 2
 _TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "tokens.css"
@@ -32,7 +33,7 @@ _CLASS_OF_TYPE = {
 
 @dataclass
 class Opened:
-    """`problems` fills with console errors and failed requests."""
+    """`problems` fills, see `noted_problems`."""
 
     base: str
     key: str
@@ -143,19 +144,13 @@ def _rgb(token: str, theme: str) -> list[int]:
 
 
 @contextmanager
-def opened(folder: Path, theme: str = "light") -> Iterator[Opened]:
+def opened(chromium: Browser, folder: Path, theme: str = "light") -> Iterator[Opened]:
     """About 250 steps on two IPUs of 24 tiles."""
     path = folder / "trace" / "profile.pop"
     path.parent.mkdir()
     generate(path, Size(intervals=12_000, tiles=TILES, ipus=IPUS, layers=2, seed=5))
     base, library = serve(folder)
     key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1100, "height": 800}, color_scheme=theme)
-        problems: list[str] = []
-        page.on("console", lambda m: problems.append(f"console: {m.text}") if m.type == "error" else None)
-        page.on("pageerror", lambda e: problems.append(f"script: {e}"))
-        page.on("response", lambda r: problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
-        yield Opened(base, key, path, page, problems)
-        browser.close()
+    page = chromium.new_page(viewport={"width": 1100, "height": 800}, color_scheme=theme)
+    yield Opened(base, key, path, page, noted_problems(page, base))
+    page.close()

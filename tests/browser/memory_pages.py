@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.analysis.memory_case import make_case, write_case
-from tests.browser.visit_pages import CHROMIUM, serve
+from tests.browser.noted_problems import noted_problems
+from tests.browser.visit_pages import serve
 
 
 @dataclass
 class Opened:
-    """`sql(query)` asks profile.pop directly; `problems` fills with console errors and failed requests."""
+    """`sql(query)` asks profile.pop directly; `problems` fills, see `noted_problems`."""
 
     base: str
     key: str
@@ -81,17 +82,11 @@ class Opened:
 
 
 @contextmanager
-def opened(folder: Path, seed: int = 12) -> Iterator[Opened]:
+def opened(chromium: Browser, folder: Path, seed: int = 12) -> Iterator[Opened]:
     """Two replicas of two IPUs with three tiles each."""
     write_case(folder / "case", make_case(seed, ipus=4, tiles_per_ipu=3, replicas=2, indices=12))
     base, library = serve(folder)
     key = next(entry.key for entry in library.entries() if not entry.is_sample)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        problems: list[str] = []
-        page.on("console", lambda m: problems.append(f"console: {m.text}") if m.type == "error" else None)
-        page.on("pageerror", lambda e: problems.append(f"script: {e}"))
-        page.on("response", lambda r: problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
-        yield Opened(base, key, folder / "case", page, problems)
-        browser.close()
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    yield Opened(base, key, folder / "case", page, noted_problems(page, base))
+    page.close()

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
+from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 
@@ -20,26 +21,13 @@ HOSTILE = '</script><script>window.bad=1</script><img src=x onerror="window.bad=
 
 
 class Viewer:
-    """`problems` fills with console errors, failed requests, error answers, dialogs and requests to other hosts."""
+    """`keys` has the address of each report by its folder's name; `problems` fills, see `noted_problems`."""
 
     def __init__(self, chromium: Browser, folder: Path, *, uploads: bool = False) -> None:
         self.base, self.library = serve(folder, uploads=uploads)
         self.keys = {entry.path.name: entry.key for entry in self.library.entries() if not entry.is_sample}
         self.page: Page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
-        self.problems: list[str] = []
-        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda e: self.problems.append(f"script: {e}"))
-        self.page.on("requestfailed", lambda r: self._failed(r.url, r.failure or ""))
-        self.page.on("response", lambda r: self.problems.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
-        self.page.on("request", lambda r: None if self._is_own(r.url) else self.problems.append(f"outside: {r.url}"))
-        self.page.on("dialog", lambda d: (self.problems.append(f"dialog: {d.message}"), d.dismiss()))
-
-    def _failed(self, url: str, reason: str) -> None:
-        if reason != "net::ERR_ABORTED":  # a page left while it still asked for rows
-            self.problems.append(f"failed: {url}: {reason}")
-
-    def _is_own(self, url: str) -> bool:
-        return url.startswith((self.base + "/", "data:", "blob:"))
+        self.problems = noted_problems(self.page, self.base)
 
     def go(self, path: str) -> Page:
         self.page.goto(self.base + path)

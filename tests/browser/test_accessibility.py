@@ -9,12 +9,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe_pages import violations
-from tests.browser.shell_pages import Viewer, write_reports
+from tests.browser.shell_pages import Viewer
 from webapp.views import views_of
 
 pytestmark = pytest.mark.browser
@@ -31,9 +32,7 @@ TRACED = (
 
 
 @pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    folder = tmp_path_factory.mktemp("accessible")
-    write_reports(folder)
+def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
     traced = json.dumps({"directory": str(folder / "trace")})
     subprocess.run([sys.executable, "-c", TRACED], env={"PVTI_OPTIONS": traced}, check=True)
     opened = Viewer(chromium, folder)

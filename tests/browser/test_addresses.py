@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.shell_pages import Viewer, write_reports
+from tests.browser.shell_pages import Viewer
 from tests.browser.test_accessibility import settle
 from webapp.selection import SHARED_KEYS
 from webapp.views import views_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 VIEWS = [view.id for view in views_of("report")]
 STATE = {
@@ -41,22 +40,6 @@ HOSTILE_VALUES = {
 #: Those that every commit tries; `make full` tries all.
 OFTEN = ("markup", "long")
 VARIED = ("memory", "program_tree", "exchange")
-
-
-@pytest.fixture(scope="module")
-def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    folder = tmp_path_factory.mktemp("addresses")
-    write_reports(folder)
-    opened = Viewer(chromium, folder)
-    yield opened
-    opened.page.close()
-
-
-@pytest.fixture(autouse=True)
-def no_problem(viewer: Viewer) -> Iterator[None]:
-    viewer.problems.clear()
-    yield
-    assert viewer.problems == []
 
 
 def shown(page: Page) -> list[str]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import HOSTILE, Viewer, sql, write_hostile
 from tests.planted import LOOKUP, WORST_TILE, planted
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +27,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     planted("shorter").with_program(1, remove=True).write(made / "shorter")
     write_hostile(made / "hostile")
     return made
-
-
-@pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder)
-    yield opened
-    assert opened.problems == []
-    opened.page.close()
 
 
 def compared(viewer: Viewer, *targets: str, source: str = "base") -> Page:

@@ -7,23 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 
 from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(tmp_path_factory.mktemp("execution")) as found:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(chromium, tmp_path_factory.mktemp("execution")) as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def _no_problems(viewer: Opened) -> Iterator[None]:
-    viewer.problems.clear()
-    yield
-    assert viewer.problems == []
 
 
 def check_picture(viewer: Opened, theme: str = "light") -> None:

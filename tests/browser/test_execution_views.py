@@ -14,6 +14,7 @@ from playwright.sync_api import Browser
 
 from tests.analysis.overlap_case import write_overlap
 from tests.browser.execution_pages import Opened
+from tests.browser.noted_problems import noted_problems
 from tests.browser.small_traces import Steps, drawn, picture_of, write_small
 from tests.browser.visit_pages import serve
 
@@ -79,13 +80,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterat
     keys = {re.sub(r"-[0-9a-f]{12}$", "", e.key): e.key for e in library.entries() if not e.is_sample}
     sample = next(e.key for e in library.entries() if re.fullmatch("train-mlp-[0-9a-f]{12}", e.key))
     page = chromium.new_page(viewport={"width": 1100, "height": 800}, color_scheme="light")
-    problems: list[str] = []
-    page.on("console", lambda m: problems.append(f"console: {m.text}") if m.type == "error" else None)
-    page.on("pageerror", lambda e: problems.append(f"script: {e}"))
-    opened = Pages(base, keys["two"], Path(), page, problems)
+    opened = Pages(base, keys["two"], Path(), page, noted_problems(page, base))
     opened.keys = keys | {"mlp": sample}
     yield opened
-    assert problems == []
+    assert opened.problems == []
     page.close()
 
 

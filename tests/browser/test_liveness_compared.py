@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 
 from tests.analysis.memory_case import Case, make_case, write_case
 from tests.browser.memory_pages import Opened, opened
@@ -21,10 +22,10 @@ THEIRS: Case = make_case(31, ipus=4, tiles_per_ipu=3, replicas=2, indices=INDICE
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     folder = tmp_path_factory.mktemp("pair")
     write_case(folder / "other", THEIRS)
-    with opened(folder) as found:
+    with opened(chromium, folder) as found:
         yield found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 
 from tests.analysis.memory_case import Case, make_case
 from tests.browser.memory_pages import Opened, opened
@@ -19,8 +20,8 @@ CASE: Case = make_case(12, ipus=4, tiles_per_ipu=3, replicas=2, indices=INDICES)
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(tmp_path_factory.mktemp("heat")) as found:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(chromium, tmp_path_factory.mktemp("heat")) as found:
         yield found
 
 
@@ -149,7 +150,7 @@ def test_zoom_shows_fewer_tiles_and_indices(viewer: Opened) -> None:
 def test_what_cannot_be_answered_is_said(viewer: Opened) -> None:
     for query, words in (
         ("tiles=0-99&indices=0-3&rows=2&columns=2", "tiles 0 to 99 do not exist"),
-        ("tiles=0-5&indices=3&rows=2&columns=2", "indices must be written first-last"),
+        ("tiles=0-5&indices=3&rows=2&columns=2", "indices='3' is not a range of whole numbers"),
         ("tiles=0-5&indices=0-3&rows=0&columns=2", "rows must be a number"),
         ("tiles=0-5&indices=0-3&rows=9999&columns=9999", "ask for fewer columns"),
     ):

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.browser.memory_pages import Opened, opened
 
@@ -16,8 +17,8 @@ TILES = 6  # of replica 0
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(tmp_path_factory.mktemp("liveness")) as found:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(chromium, tmp_path_factory.mktemp("liveness")) as found:
         yield found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.memory_pages import Opened, opened
 from tests.integration.plain_report import PlainReport
@@ -20,8 +20,8 @@ TILES = 6  # of replica 0
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(tmp_path_factory.mktemp("memory")) as found:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(chromium, tmp_path_factory.mktemp("memory")) as found:
         yield found
 
 

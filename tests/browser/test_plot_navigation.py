@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.browser.memory_pages import Opened, opened
 
@@ -14,8 +15,8 @@ INDICES = 12
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    with opened(tmp_path_factory.mktemp("navigation")) as found:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(chromium, tmp_path_factory.mktemp("navigation")) as found:
         yield found
 
 

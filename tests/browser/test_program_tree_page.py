@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from popvision.formats.profile.model import StepOnIpu
 from popvision.formats.profile.writer import ProfileWriter
@@ -18,7 +17,7 @@ from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import Viewer, sql, write_reports
 from tests.reports import tiny_compilation, tiny_run
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 MANY = 50_000
 
@@ -83,14 +82,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.append_run(tiny_run())
     write_slower(made / "slower")
     return made
-
-
-@pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder)
-    yield opened
-    assert opened.problems == []
-    opened.page.close()
 
 
 def cells(page: Page, row: int) -> list[str]:

@@ -20,7 +20,7 @@ from tests.browser.visit_pages import serve
 from tests.reports import i8, tiny_compilation, tiny_run, write_tiny
 from webapp.access import Access
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 MARKUP = "<script>window.bad=1</script>"
 PICTURE = '"><img src=x onerror=window.bad=1>'
@@ -104,13 +104,6 @@ def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
     opened = Viewer(chromium, folder, uploads=True)
     yield opened
     opened.page.close()
-
-
-@pytest.fixture(autouse=True)
-def no_problem(viewer: Viewer) -> Iterator[None]:
-    viewer.problems.clear()
-    yield
-    assert viewer.problems == []
 
 
 @pytest.mark.parametrize("other", ["", "named"], ids=["alone", "compared"])

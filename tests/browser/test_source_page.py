@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
@@ -16,7 +15,7 @@ from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import HOSTILE, Viewer, sql
 from tests.reports import i8, tiny_compilation, tiny_run
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 LINES = 10_000
 
@@ -47,14 +46,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hostile[7:9] = [HOSTILE + "\u202e\x00", "y" * 10_000]
     write(made / "hostile", hostile)
     return made
-
-
-@pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder)
-    yield opened
-    assert opened.problems == []
-    opened.page.close()
 
 
 def test_figures_stand_beside_their_lines(viewer: Viewer, folder: Path) -> None:

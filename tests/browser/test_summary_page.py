@@ -5,30 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.shell_pages import Viewer, sql, write_reports
+from tests.browser.shell_pages import Viewer, sql
 
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("summary")
-    write_reports(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def viewer(chromium: Browser, folder: Path) -> Iterator[Viewer]:
-    opened = Viewer(chromium, folder)
-    yield opened
-    assert opened.problems == []
-    opened.page.close()
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 
 def test_headline(viewer: Viewer, folder: Path) -> None:

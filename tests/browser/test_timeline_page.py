@@ -10,26 +10,23 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from popvision.formats.pvti.generate import generate_trace
-from tests.browser.visit_pages import CHROMIUM, serve
+from tests.browser.noted_problems import noted_problems
+from tests.browser.visit_pages import serve
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
 EVENTS = 6000
 
 
 class Viewer:
-    """One browser page on one generated trace; `problems` collects console errors and failed requests."""
+    """One browser page on one generated trace; `problems` fills, see `noted_problems`."""
 
     def __init__(self, base: str, key: str, path: Path, page: Page) -> None:
         self.base, self.key, self.path, self.page = base, key, path, page
-        self.problems: list[str] = []
-        page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("requestfailed", lambda request: self.problems.append(request.url))
-        page.on("response", lambda r: self.problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+        self.problems = noted_problems(page, base)
 
     def go(self, query: str = "") -> None:
         self.page.goto(f"{self.base}/t/{self.key}/timeline{'?' + query if query else ''}")
@@ -52,23 +49,14 @@ class Viewer:
 
 
 @pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     folder = tmp_path_factory.mktemp("timeline")
     generate_trace(folder / "run.pvti", EVENTS, threads=3, labels=24, seed=8)
     base, library = serve(folder)
     (key,) = [entry.key for entry in library.entries() if not entry.is_sample]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-        yield Viewer(base, key, folder / "run.pvti", page)
-        browser.close()
-
-
-@pytest.fixture(autouse=True)
-def quiet(viewer: Viewer) -> Iterator[None]:
-    viewer.problems.clear()
-    yield
-    assert viewer.problems == []
+    page = chromium.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    yield Viewer(base, key, folder / "run.pvti", page)
+    page.close()
 
 
 def starts(viewer: Viewer, thread: int, depth: int) -> list[int]:
