@@ -22,6 +22,7 @@ from webapp.components.static_html import static_html
 from webapp.documents import routes as document_routes
 from webapp.library import Library, UnknownKeyError
 from webapp.plot_script import serve_plot_script
+from webapp.read_ahead import follow_pages
 from webapp.security import HostPolicy, protect
 from webapp.uploads import Uploads
 from webapp.uploads import routes as upload_routes
@@ -89,6 +90,7 @@ def create_app(
         library.takes_uploads = True
         upload_routes.register(app, uploads)
     protect(app.server, policy or HostPolicy(), app.csp_hashes(), access)
+    follow_pages(app.server, library)
     preferences.follow_requests(app.server)
     return app
 

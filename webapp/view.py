@@ -63,10 +63,15 @@ def _always(_context: ViewContext) -> str:
     return ""
 
 
+def _nothing(_source: ReportSource) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class View:
     """`kind` is "report" or "trace". `missing(context)` returns "" when the view can be shown, else one sentence that
-    says what the report lacks; the shell then greys the menu entry and shows the sentence."""
+    says what the report lacks; the shell then greys the menu entry and shows the sentence. `ahead(source)` asks the
+    analysis what the first callbacks and routes of the page will ask (webapp/read_ahead.py)."""
 
     id: str
     title: str
@@ -75,6 +80,7 @@ class View:
     register: Callable[[Dash, Library], None]
     kind: str = "report"
     missing: Callable[[ViewContext], str] = _always
+    ahead: Callable[[ReportSource], None] = _nothing
 
 
 def page_key(pathname: str | None) -> str:

@@ -19,7 +19,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html,
 from dash.development.base_component import Component
 
 from popvision.analysis.exchange_messages import messages_of
-from popvision.analysis.exchange_programs import EXCHANGE_TYPES
+from popvision.analysis.exchange_programs import EXCHANGE_TYPES, fans, moved
 from popvision.analysis.exchange_tiles import QUANTITIES, exchange_of, exchange_tiles
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_tree import programs_of
@@ -282,4 +282,12 @@ def _missing(context: ViewContext) -> str:
     return "" if any(each in EXCHANGE_TYPES for each in types) else NOTHING
 
 
-VIEW = View(id="exchange", title="Exchange", icon="exchange", layout=layout, register=register, missing=_missing)
+def _ahead(source: ReportSource) -> None:
+    program, step = exchange_of(source, None, None)
+    if program is not None:
+        exchange_tiles(source, program, step)
+        moved(source)
+        fans(source)
+
+
+VIEW = View("exchange", "Exchange", "exchange", layout, register, missing=_missing, ahead=_ahead)

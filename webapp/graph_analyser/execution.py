@@ -52,7 +52,7 @@ from webapp.graph_analyser import (
     execution_workers,
 )
 from webapp.graph_analyser.execution_filter import CLASS_TEXT, hidden_classes
-from webapp.graph_analyser.execution_routes import register_routes
+from webapp.graph_analyser.execution_routes import read_steps, register_routes
 from webapp.theme import STEP_FAMILY
 from webapp.view import View, ViewContext
 
@@ -239,6 +239,4 @@ def register(app: Dash, library: Library) -> None:
     execution_aggregate.register(app, library)
 
 
-VIEW = View(
-    id="execution", title="Execution Trace", icon="execution", layout=layout, register=register, missing=missing
-)
+VIEW = View("execution", "Execution Trace", "execution", layout, register, missing=missing, ahead=read_steps)

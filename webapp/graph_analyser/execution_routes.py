@@ -6,9 +6,6 @@ that cannot be answered gets status 400 and one sentence.
 
 from __future__ import annotations
 
-import contextlib
-import re
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -19,7 +16,6 @@ from dash import Dash
 from flask import Response, jsonify, request
 
 from popvision.analysis.bars import Bars, Merged, bars_in_window, strip
-from popvision.analysis.catalogue import FormatError
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.flame import Level, flame, flat, run_level
 from popvision.analysis.overlap import bar_of, bars_of, lanes
@@ -51,27 +47,15 @@ MOST_MATCHES = 20_000
 _NARROWEST_LABEL = 18  # columns
 
 
-_PAGE = re.compile(r"/r/([^/]+)/execution/?")
-
-
 def register_routes(app: Dash, library: Library) -> None:
-    """Add the routes to the viewer, and read a report's steps as soon as its page is asked for."""
-
-    def read_ahead() -> None:
-        page = _PAGE.fullmatch(request.path)
-        if page is not None:
-            threading.Thread(target=_read_steps, args=(library, page[1]), daemon=True).start()
-
-    app.server.before_request(read_ahead)
+    """Add the routes to the viewer."""
     for name, answer in (_ANSWERS | {"partner": partner(library)}).items():
         report_route(app, library, f"execution/{name}", answer, keep=name in _KEPT)
 
 
-def _read_steps(library: Library, key: str) -> None:
-    """Keep the steps of IPU 0 ready while the browser still loads the frame. The page itself reports what fails."""
-    with contextlib.suppress(FormatError, KeyError, ValueError):
-        source = library.report(key)
-        flame(source, 0)
+def read_steps(source: ReportSource) -> None:
+    """Keep the steps of IPU 0 ready."""
+    flame(source, 0)
 
 
 def bars(source: ReportSource) -> Response:

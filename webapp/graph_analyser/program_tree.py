@@ -10,6 +10,7 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from popvision.analysis.program_figures import figures
+from popvision.analysis.program_table import column_totals
 from popvision.analysis.program_tree import PROGRAM_TYPES, Root, root_of, roots
 from popvision.analysis.related_programs import BY_VERTEX, layers
 from webapp.comparison import target_of_page
@@ -246,4 +247,8 @@ def register(app: Dash, library: Library) -> None:
         return program_panel(source, selection, theme or "light", page_key(pathname), target)
 
 
-VIEW = View(id="program_tree", title="Program Tree", icon="program_tree", layout=layout, register=register)
+def _ahead(source: ReportSource) -> None:
+    column_totals(source)
+
+
+VIEW = View("program_tree", "Program Tree", "program_tree", layout, register, ahead=_ahead)
