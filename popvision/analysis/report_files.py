@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from popvision.formats.errors import FormatError
+from popvision.formats.errors import FormatError, LostError, NotRecordedError
 from popvision.formats.foreign_json import read_foreign_json
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ JSON_FILES = {"framework.json": "Framework", "app.json": "Application"}
 
 @dataclass(frozen=True)
 class FileRow:
-    """One file or part of one. `state` is "found", "missing" or "stale": written by another run than profile.pop.
+    """One file or part of one. `state` is "found", "missing", "damaged" or "stale": of another run than profile.pop.
     `option` is the engine option that asks for it."""
 
     label: str
@@ -46,11 +47,11 @@ def file_rows(source: ReportSource) -> list[FileRow]:
     files = dict(source.files)
     profile = files.pop("profile.pop", None)
     size = None if profile is None else profile.size_bytes
-    has_memory = source.reader.tile_memory() is not None
-    has_runs = bool(source.reader.runs().name)
+    memory = _state(lambda: source.reader.tile_memory() is not None)
+    runs = _state(lambda: bool(source.reader.runs().name))
     rows = [
-        FileRow("Graph profile", "profile.pop", "autoReport.outputGraphProfile", _state(has_memory), size),
-        FileRow("Execution profile", "profile.pop", "autoReport.outputExecutionProfile", _state(has_runs), None),
+        FileRow("Graph profile", "profile.pop", "autoReport.outputGraphProfile", memory, size),
+        FileRow("Execution profile", "profile.pop", "autoReport.outputExecutionProfile", runs, None),
     ]
     for file in files.values():
         known = None if file.state == "missing" else file.size_bytes
@@ -58,8 +59,13 @@ def file_rows(source: ReportSource) -> list[FileRow]:
     return rows
 
 
-def _state(is_there: bool) -> str:
-    return "found" if is_there else "missing"
+def _state(is_there: Callable[[], bool]) -> str:
+    try:
+        return "found" if is_there() else "missing"
+    except LostError:
+        return "damaged"
+    except NotRecordedError:
+        return "missing"
 
 
 def json_files(source: ReportSource) -> list[JsonFile]:

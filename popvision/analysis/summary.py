@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from popvision.analysis.headline import Headline, LongestProgram, headline
-from popvision.analysis.not_recorded import held
+from popvision.analysis.not_recorded import LostError, NotRecordedError, held
 from popvision.analysis.target import architecture_name, type_name
 from popvision.analysis.tiles import target_of
 
@@ -71,7 +71,7 @@ class RunRow:
     name: str
     steps: int
     cycles: int
-    device_us: float
+    device_us: float | None  #: None where the clock was lost
     host_start_us: int
     host_us: int  #: end - start on the host's clock
     truncated: bool
@@ -79,28 +79,43 @@ class RunRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything the summary says; `provenance` are (label, value) facts about who made the report and how."""
+    """Everything the summary says; `provenance` are (label, value) facts about who made the report and how. `lost`:
+    "target", "runs" or "meta" -> the sentence about damage that took that part."""
 
     headline: Headline
-    target: TargetFacts
+    target: TargetFacts | None
     graph: dict[str, int]
     provenance: list[tuple[str, str]]
     options: list[tuple[str, str, str]]  #: ("engine" | "target", name, value)
     runs: list[RunRow]
     missing: list[str] = field(default_factory=list)  #: tables that the file does not have
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 def summarise(source: ReportSource) -> Summary:
-    """Raises FormatError when the report cannot be read."""
+    """What damage took is None or empty, and `lost` says so."""
     reader = source.reader
+    lost: dict[str, str] = {}
+    figures = headline(source)  # before the rest: it meets the damage that takes runs away
+    for name, question in (("target", reader.target), ("runs", reader.runs)):
+        try:
+            question()
+        except LostError as damage:
+            lost[name] = str(damage)
+        except NotRecordedError:
+            pass
+    damaged = next((each for each in source.lost if "table meta is damaged" in each), "")
+    if damaged:
+        lost["meta"] = damaged
     return Summary(
-        headline=headline(source),
-        target=target_facts(source),
+        headline=figures,
+        target=held(lambda: target_facts(source)),
         graph=held(reader.counts) or {},
         provenance=provenance_of(source),
         options=options_of(source),
         runs=held(lambda: run_rows(source)) or [],
         missing=list(reader.missing),
+        lost=lost,
     )
 
 
@@ -169,7 +184,8 @@ def options_of(source: ReportSource) -> list[tuple[str, str, str]]:
 
 def run_rows(source: ReportSource) -> list[RunRow]:
     """The recorded runs in order."""
-    runs, clock = source.reader.runs(), source.reader.target().clock_hz
+    runs, target = source.reader.runs(), held(source.reader.target)
+    clock = 0.0 if target is None else target.clock_hz
     return [
         RunRow(
             run=run,
@@ -177,7 +193,7 @@ def run_rows(source: ReportSource) -> list[RunRow]:
             name=runs.name[run],
             steps=int(runs.n_steps[run]),
             cycles=int(runs.cycles[run]),
-            device_us=int(runs.cycles[run]) / clock * 1e6 if clock > 0 else 0.0,
+            device_us=int(runs.cycles[run]) / clock * 1e6 if clock > 0 else None,
             host_start_us=int(runs.host_start_us[run]),
             host_us=int(runs.host_end_us[run]) - int(runs.host_start_us[run]),
             truncated=bool(runs.truncated[run]),

@@ -14,6 +14,7 @@ from popvision.formats.errors import FormatError
 from popvision.formats.profile.schema import TABLES
 from tests.reports import write_tiny
 from webapp.documents.export import DOCUMENTS, export_document
+from webapp.graph_analyser import summary
 from webapp.view import View, ViewContext
 from webapp.views import views_of
 
@@ -86,3 +87,58 @@ def show(view: View, source: ReportSource) -> str:
     except (FormatError, NotRecordedError) as sentence:
         return str(sentence)
     return ""
+
+
+def _words(component: object) -> str:
+    if isinstance(component, list | tuple):
+        return " ".join(map(_words, component))
+    return _words(component.children) if hasattr(component, "children") else str(component or "")
+
+
+#: Table -> cards whose figure it takes; the others keep theirs.
+TAKEN = {
+    "memory_by_tile": {"Fullest tile", "Memory in use", "Peak liveness"},
+    "liveness": {"Peak liveness"},
+    "programs": {"Longest program"},
+    "runs": {"Total device cycles", "Longest program"},
+    "steps": {"Longest program"},  # table runs itself is whole and says how long they took
+    "run_tail": {"Longest program"},
+    "compute_sets": set(),
+}
+UNTRUE = ("Memory was not recorded", "No run was recorded", "Nothing was recorded", "Liveness was not recorded")
+
+
+def _laid_out(path: Path) -> tuple[dict[str, str], str]:
+    """(text of each card by title, text of the page)."""
+    page = summary.layout(ViewContext("key", ReportSource(path, salvage=True), {}))
+    assert not isinstance(page.children[0].children, str)
+    cards = [" ".join(_words(card).split()) for card in page.children[0].children]
+    titles = ("Total device cycles", "Fullest tile", "Memory in use", "Longest program", "Peak liveness")
+    return dict(zip(titles, cards, strict=True)), " ".join(_words(page).split())
+
+
+@pytest.mark.parametrize("table", TAKEN)
+def test_damage_to_a_table_takes_only_its_own_cards_of_the_summary(tmp_path: Path, table: str) -> None:
+    path = write_tiny(tmp_path)
+    whole, _ = _laid_out(path)
+    with sqlite3.connect(path) as db:
+        db.execute(f"DROP TABLE {table}")
+    db.close()
+    cards, text = _laid_out(path)
+    assert {title for title, card in cards.items() if "Lost: the file is damaged" in card} == TAKEN[table]
+    assert {title for title in cards if cards[title] == whole[title]} == set(cards) - TAKEN[table]
+    assert not [sentence for sentence in UNTRUE if sentence in text]
+    if table in ("runs", "steps", "run_tail"):
+        assert "no run can be shown" in text
+
+
+@pytest.mark.parametrize("table", ["meta", "arrays"])
+def test_what_describes_the_device_may_be_lost(tmp_path: Path, table: str) -> None:
+    path = write_tiny(tmp_path)
+    with sqlite3.connect(path) as db:
+        db.execute(f"DROP TABLE {table}")
+    db.close()
+    cards, text = _laid_out(path)
+    assert not [sentence for sentence in UNTRUE if sentence in text]
+    assert "43" in cards["Total device cycles"] or "Lost" in cards["Total device cycles"]
+    assert "Report files" in text

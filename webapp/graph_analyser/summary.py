@@ -13,7 +13,7 @@ from popvision.analysis.compare.metrics import measure
 from popvision.analysis.headline import Headline, headline
 from popvision.analysis.not_recorded import held
 from popvision.analysis.report_files import FileRow, JsonFile, file_rows, json_files
-from popvision.analysis.summary import RunRow, Summary, TargetFacts, summarise
+from popvision.analysis.summary import RunRow, Summary, summarise
 from webapp.components import Column, data_table, empty_hint, help_text, icon
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text, percent_text
@@ -43,7 +43,7 @@ def layout(context: ViewContext) -> Component:
     compared = list(context.targets.values())
     cards = CardContext(
         context.key,
-        summary.target.clock_hz,
+        0.0 if summary.target is None else summary.target.clock_hz,
         ",".join(context.targets),
         measure(context.source) if compared else {},
         measure(compared[0]) if compared else None,
@@ -58,10 +58,10 @@ def layout(context: ViewContext) -> Component:
             _shares(named, cards),
             *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
-                [_target(summary.target), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
+                [_target(summary), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
                 className="section-columns",
             ),
-            _runs(summary.runs, bool(summary.headline.tiles_out_of_memory)),
+            _runs(summary.runs, bool(summary.headline.tiles_out_of_memory), summary.lost.get("runs", "")),
             _options(summary, context.params.get(_FILTER, "")),
             *[_json_file(each) for each in json_files(context.source)],
             _files(file_rows(context.source), str(context.source.folder), summary.missing),
@@ -82,13 +82,17 @@ def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
         formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
     )
     if all(headline.shares is None for _, headline in named):
+        damage = named[0][1].lost.get("shares", "")
         return section(
-            "shares", "Where the time goes", empty_hint("No run was recorded, so there is no time to share out.")
+            "shares",
+            "Where the time goes",
+            empty_hint(damage or "No run was recorded, so there is no time to share out."),
         )
     body: list[Component] = []
     for name, each in named:
         if name:
-            body.append(html.Div(name if each.shares else f"{name}: no run was recorded", className="share-name"))
+            why = each.lost.get("shares", "no run was recorded")
+            body.append(html.Div(name if each.shares else f"{name}: {why}", className="share-name"))
         if each.shares is None:
             continue
         bar = [_share_part(phase, share) for phase, share in each.shares.items() if share > 0]
@@ -111,7 +115,11 @@ def _share_row(phase: str, share: float) -> Component:
     return html.Div([swatch, title, html.Strong(percent_text(share))], className="share-entry", title=meaning)
 
 
-def _target(target: TargetFacts) -> Component:
+def _target(summary: Summary) -> Component:
+    target = summary.target
+    if target is None:
+        sentence = summary.lost.get("target", "This report does not describe the device.")
+        return section("target", "Target", empty_hint(sentence))
     rows: list[tuple[Any, Any]] = [
         ("Type", target.type),
         ("Architecture", target.architecture),
@@ -158,9 +166,11 @@ def _provenance(summary: Summary) -> Component:
     return section("provenance", "Provenance", facts(summary.provenance))
 
 
-def _runs(runs: list[RunRow], out_of_memory: bool) -> Component:
+def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
     if not runs:
-        if out_of_memory:
+        if lost:
+            sentence = lost
+        elif out_of_memory:
             sentence = "No run was recorded: the program does not fit into the memory of its tiles."
         else:
             sentence = (
@@ -210,7 +220,8 @@ def _host_time(microseconds: int) -> str:
 
 def _options(summary: Summary, filter_text: str) -> Component:
     if not summary.options:
-        return section("options", "Engine options", empty_hint("The report names no options."))
+        damage = summary.lost.get("meta", "")
+        return section("options", "Engine options", empty_hint(damage or "The report names no options."))
     rows = [{"kind": kind, "name": name, "value": value} for kind, name, value in summary.options]
     columns = [Column("name", "Option", flex=2), Column("value", "Value", flex=3)]
     if any(kind != "engine" for kind, _, _ in summary.options):
@@ -239,8 +250,10 @@ def _files(files: list[FileRow], folder: str, missing: list[str]) -> Component:
 
 
 def _file_cells(file: FileRow) -> list[Component]:
-    marks = {"found": icon("check"), "stale": icon("warning"), "missing": html.Span("–", className="file-mark")}
+    marks = {"found": icon("check"), "missing": html.Span("–", className="file-mark")}
+    marks |= {"stale": icon("warning"), "damaged": icon("warning")}
     hint = {"found": "", "stale": "stale: of another run", "missing": f"not found; {file.option}=true writes it"}
+    hint["damaged"] = "damaged: what was lost stands above"
     return [
         html.Td(marks[file.state], className="file-state"),
         html.Td(file.label),

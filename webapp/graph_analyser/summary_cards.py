@@ -56,6 +56,12 @@ def headline_cards(headline: Headline, cards: CardContext) -> Component:
     )
 
 
+def _without(title: str, lost: str | None, otherwise: str, about: Component) -> Component:
+    """A card without its figure: what damage took was recorded, and the card does not say otherwise."""
+    detail = html.Span("Lost: the file is damaged", title=lost, className="bad") if lost else otherwise
+    return figure_card(title, "–", detail, help=about)
+
+
 def _cycles_card(headline: Headline, cards: CardContext) -> Component:
     about = help_text(
         "Total device cycles",
@@ -63,7 +69,7 @@ def _cycles_card(headline: Headline, cards: CardContext) -> Component:
         formula="device time = total cycles / clock",
     )
     if headline.total_cycles is None:
-        return figure_card("Total device cycles", "–", "No run was recorded", help=about)
+        return _without("Total device cycles", headline.lost.get("cycles"), "No run was recorded", about)
     runs = f"{headline.runs} recorded run{'' if headline.runs == 1 else 's'}"
     cut = [html.Span("truncated: later steps are missing", className="warn")] if headline.truncated else []
     return figure_card(
@@ -82,14 +88,16 @@ def _tile_card(headline: Headline, cards: CardContext) -> Component:
         "The tile whose highest used byte is highest; gaps count. Above 100 % the program does not fit.",
         formula="bytes including gaps of the tile / bytes per tile",
     )
-    if headline.tile_bytes is None or headline.tile_share is None:
-        return figure_card("Fullest tile", "–", "Memory was not recorded", help=about)
+    if headline.tile_bytes is None:
+        return _without("Fullest tile", headline.lost.get("memory"), "Memory was not recorded", about)
     over = headline.tiles_out_of_memory or 0
     link = cards.link(f"tile {headline.worst_tile:,}", "memory", tiles=headline.worst_tile)
-    details: list[Any] = [
-        meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
-        [f"{percent_text(headline.tile_share)} of {bytes_text(headline.tile_capacity)} · ", link],
-    ]
+    details: list[Any] = [["memory of a tile not known · ", link]]
+    if headline.tile_share is not None:
+        details = [
+            meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
+            [f"{percent_text(headline.tile_share)} of {bytes_text(headline.tile_capacity)} · ", link],
+        ]
     if over:
         details.append(html.Span(f"{over:,} tile{'' if over == 1 else 's'} out of memory", className="bad"))
     details += cards.difference("peak", "bytes")
@@ -104,16 +112,19 @@ def _memory_card(headline: Headline, cards: CardContext) -> Component:
         "Bytes used over all tiles; an address shared by several variables counts once, gaps do not count.",
         formula="sum over tiles of bytes excluding gaps / (tiles x bytes per tile)",
     )
-    if headline.used_bytes is None or headline.used_share is None:
-        return figure_card("Memory in use", "–", "Memory was not recorded", help=about)
+    if headline.used_bytes is None:
+        return _without("Memory in use", headline.lost.get("memory"), "Memory was not recorded", about)
+    link = cards.link("all tiles", "memory")
+    details: list[Any] = [["memory of the device not known · ", link]]
+    if headline.used_share is not None:
+        details = [
+            meter(headline.used_share, f"{percent_text(headline.used_share)} of all tiles"),
+            [f"{percent_text(headline.used_share)} of {bytes_text(headline.total_capacity)} · ", link],
+        ]
     return figure_card(
         "Memory in use",
         bytes_text(headline.used_bytes),
-        meter(headline.used_share, f"{percent_text(headline.used_share)} of all tiles"),
-        [
-            f"{percent_text(headline.used_share)} of {bytes_text(headline.total_capacity)} · ",
-            cards.link("all tiles", "memory"),
-        ],
+        *details,
         *cards.difference("memory_used", "bytes"),
         help=about,
     )
@@ -127,7 +138,7 @@ def _longest_card(headline: Headline, cards: CardContext) -> Component:
     )
     longest = headline.longest
     if longest is None:
-        return figure_card("Longest program", "–", "Nothing was recorded", help=about)
+        return _without("Longest program", headline.lost.get("longest"), "Nothing was recorded", about)
     label = f"{longest.type} ({longest.name})" if longest.name else longest.type
     times = f"{longest.executions:,} execution{'' if longest.executions == 1 else 's'}"
     link = cards.link(html.Span(label, className="cut", title=label), "program_tree", program=longest.program)
@@ -148,7 +159,7 @@ def _live_card(headline: Headline, cards: CardContext) -> Component:
     )
     peak = headline.live_peak
     if peak is None:
-        return figure_card("Peak liveness", "–", "Liveness was not recorded", help=about)
+        return _without("Peak liveness", headline.lost.get("live"), "Liveness was not recorded", about)
     link = cards.link(f"index {peak.index:,}", "liveness", liveness=peak.index)
     return figure_card(
         "Peak liveness",
