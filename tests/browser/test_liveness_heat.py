@@ -151,7 +151,7 @@ def test_what_cannot_be_answered_is_said(viewer: Opened) -> None:
     for query, words in (
         ("tiles=0-99&indices=0-3&rows=2&columns=2", "tiles 0 to 99 do not exist"),
         ("tiles=0-5&indices=3&rows=2&columns=2", "indices='3' is not a range of whole numbers"),
-        ("tiles=0-5&indices=0-3&rows=0&columns=2", "rows must be a number"),
+        ("tiles=0-5&indices=0-3&rows=0&columns=2", "rows='0' is not a whole number from 1 to"),
         ("tiles=0-5&indices=0-3&rows=9999&columns=9999", "ask for fewer columns"),
     ):
         answer = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/liveness/heat?{query}")
