@@ -10,13 +10,12 @@ from dash.development.base_component import Component
 
 from popvision.analysis.aggregation import LEVELS, aggregate, aggregate_vertices
 from popvision.analysis.compare.aggregation import FIELDS, aggregate_both
-from webapp.comparison import target_keys, target_of_page
 from webapp.components import Column, help_text, long_table, register_rows, select
 from webapp.components.difference import difference_columns
-from webapp.graph_analyser.execution_window import ipus_of, target_window, window_in, window_of
+from webapp.graph_analyser.execution_tabs import fill_by_query
+from webapp.graph_analyser.execution_window import ipus_of, window_in, window_of
 from webapp.query import numbers_of
 from webapp.selection import Selection
-from webapp.view import page_key
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -85,26 +84,7 @@ def register(app: Dash, library: Library) -> None:
     """The rows, the callback that shows them for the window, and the one that follows a click on a row."""
     register_rows(app, library, "steps-added-up", rows)
     register_rows(app, library, "steps-compared", lambda source, query: compared(library, source, query))
-
-    @app.callback(
-        Output("execution-aggregate", "children"),
-        Output("execution-aggregate", "data-query"),
-        Input("selection", "data"),
-        State("url", "pathname"),
-        State("execution-aggregate", "data-query"),
-    )
-    def fill(params: Mapping[str, str] | None, pathname: str, shown: str | None) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail") != "aggregate":
-            return no_update, no_update
-        key = page_key(pathname)
-        source, target = library.report(key), target_of_page(library, params)
-        query = _query(source, selection)
-        if target is not None and query["by"] != "vertex":
-            window = target_window(source, target, selection)
-            query |= {"vs": target_keys(params)[0], "vsfrom": str(window[0]), "vsto": str(window[1])}
-        text = f"{key} {query}"
-        return (no_update, no_update) if text == shown else (content(key, query), text)
+    fill_by_query(app, library, "aggregate", _query, content)
 
     @app.callback(
         Output("select", "data", allow_duplicate=True),
@@ -133,7 +113,7 @@ def content(key: str, query: Mapping[str, str]) -> list[Component]:
         [select("agg", "Add up by", GROUPINGS, "" if by == "part" else by), help_text("Aggregation", _HELP)],
         className="trace-aggregate-head",
     )
-    if "vs" in query:
+    if "vs" in query and by != "vertex":
         table = long_table("steps-compared", key, query, _DIFFERENCES, selectable=True)
     else:
         columns = _VERTICES if by == "vertex" else _COLUMNS

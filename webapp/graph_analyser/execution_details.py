@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
@@ -15,10 +14,10 @@ from popvision.analysis.tile_knowledge import tiles_unknown
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.graph_analyser.execution_tabs import fill_by_step
 from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.selection import Selection
 from webapp.theme import step_style, tokens
-from webapp.view import page_key
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
@@ -45,28 +44,13 @@ def panel() -> Component:
 
 def register(app: Dash, library: Library) -> None:
     """The callback that fills the tab when the step changes."""
-
-    @app.callback(
-        Output("execution-details", "children"),
-        Input("selection", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: Mapping[str, str] | None, theme: str | None, pathname: str) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail") != "details":
-            return no_update
-        if selection.step is None:
-            return empty_hint(_NOTHING)
-        try:
-            key = page_key(pathname)
-            return details(library.report(key), key, selected_ipu(selection), selection.step, theme or "light")
-        except ValueError as problem:
-            return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+    fill_by_step(app, library, "details", _NOTHING, details)
 
 
-def details(source: ReportSource, key: str, ipu: int, step: int, theme: str) -> list[Component]:
-    """Facts of one step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
+def details(source: ReportSource, key: str, selection: Selection, theme: str) -> list[Component]:
+    """Facts of the selected step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
+    ipu, step = selected_ipu(selection), selection.step
+    assert step is not None
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
     clock = source.reader.target().clock_hz
     if unknown := tiles_unknown(source):

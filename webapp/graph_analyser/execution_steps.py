@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.steps import FIELDS, steps_of_both
 from popvision.analysis.step_details import steps_in_window
-from webapp.comparison import target_keys, target_of_page
 from webapp.components import Column, long_table, register_rows
 from webapp.components.difference import add_difference, difference_columns
-from webapp.graph_analyser.execution_window import selected_ipu, target_window, window_in, window_of
+from webapp.graph_analyser.execution_tabs import fill_by_query
+from webapp.graph_analyser.execution_window import selected_ipu, window_in, window_of
 from webapp.query import number_of
 from webapp.selection import Selection
-from webapp.view import page_key
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -66,31 +65,19 @@ def register(app: Dash, library: Library) -> None:
     """The rows, and the callback that shows them for the window."""
     register_rows(app, library, "steps-in-window", rows)
     register_rows(app, library, "steps-of-both", lambda source, query: compared(library, source, query))
+    fill_by_query(app, library, "steps", _query, content)
 
-    @app.callback(
-        Output("execution-steps", "children"),
-        Output("execution-steps", "data-query"),
-        Input("selection", "data"),
-        State("url", "pathname"),
-        State("execution-steps", "data-query"),
-    )
-    def fill(params: Mapping[str, str] | None, pathname: str, shown: str | None) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail") != "steps":
-            return no_update, no_update
-        key = page_key(pathname)
-        source, target = library.report(key), target_of_page(library, params)
-        window = window_of(source, selection)
-        query = {"ipu": str(selected_ipu(selection)), "from": str(window.begin), "to": str(window.end)}
-        if target is not None:
-            other = target_window(source, target, selection)
-            query |= {"vs": target_keys(params)[0], "vsfrom": str(other[0]), "vsto": str(other[1])}
-        text = f"{key} {query}"
-        if text == shown:
-            return no_update, no_update
-        if target is not None:
-            return long_table("steps-of-both", key, query, _BOTH), text
-        return long_table("steps-in-window", key, query, _COLUMNS), text
+
+def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
+    window = window_of(source, selection)
+    return {"ipu": str(selected_ipu(selection)), "from": str(window.begin), "to": str(window.end)}
+
+
+def content(key: str, query: Mapping[str, str]) -> Component:
+    """The table of one query."""
+    if "vs" in query:
+        return long_table("steps-of-both", key, query, _BOTH)
+    return long_table("steps-in-window", key, query, _COLUMNS)
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:

@@ -6,22 +6,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, Dash, Input, Output, State, callback_context, html, no_update
+from dash import ALL, Dash, Input, Output, callback_context, html, no_update
 from dash.development.base_component import Component
 
-from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.step_details import StepFacts, step_facts, step_tiles
 from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.analysis.tiles import target_of
 from popvision.analysis.worker_lanes import NO_CONTEXT, WorkerLanes, lanes_by_tile, worker_lanes
-from webapp.components import Column, empty_hint, figure, help_text, long_table, register_rows, segments
+from webapp.components import Column, figure, help_text, long_table, register_rows, segments
 from webapp.components.attributes import attributes
 from webapp.formats import cycles_text, integer_text, percent_text
+from webapp.graph_analyser.execution_tabs import fill_by_step
 from webapp.graph_analyser.execution_window import selected_ipu
 from webapp.graph_analyser.worker_plot import worker_plot
 from webapp.query import number_of
 from webapp.selection import Selection
-from webapp.view import page_key
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -70,24 +69,7 @@ def register(app: Dash, library: Library) -> None:
     """The tables' rows, the callback that fills the tab, and the one that follows a click on a tile's row."""
     register_rows(app, library, "vertices-on-workers", vertex_rows)
     register_rows(app, library, "workers-by-tile", tile_rows)
-
-    @app.callback(
-        Output("execution-workers", "children"),
-        Input("selection", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: Mapping[str, str] | None, theme: str | None, pathname: str) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail") != "workers":
-            return no_update
-        if selection.step is None:
-            return empty_hint(_NOTHING)
-        try:
-            key = page_key(pathname)
-            return workers(library.report(key), key, selection, theme or "light")
-        except (NotRecordedError, ValueError) as problem:
-            return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:].rstrip('.')}.")
+    fill_by_step(app, library, "workers", _NOTHING, workers)
 
     @app.callback(
         Output("select", "data", allow_duplicate=True),
