@@ -16,6 +16,7 @@ from simulator.compiler.control_code import control_code
 from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
+from simulator.compiler.exchange_goal import aim_exchanges
 from simulator.compiler.executable import Executable, Lowered
 from simulator.compiler.instrumentation import instrumented, needs_sync
 from simulator.compiler.inventory import Inventory
@@ -87,6 +88,8 @@ class _Compiler:
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
         lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs))
+        aim_exchanges(lowering.table, self.settings.exchange_goal)
+        lowering.settle(control_code(lowering.table, self.machine, self.settings.limit_vertex_state))
         estimates = self._phase("estimate", lambda: self._estimates(items))
         memory = None
         if self.settings.memory:
@@ -121,7 +124,8 @@ class _Compiler:
             estimate_compute_set(index, blocks.get(index, []), types, self.machine, level == "vertex")
             for index in range(own)
         ]
-        estimates += [estimate_local_copy(own + i, copy) for i, copy in enumerate(items.local_copies)]
+        fast = self.settings.multi_access_copies
+        estimates += [estimate_local_copy(own + i, copy, fast) for i, copy in enumerate(items.local_copies)]
         return [instrumented(estimate, i, level, self.machine) for i, estimate in enumerate(estimates)]
 
     def _memory(self, items: Items, lowering: Lowering, emap: ElementMap) -> MemoryReport:
@@ -140,7 +144,7 @@ class _Compiler:
         add_overlays(inventory, overlays, live.of_overlay)
         own_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
         own_memory.add_local_copies(inventory, items.local_copies, machine)
-        control = control_code(table, machine)
+        control = control_code(table, machine, self.settings.limit_vertex_state)
         own_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
         own_memory.add_packet_headers(inventory, lowering.global_packets)
         own_memory.add_stacks(inventory, self.settings, machine)
@@ -150,7 +154,7 @@ class _Compiler:
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names)) if multi_access else []
         needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
-        return memory_report(inventory, live, order, machine, needs, self.settings.lowered_variables)
+        return memory_report(inventory, live, order, machine, needs, self.settings)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:
         with pvti.Tracepoint(_channel, f"poplar::core::{name}"):
@@ -207,6 +211,12 @@ def _elements(store: GraphStore) -> ElementMap:
 def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
     if memory is None:
         return ""
+    if memory.high_state:
+        return (
+            f"Out of memory: opt.limitVertexStateToLower256K wants vertex state in the first {machine.region_split} "
+            f"bytes of a tile, where code and stack lie too, and {memory.high_state} of {machine.tiles} tiles have no "
+            "room for it there; set the option to false."
+        )
     used = memory.tile_memory.including_gaps
     over = np.flatnonzero(used > machine.bytes_per_tile)
     if len(over) == 0:

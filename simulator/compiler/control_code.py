@@ -24,14 +24,17 @@ _CONTROL_CODE = {
 }
 
 
-def control_code(table: ProgramTable, machine: Machine) -> list[I8 | None]:
-    """Bytes of control code of each lowered program on every tile, children not included; None where there is none."""
+def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = False) -> list[I8 | None]:
+    """Bytes of control code of each lowered program on every tile, children not included; None where there is none.
+    `state_is_low`: vertex state lies below the border, so that one instruction loads its address."""
     if not machine.counts_code:
         return [None] * len(table)
     constant: dict[int, I8] = {}
     code: list[I8 | None] = []
     for row, type_ in enumerate(table.type):
         size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
+        if state_is_low and type_ == "OnTileExecute":
+            size -= footprint.CONTROL_CODE_LOW_STATE
         if size and size not in constant:
             constant[size] = np.full(machine.tiles, size, np.int64)
         code.append(constant[size] if size else None)

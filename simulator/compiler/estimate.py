@@ -99,10 +99,10 @@ def estimate_compute_set(
     return estimate
 
 
-def estimate_local_copy(index: int, copy: LocalCopy) -> ComputeEstimate:
+def estimate_local_copy(index: int, copy: LocalCopy, multi_access: bool = True) -> ComputeEstimate:
     """Cost the copies of one compute set of local copies: source in `simulator.machine.local_copy`."""
     filled = np.zeros_like(copy.moved) if copy.filled is None else copy.filled
-    cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled)
+    cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled, multi_access)
     filling = footprint.WORKERS * local_copy.fill_threads(filled)
     name = f"computeSet:{index}"
 

@@ -42,6 +42,7 @@ class Exchange:
     src: I4  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
     dst: I4
     size: I8
+    rx_runs: I8  #: contiguous runs received
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _figures(
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
     volume = np.bincount(inverse, weights=size).astype(np.int64)
     src, dst = (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32)
-    return Exchange(rx, tx, code, cycles, _by_receivers(stretches), src, dst, volume)
+    return Exchange(rx, tx, code, cycles, _by_receivers(stretches), src, dst, volume, rx_runs)
 
 
 @dataclass(frozen=True)

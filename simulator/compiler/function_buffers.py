@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler.arrange import LocalCopy
-from simulator.compiler.control_code import control_code
 from simulator.compiler.host_copies import HostCopy, bytes_copy
 from simulator.compiler.machine import Machine
 from simulator.compiler.overlays import Overlay, Overlays, overlay_of
@@ -56,13 +55,18 @@ def empty_copy(machine: Machine) -> LocalCopy:
 
 
 def settle(
-    pending: Sequence[Pending], table: ProgramTable, blocks: Sequence[VertexBlock], packets: I8, machine: Machine
+    pending: Sequence[Pending],
+    table: ProgramTable,
+    control: Sequence[I8 | None],
+    blocks: Sequence[VertexBlock],
+    packets: I8,
+    machine: Machine,
 ) -> Overlays:
-    """Fill in what the copies move; `packets` (host packets per tile) grows by theirs."""
+    """Fill in what the copies move; `packets` (host packets per tile) grows by theirs. `control` = bytes of control
+    code of every program."""
     called = list(dict.fromkeys(p.function for p in pending if p.function in table.function_roots))
     if not called:
         return Overlays()
-    control = control_code(table, machine)
     overlays = [overlay_of(function, table, control, blocks, machine) for function in called]
     loads, saves = {}, {}
     for copy in pending:

@@ -68,15 +68,21 @@ def lay_out(
     needs: Needs | None = None,
     peak: I8 | None = None,
     element: int = ELEMENT,
+    low_state: bool = False,
 ) -> I8:
     """The address of every allocation. `border` = byte offset at which interleaved memory begins; `peak` = most bytes
-    per tile that are live at a time besides the always-live ones, 0 if not given."""
+    per tile that are live at a time besides the always-live ones, 0 if not given; `low_state` = vertex state follows
+    the code, before anything else."""
     if needs is None:
         rows = int(a.variable.max(initial=0)) + 1
         needs = Needs(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
     address = np.zeros(len(a), np.int64)
     group = needs.group[a.variable]
-    stacks = _always_live(a, address, needs, border, peak if peak is not None else np.zeros(tiles, np.int64), element)
+    rank = _RANK[a.category]
+    if low_state:
+        rank = np.where(a.category == CATEGORY_NUMBER["vertexInstanceState"], _STACK_RANK - 1, rank)
+    peak = peak if peak is not None else np.zeros(tiles, np.int64)
+    stacks = _always_live(a, rank, address, needs, border, peak, element)
     _in_blocks(a, group, live, address, stacks, border, element)
     return address
 
@@ -89,16 +95,16 @@ class _Stacks:
     high: I8
 
 
-def _always_live(a: Allocations, address: I8, needs: Needs, border: int, peak: I8, element: int) -> _Stacks:
+def _always_live(a: Allocations, rank: I8, address: I8, needs: Needs, border: int, peak: I8, element: int) -> _Stacks:
     """Stack what is always live and of no element group."""
     tiles = len(peak)
     rows = np.flatnonzero((a.live_class < 0) & (needs.group[a.variable] == 0))
     wide = needs.wide[a.variable]
-    rows = rows[np.lexsort((rows, ~wide[rows], _RANK[a.category[rows]], a.tile[rows]))]
+    rows = rows[np.lexsort((rows, ~wide[rows], rank[rows], a.tile[rows]))]
     forced = a.interleaved[rows]
     low_rows = rows[~forced]
     place, _ = _stacked(a, low_rows, np.zeros(tiles, np.int64), wide)
-    place = place + _gaps(a, low_rows, place, wide[low_rows], border - peak, element)
+    place = place + _gaps(a, rank, low_rows, place, wide[low_rows], border - peak, element)
     over = place + a.bytes[low_rows] > border
     address[low_rows] = place
     fits = low_rows[~over]
@@ -110,10 +116,10 @@ def _always_live(a: Allocations, address: I8, needs: Needs, border: int, peak: I
     return _Stacks(low, high)
 
 
-def _gaps(a: Allocations, rows: I8, place: I8, wide: npt.NDArray[np.bool_], room: I8, element: int) -> I8:
+def _gaps(a: Allocations, ranks: I8, rows: I8, place: I8, wide: npt.NDArray[np.bool_], room: I8, element: int) -> I8:
     """What to add to the places of stacked rows: stacks begin at an element without code, wide data at a multiple of
     16. `room` = bytes per tile that may be used."""
-    tile, rank = a.tile[rows], _RANK[a.category[rows]]
+    tile, rank = a.tile[rows], ranks[rows]
     tiles = len(room)
     code, rest, total = (np.zeros(tiles, np.int64) for _ in range(3))
     end = place + _aligned(a.bytes[rows])

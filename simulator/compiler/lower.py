@@ -101,8 +101,11 @@ class Lowering:
             self.function_roots[index] = body
             self._into(body, self._store.functions[index])
             done += 1
+
+    def settle(self, control: Rows[I8 | None]) -> None:
+        """Find what function buffers hold, and what their copies move. `control`: control code of every program."""
         blocks = self._store.settled_blocks
-        self.overlays = function_buffers.settle(self._pending, self.table, blocks, self.packets, self._machine)
+        self.overlays = function_buffers.settle(self._pending, self.table, control, blocks, self.packets, self._machine)
 
     def _into(self, parent: int, program: host.Program) -> None:
         """Lower a program into an existing Sequence: only its parts when it is a Sequence itself."""

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile import model
-from simulator.compiler.inventory import Allocations, Inventory
+from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations, Inventory
 from simulator.compiler.layout import Needs, lay_out
 from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.liveness import LiveClasses
 from simulator.compiler.machine import Machine
 from simulator.compiler.overlap import Coverage, coverage
+from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import StaticOrder
 
 I8 = npt.NDArray[np.int64]
@@ -33,10 +34,16 @@ class MemoryReport:
     vars_info: tuple[I8, I8, I8, I8]
     lowered: Sequence[model.LoweredTile]
     lowered_names: list[str]
+    high_state: int = 0  #: tiles whose vertex state lies above the border against opt.limitVertexStateToLower256K
 
 
 def memory_report(
-    inventory: Inventory, live: LiveClasses, order: StaticOrder, machine: Machine, needs: Needs, keep_lowered: bool
+    inventory: Inventory,
+    live: LiveClasses,
+    order: StaticOrder,
+    machine: Machine,
+    needs: Needs,
+    settings: CompileSettings,
 ) -> MemoryReport:
     """Lay out an inventory and sum it up."""
     a = inventory.finish()
@@ -44,7 +51,8 @@ def memory_report(
     temps = a.take(temporary)
     by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
     peak = peak_by_tile(by_class, live, len(order))
-    address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak)
+    low_state = settings.limit_vertex_state
+    address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
     cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.bytes_per_tile)
     return MemoryReport(
         _tile_memory(a, address, cover, peak, machine),
@@ -53,8 +61,9 @@ def memory_report(
         model.EquivalenceClasses(live.offsets, live.starts, live.ends),
         _liveness(by_class, live, order, machine),
         _vars_info(a, len(inventory.names)),
-        _lowered(a, address, machine) if keep_lowered else (),
+        _lowered(a, address, machine) if settings.lowered_variables else (),
         inventory.names,
+        _high_state(a, address, machine) if low_state else 0,
     )
 
 
@@ -70,6 +79,13 @@ def _tile_memory(a: Allocations, address: I8, cover: Coverage, peak: I8, machine
         not_always_live=peak,
         overflowed=_sum(a.tile, used[2], tiles),
     )
+
+
+def _high_state(a: Allocations, address: I8, machine: Machine) -> int:
+    """Tiles with vertex state that ends above the border."""
+    state = a.category == CATEGORY_NUMBER["vertexInstanceState"]
+    above = state & (address + a.bytes > machine.region_split)
+    return len(np.unique(a.tile[above]))
 
 
 def _category_memory(a: Allocations, cover: Coverage, machine: Machine) -> list[model.CategoryMemory]:

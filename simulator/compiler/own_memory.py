@@ -30,6 +30,7 @@ BRANCHING = ("Repeat", "OnEveryTileSwitch")
 #: Name of the vertex that does local copies.
 COPY_VERTEX = "poplar_rt::LocalCopy"
 
+
 def add_vertices(
     inventory: Inventory, blocks: Sequence[VertexBlock], machine: Machine, elsewhere: Container[int] = ()
 ) -> None:
@@ -58,7 +59,7 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
     """Vertices and descriptors of local copies."""
     if not copies:
         return
-    state = _sum(np.where(c.runs > 0, footprint.COPY_VERTEX_STATE, 0) for c in copies)
+    state = _sum(np.where(_copies_there(c), footprint.COPY_VERTEX_STATE, 0) for c in copies)
     inventory.add_own("vertexInstanceState", COPY_VERTEX, state)
     further = _sum(np.maximum(c.runs - 1, 0) for c in copies)
     inventory.add_own("copyDescriptor", "copyDescriptor", further * footprint.COPY_DESCRIPTOR_PER_RUN)
@@ -141,7 +142,13 @@ def _occupied(
     for block in blocks:
         present.setdefault(block.compute_set, np.zeros(tiles, np.bool_))[block.tiles] = True
     yield from present.values()
-    yield from (copy.runs > 0 for copy in copies)
+    yield from (_copies_there(copy) for copy in copies)
+
+
+def _copies_there(copy: LocalCopy) -> npt.NDArray[np.bool_]:
+    """Tiles on which a copy has vertices: it moves something there, or writes constants."""
+    moving = copy.runs > 0
+    return moving if copy.filled is None else moving | (copy.filled > 0)
 
 
 def add_branch_record(inventory: Inventory, settings: CompileSettings, table: ProgramTable, machine: Machine) -> None:

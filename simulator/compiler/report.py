@@ -104,7 +104,7 @@ def _vertex_types(r: Reported) -> model.VertexTypes:
 
 
 def _programs_on_ipus(r: Reported) -> Iterator[model.ProgramOnIpu]:
-    control = control_code(r.table, r.machine)
+    control = control_code(r.table, r.machine, r.settings.limit_vertex_state)
     for row, work in enumerate(r.table.work):
         columns = (r.cycles[row], _received(work), _sent(work), _exchange_code(work, r.machine), control[row])
         if all(c is None for c in columns):

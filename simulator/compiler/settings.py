@@ -16,6 +16,8 @@ class CompileSettings:
     profiling_tile: int = -1  #: tile of an IPU that holds counters at level "ipu"; -1 = the last
     worker_stack: int | None = None  #: bytes, None = computed
     supervisor_stack: int | None = None
+    exchange_goal: str = "cycles"  #: what exchange code is made for: "cycles", "balanced" or "memory"
+    limit_vertex_state: bool = False  #: vertex state lies where code can lie, so that control code reaches it faster
     multi_access_copies: bool = True  #: copies within tiles load and store in one cycle, from different elements
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2

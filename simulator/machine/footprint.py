@@ -10,6 +10,8 @@ from __future__ import annotations
 #: program of four compute sets (published-numbers 6.2); how they divide among the nodes is not public.
 CONTROL_CODE_ROOT = 116
 CONTROL_CODE_PER_EXECUTE = 100
+#: What an on-tile program saves when vertex state lies low: an instruction less to load its address. A guess.
+CONTROL_CODE_LOW_STATE = 4
 CONTROL_CODE_PER_EXCHANGE = 8
 CONTROL_CODE_PER_STREAM_PART = 8
 CONTROL_CODE_PER_SYNC = 4

@@ -52,6 +52,9 @@ class EngineOptions:
     allow_out_of_memory: bool
     retain_debug_information: bool
     include_flop_estimates: bool
+    exchange_goal: str  #: "cycles", "balanced" or "memory"
+    multi_access_copies: bool
+    limit_vertex_state: bool
     sync_replicas_independently: bool
     worker_stack_bytes: int | None
     supervisor_stack_bytes: int | None
@@ -101,6 +104,9 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         allow_out_of_memory=on["debug.allowOutOfMemory"],
         retain_debug_information=on["debug.retainDebugInformation"],
         include_flop_estimates=on["profiler.includeFlopEstimates"],
+        exchange_goal=values["opt.internalExchangeOptimisationTarget"],
+        multi_access_copies=on["opt.enableMultiAccessCopies"],
+        limit_vertex_state=on["opt.limitVertexStateToLower256K"],
         sync_replicas_independently=on["target.syncReplicasIndependently"],
         worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),
         supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),

@@ -106,6 +106,9 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         worker_stack=options.worker_stack_bytes,
         supervisor_stack=options.supervisor_stack_bytes,
         flops=options.include_flop_estimates,
+        exchange_goal=options.exchange_goal,
+        multi_access_copies=options.multi_access_copies,
+        limit_vertex_state=options.limit_vertex_state,
         sync_replicas_independently=options.sync_replicas_independently,
     )
 

@@ -1,0 +1,40 @@
+"""Exchange code for speed or for size (opt.internalExchangeOptimisationTarget).
+
+For speed every contiguous run that a tile receives has three instructions of its own (`simulator.machine.exchange`).
+The documentation says that the other targets save always-live memory at the expense of speed, not how. A guess that
+does so: a tile loops over a table with a word for each run, and pays those three instructions as cycles of the loop.
+
+- "cycles": straight code everywhere;
+- "memory": the table on every tile where it is smaller;
+- "balanced": the table where it is smaller and the tile still ends no later than the last tile of the exchange.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine.exchange import CODE_PER_RUN_RECEIVED
+
+I8 = npt.NDArray[np.int64]
+
+GOALS = ("cycles", "balanced", "memory")
+
+#: Guesses: code of the loop, a table entry, and cycles of three instructions for each run (published-numbers 3: three
+#: instructions control a fragment).
+LOOP_BYTES = 24
+ENTRY_BYTES = 4
+CYCLES_PER_RUN = 3
+SOURCE = "guess: exchange code from a table, simulator/machine/exchange_code.py"
+
+
+def for_goal(goal: str, code: I8, cycles: I8, runs_received: I8) -> tuple[I8, I8]:
+    """Code bytes and cycles per tile of an exchange whose straight form has `code` and `cycles`."""
+    if goal == "cycles":
+        return code, cycles
+    saved = (CODE_PER_RUN_RECEIVED - ENTRY_BYTES) * runs_received - LOOP_BYTES
+    longer = cycles + CYCLES_PER_RUN * runs_received
+    looped = (saved > 0) & (cycles > 0)
+    if goal == "balanced":
+        looped &= longer <= cycles.max(initial=0)
+    return np.where(looped, code - saved, code), np.where(looped, longer, cycles)
