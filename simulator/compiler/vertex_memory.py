@@ -20,8 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.machine.footprint import (
-    COMPRESSED_POINTER, POINTER_BYTES, POINTER_PER_EDGE, STATE_GRANULARITY, VECTOR_LIST_ROW,
-)  # fmt: skip
+    COMPRESSED_POINTER,
+    POINTER_BYTES,
+    POINTER_PER_EDGE,
+    STATE_GRANULARITY,
+    VECTOR_LIST_ROW,
+)
 
 if TYPE_CHECKING:
     from simulator.codelets.vertex_type import FieldSpec, VertexType
