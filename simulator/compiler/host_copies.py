@@ -36,7 +36,7 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
 
 def bytes_copy(size: I8, to_device: bool, machine: Machine) -> HostCopy:
     """A stream copy of so many bytes per tile."""
-    packets = link.packets(size)
+    packets = link.packets(size, to_device=to_device)
     code = np.where(size > 0, link.CODE_PER_STREAM + link.CODE_PER_PACKET * packets, 0)
     return HostCopy(
         rx=size if to_device else None,
@@ -58,7 +58,7 @@ def control_copy(tile: int, size: int, machine: Machine) -> HostCopy:
     return HostCopy(
         rx=received,
         tx=None,
-        packets=link.packets(received),
+        packets=link.packets(received, to_device=True),
         code=code if machine.counts_code else None,
         host_wait=machine.host_link.begin_control,
         mid_cycles=link.mid_cycles(received, machine.ipu_of_tile, machine.host_link),

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler.latency import Stage
-from simulator.machine import host_exchange
-from simulator.machine.host_exchange import HostLink
+from simulator.machine.host_exchange import HostLink, host_link
 from simulator.machine.physical_tiles import Places, bus_of_tiles, places
 from simulator.machine.sync import round_trip
 from simulator.poplar.target import Target, TargetType
@@ -98,7 +97,7 @@ def machine_of(target: Target, replicas: int = 1) -> Machine:
         min_sync_delay=round_trip(target.getMinIPUSyncDelay(), target.relative_sync_delay()),
         relative_sync_delay=target.relative_sync_delay(),
         global_sync_cycles=target.getGlobalSyncCycles(),
-        host_link=host_exchange.HARDWARE if hardware else host_exchange.MODEL,
+        host_link=host_link(hardware=hardware, clock_hz=target.getTileClockFrequency()),
         counts_code=hardware or target.compile_ipu_code,
         target=target,
         physical_tile=target.physical_tiles(),
