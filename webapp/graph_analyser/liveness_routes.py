@@ -109,11 +109,8 @@ def _signed_levels(picture: HeatDifference, top: int) -> npt.NDArray[np.uint8]:
 
 def _cell(source: ReportSource, target: ReportSource | None) -> Response:
     """Where a cell is highest, or differs most, and what runs there."""
-    tiles, indices, always = (
-        range_of(request.args, "tiles"),
-        range_of(request.args, "indices"),
-        request.args.get("always") == "1",
-    )
+    tiles, indices = range_of(request.args, "tiles"), range_of(request.args, "indices")
+    always = request.args.get("always") == "1"
     answer: dict[str, Any]
     if target is None:
         found = highest_place(source, tiles, indices, always=always)
