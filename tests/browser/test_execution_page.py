@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference
+from webapp.graph_analyser import execution_routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
@@ -297,3 +299,13 @@ def test_drawing_is_saved_as_png(viewer: Opened) -> None:
         viewer.page.get_by_label("Save the drawing as PNG").click()
     assert download.value.suggested_filename == "execution-trace.png"
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_coarser_picture_says_so(viewer: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = viewer.page.locator(".trace-coarse")
+    viewer.go("ipu=0&from=1000&to=90000")
+    assert note.is_hidden()
+    monkeypatch.setattr(execution_routes, "MOST_BYTES", 4_000)
+    viewer.go("ipu=0&from=1100&to=90000")  # another window: answers are kept by address
+    assert re.fullmatch(r"Too many bars: merged in columns \d+ pixels wide\. .*", note.inner_text())
+    assert note.inner_text() in viewer.page.evaluate("() => popvision.execution.svg(popvision.execution.current)")

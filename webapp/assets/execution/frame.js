@@ -22,6 +22,15 @@
     drawSelectedWindow(trace);
     drawMarks(trace);
     drawPointer(trace);
+    const note = ex.coarseNote(trace);
+    if (trace.coarse.textContent !== note) trace.coarse.textContent = note;
+    trace.coarse.hidden = !note;
+  };
+
+  /* Where an answer with every bar would be too large it comes in wider columns than pixels, and the picture says so. */
+  ex.coarseNote = function (trace) {
+    const times = Math.max(1, ...trace.bands.visible().filter((band) => !band.folded).map((band) => { const { data } = trace.barsOf(band.ipu); return data ? data.header.coarser : 1; }));
+    return times > 1 ? `Too many bars: merged in columns ${times} pixels wide. Zoom in for single ones.` : "";
   };
 
   function drawAxis(trace) {

@@ -60,6 +60,8 @@
       if (band.tilesHeight) inside.push(image(0, view.bandsTop + band.tilesTop - trace.bands.scroll, viewport.width, band.tilesHeight, (draw) => trace.bspOf(band.ipu).draw(draw, palette, viewport, 0, band.tilesHeight, band.rows)));
     }
     axis(trace, gutter);
+    const note = ex.coarseNote(trace);
+    if (note) gutter.push(text(view.width - 8, view.height - 6, palette.plain.ink, note, ' text-anchor="end"'));
     for (const cycle of trace.marks) inside.push(rect(Math.round(viewport.x(cycle)), view.bandsTop, 1, view.height, palette.plain.ink));
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${view.width}" height="${view.height}" viewBox="0 0 ${view.width} ${view.height}" font-family="${escape(palette.font)}" font-size="11">`
       + rect(0, 0, view.width, view.height, palette.plain.surface)

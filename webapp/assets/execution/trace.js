@@ -13,7 +13,8 @@
       this.spoken = document.createElement("div");
       this.spoken.className = "visually-hidden";
       this.spoken.setAttribute("aria-live", "polite");
-      host.append(this.canvas, this.spoken);
+      this.coarse = Object.assign(document.createElement("div"), { className: "trace-coarse", hidden: true });
+      host.append(this.canvas, this.coarse, this.spoken);
       this.viewport = new ex.Viewport(this.facts.total);
       this.hidden = new Set();
       this.palette = new ex.Palette(this.hidden);
