@@ -31,6 +31,16 @@ class Sendings:
 
 
 @dataclass(frozen=True)
+class Moving:
+    """What the cycles of an exchange within an IPU are made of; per tile, in cycles. See `fabric.exchange_cycles`."""
+
+    received: I4
+    sent: I4
+    nearest: I4
+    latest: I4
+
+
+@dataclass(frozen=True)
 class Exchange:
     """Figures per tile of the device, and the traffic from tile to tile."""
 
@@ -43,6 +53,7 @@ class Exchange:
     dst: I4
     size: I8
     rx_runs: I8  #: contiguous runs received
+    moving: Moving | None = None  #: None between IPUs
 
 
 @dataclass(frozen=True)
@@ -108,19 +119,33 @@ def _figures(
     run_words = fabric.words(run_bytes)
     tx_words = _sum(sender, run_words, tiles)
     tx_runs = _sum(sender, -(-run_words // fabric.MAX_WORDS_PER_SEND), tiles)
+    moving = None
     if between_ipus:
         cycles = fabric.global_exchange_cycles(np.maximum(rx, tx), ipu_of_tile)
     else:
-        # Two tiles of a bus that receive the same take it together, in half the time.
-        passing = np.where(received_by_both(transfer, bus_of_tile), 1, 2) * fabric.words(size)
-        half_words = _sum(transfer.dst, passing, tiles)
-        way = way_of(transfer.src, transfer.dst, -(-passing // 2), stage) if stage is not None else None
-        cycles = fabric.exchange_cycles(-(-half_words // 2), tx_words, rate, way)
+        cycles, moving = _within_ipu(transfer, bus_of_tile, tx_words, rate, stage)
     code = fabric.exchange_code_bytes(rx_runs, tx_runs)
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
     volume = np.bincount(inverse, weights=size).astype(np.int64)
     src, dst = (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32)
-    return Exchange(rx, tx, code, cycles, _by_receivers(stretches), src, dst, volume, rx_runs)
+    return Exchange(rx, tx, code, cycles, _by_receivers(stretches), src, dst, volume, rx_runs, moving)
+
+
+def _within_ipu(
+    transfer: Transfer, bus_of_tile: I8, tx_words: I8, rate: float, stage: Stage | None
+) -> tuple[I8, Moving]:
+    """Cycles per tile, and what they are made of. Two tiles of a bus that receive the same take it together, in half
+    the time."""
+    tiles = len(bus_of_tile)
+    passing = np.where(received_by_both(transfer, bus_of_tile), 1, 2) * fabric.words(transfer.bytes)
+    received = -(-_sum(transfer.dst, passing, tiles) // 2)
+    none = np.zeros(tiles, np.int64)
+    way = fabric.Way(none, none, none)
+    if stage is not None:
+        way = way_of(transfer.src, transfer.dst, -(-passing // 2), stage)
+    columns = (fabric.moving_cycles(received, rate), fabric.moving_cycles(tx_words, rate), way.nearest, way.latest)
+    cycles = fabric.exchange_cycles(received, tx_words, rate, way)
+    return cycles, Moving(*(column.astype(np.int32) for column in columns))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from popvision.formats.profile import model
 from simulator.compiler import own_memory
 from simulator.compiler.control_code import control_code
 from simulator.compiler.estimate import ComputeEstimate
+from simulator.compiler.exchange_terms import program_terms
 from simulator.compiler.items import Items
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory import MemoryReport
@@ -154,15 +155,8 @@ def _sendings(r: Reported) -> Iterator[model.Sendings]:
 
 
 def _exchange_terms(r: Reported) -> Iterator[model.CostTerm]:
-    for row, work in enumerate(r.table.work):
-        if r.table.type[row] == "DoExchange" and work.exchange is not None:
-            name = f"program:{row}"
-            yield model.CostTerm(name, "start", fabric.LAUNCH_CYCLES, fabric.LAUNCH_SOURCE)
-            busiest = int(work.exchange.cycles.argmax())
-            moving = float(work.exchange.cycles[busiest] - fabric.LAUNCH_CYCLES)
-            yield model.CostTerm(
-                name, f"words of tile {busiest}", moving, "exact: 4 B per cycle (published-numbers 7.7)"
-            )
+    for row, (type_, work) in enumerate(zip(r.table.type, r.table.work, strict=True)):
+        yield from program_terms(row, type_, work, r.machine)
 
 
 def _edges(block: VertexBlock) -> int:

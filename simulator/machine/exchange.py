@@ -76,6 +76,11 @@ def words(size: npt.NDArray[Any]) -> I8:
     return np.asarray((size + (WORD_BYTES - 1)) // WORD_BYTES, dtype=np.int64)
 
 
+def moving_cycles(count: I8, rate: float = float(WORD_BYTES)) -> I8:
+    """Cycles in which so many words pass at `rate` bytes a cycle."""
+    return np.asarray(np.ceil(count * (WORD_BYTES / rate)), dtype=np.int64)
+
+
 def distance_cycles(sender: Places, receiver: Places) -> I8:
     """Cycles that a word needs between tiles at these places beyond the pipeline between neighbours."""
     islands = sender.island + receiver.island
@@ -96,7 +101,7 @@ def exchange_cycles(rx_words: I8, tx_words: I8, rate: float = float(WORD_BYTES),
     """Cycles per tile of an exchange in which each tile receives and sends so many words; 0 where it does neither.
 
     `rate` is bytes per cycle and tile (4 on all known targets). No `way`: all tiles are neighbours."""
-    received, sent = (np.ceil(n * (WORD_BYTES / rate)).astype(np.int64) for n in (rx_words, tx_words))
+    received, sent = moving_cycles(rx_words, rate), moving_cycles(tx_words, rate)
     moving = np.maximum(received, sent)
     if way is not None:
         moving = np.maximum(np.maximum(received + way.nearest, way.latest), sent) + way.lead
