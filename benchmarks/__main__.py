@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("trace_open", "host_trace", "liveness", "engine_run", "estimate", "compile_scale")
+NAMES = ("trace_open", "host_trace", "liveness", "engine_run", "estimate", "compile_scale", "exchange", "report_pages")
 
 
 def main() -> int:

@@ -2,11 +2,14 @@
 
     python -m benchmarks.exchange
 
-Prints one row per request: bytes of the answer, first and median time of the server (in process, without HTTP)."""
+One row per request: bytes of the answer, first and median time of the server (in process, without HTTP). Writes its
+section of docs/benchmarks.md.
+"""
 
 from __future__ import annotations
 
 import statistics
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -14,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.document import write_section
 from popvision.formats.generate import program as generated
 from popvision.formats.generate.report import Size, _compilation
 from popvision.formats.profile import model
@@ -23,6 +27,15 @@ from webapp.library import Library
 
 MESSAGES = 1_000_000
 REPEATS = 9
+
+_HEAD = (
+    "## Replies of the exchange page",
+    "",
+    f"One program of {MESSAGES:,} messages between tiles chosen at random. The limit of a reply is 100 ms and 500 kB.",
+    "",
+    "| tiles | question | bytes | first (ms) | median (ms) |",
+    "| ---: | --- | ---: | ---: | ---: |",
+)
 
 
 def write(path: Path, ipus: int) -> int:
@@ -43,16 +56,22 @@ def write(path: Path, ipus: int) -> int:
     return exchange
 
 
-def main() -> None:
+def main() -> int:
+    """Measure, print, write the section."""
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for ipus in (1, 4):
             path = Path(folder) / str(ipus) / "profile.pop"
             path.parent.mkdir()
-            exchange = write(path, ipus)
-            measure(path.parent, exchange, 1_472 * ipus)
+            rows += measure(path.parent, write(path, ipus), 1_472 * ipus)
+    text = "\n".join([*_HEAD, *rows])
+    print(text)
+    write_section("benchmarks.md", "exchange", text)
+    return 0
 
 
-def measure(folder: Path, exchange: int, tiles: int) -> None:
+def measure(folder: Path, exchange: int, tiles: int) -> list[str]:
+    """Rows of the table for one report."""
     library = Library([folder])
     key = next(entry.key for entry in library.entries() if not entry.is_sample)
     client = create_app(library).server.test_client()
@@ -66,6 +85,7 @@ def measure(folder: Path, exchange: int, tiles: int) -> None:
         "matrix, 300 x 300 tiles": window,
         "partners of a tile": f"partners?program={exchange}&tile=77",
     }
+    found = []
     for name, question in questions.items():
         times, length = [], 0
         for _ in range(REPEATS):
@@ -74,9 +94,9 @@ def measure(folder: Path, exchange: int, tiles: int) -> None:
             times.append(1000 * (time.perf_counter() - began))
             assert answer.status_code == 200, answer.text
             length = len(answer.data)
-        timing = f"first {times[0]:8.1f} ms  median {statistics.median(times):7.1f} ms"
-        print(f"{tiles:6,} tiles  {name:26}{length:10,} B  {timing}")
+        found.append(f"| {tiles:,} | {name} | {length:,} | {times[0]:.1f} | {statistics.median(times):.1f} |")
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,7 +5,7 @@ Times are the page's own, in milliseconds since its navigation began.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from playwright.sync_api import Page, Response
 
@@ -31,11 +31,16 @@ _WATCH = """() => {
 
 @dataclass(frozen=True)
 class Opening:
-    """`finished` in ms; `largest` = bytes of the largest reply that is no script, style, icon or font, and its path."""
+    """`finished` in ms; `largest` = bytes of the largest reply that is no script, style, icon or font, and its path.
+    `requests` and the `received` bytes count what came over the network, `busy` is the processor time in ms of the
+    page's main thread since its navigation: it says the same on a machine that has other work too."""
 
     finished: float
     largest: int
     path: str
+    requests: int = 0
+    received: int = 0
+    busy: float = 0.0
 
 
 class PageClock:
@@ -46,19 +51,26 @@ class PageClock:
         self._replies: list[Response] = []
         page.add_init_script(f"({_WATCH})()")
         page.on("response", lambda reply: self._replies.append(reply))
+        self._received: list[int] = []
+        self._tools = page.context.new_cdp_session(page)
+        self._tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._tools.send("Network.enable")
+        self._tools.on("Network.loadingFinished", lambda event: self._received.append(int(event["encodedDataLength"])))
 
     def open(self, address: str) -> Opening:
         """Navigate and wait for the end."""
         self._replies.clear()
+        self._received.clear()
         self._page.goto(address)
         return self._finished()
 
     def act(self, script: str) -> Opening:
         """Run a script in the page; the time counts from its start."""
         self._replies.clear()
+        self._received.clear()
         begun = self._page.evaluate(f"() => {{ const begun = performance.now(); {script}; return begun; }}")
         found = self._finished()
-        return Opening(found.finished - begun, found.largest, found.path)
+        return replace(found, finished=found.finished - begun)
 
     def _finished(self) -> Opening:
         self._page.wait_for_function(
@@ -67,7 +79,12 @@ class PageClock:
         finished = float(self._page.evaluate("window.lastChange_"))
         sizes = [(len(each.body()), each.url) for each in self._replies if _is_data(each)]
         largest, path = max(sizes, default=(0, ""))
-        return Opening(finished, largest, path)
+        requests = sum(each.url.startswith("http") for each in self._replies)
+        return Opening(finished, largest, path, requests, sum(self._received), self._busy())
+
+    def _busy(self) -> float:
+        found = {each["name"]: each["value"] for each in self._tools.send("Performance.getMetrics")["metrics"]}
+        return float(found["TaskDuration"]) * 1000
 
 
 def _is_data(reply: Response) -> bool:

@@ -1,9 +1,9 @@
 """Every page of large reports: `python -m benchmarks.report_pages [--reports FOLDER] [--only NAME ...]`.
 
-Generates three reports (20 and 100 million intervals on 1,472 tiles; 5,888 tiles with 31,000 execution steps; each with
-2,000 compute sets, 31,000 liveness indices and 5 million lowered variables), opens every page of each in headless
-Chromium with a new server, works on it, and has ten clients ask the same again. Writes its section of
-docs/benchmarks.md.
+Generates the reports named, by default the first of three: 20 and 100 million intervals on 1,472 tiles; 5,888 tiles
+with 31,000 execution steps; each with 2,000 compute sets, 31,000 liveness indices and 5 million lowered variables.
+Opens every page of each in headless Chromium with a new server, works on it, and has ten clients ask the same again.
+Writes its section of docs/benchmarks.md.
 
 The clock of a page runs from navigation to the last change before a second of quiet (benchmarks/page_clock.py).
 """
@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.document import write_section
 from benchmarks.page_clock import Opening, PageClock
 from benchmarks.replay import CLIENTS, Answered, Recorder, replay
-from benchmarks.viewer import Memory, Serving, memory_of, page_of, serving
+from benchmarks.viewer import Memory, Serving, memory_of, page_of, processor_time, serving
 from popvision.formats.generate.report import Size, generate
 from webapp.views import views_of
 
@@ -68,6 +68,7 @@ class Measured:
     report: str
     view: str
     first: Opening
+    server: float  #: processor time in ms of the server for the first page
     actions: list[Opening]
     answers: list[Answered]
     memory: Memory
@@ -77,7 +78,7 @@ def main() -> int:
     """Measure, print, write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", type=Path, help="keep the generated reports here and use them again")
-    parser.add_argument("--only", nargs="*", default=list(SIZES), help="names of the reports")
+    parser.add_argument("--only", nargs="*", default=["20 M"], choices=list(SIZES), help="names of the reports")
     parser.add_argument("--views", nargs="*", help="ids of the pages")
     parser.add_argument("--open-only", action="store_true", help="no actions, no clients")
     arguments = parser.parse_args()
@@ -107,15 +108,21 @@ def measure(name: str, folder: Path, view: str, open_only: bool = False) -> Meas
     with serving(folder) as server, page_of() as page:
         clock = PageClock(page)
         recorder = Recorder(page)
+        before = processor_time(server.pid)
         first = clock.open(server.page(view))
+        spent = processor_time(server.pid) - before
         actions = []
         for patch in [] if open_only else ACTIONS.get(view, []):
             page.wait_for_timeout(PAUSE)
             actions.append(clock.act(f"popvision.select({patch!r})"))
         page.close()
         answers = [] if open_only else _replayed(server, recorder)
-        found = Measured(name, view, first, actions, answers, memory_of(server.pid))
-    print(f"{name} {view}: {first.finished:.0f} ms, {_p95(found.answers):.0f} ms", file=sys.stderr)
+        found = Measured(name, view, first, spent, actions, answers, memory_of(server.pid))
+    print(
+        f"{name} {view}: {first.finished:.0f} ms; processor: page {first.busy:.0f} ms, server {spent:.0f} ms;"
+        f" {first.requests} requests, {first.received / 1000:.0f} kB; replies p95 {_p95(found.answers):.0f} ms",
+        file=sys.stderr,
+    )
     return found
 
 
@@ -135,14 +142,16 @@ def section(found: list[Measured]) -> str:
         "Each page opened once by a new server and browser, nothing cached by popvision; from navigation to the last"
         f" change before a second of quiet (limit {FIRST_PAGE / 1000} s for 20 M intervals). An action is a change of"
         " the selection (tile, index, program, window, tab). Largest reply: of anything but scripts, styles and icons"
-        f" (limit {REPLY_SIZE / 1000:.0f} kB). Then {CLIENTS} clients at once repeat the requests of the whole visit"
+        f" (limit {REPLY_SIZE / 1000:.0f} kB). Processor time for the first page: of the page's main thread, and of the"
+        f" server. Then {CLIENTS} clients at once repeat the requests of the whole visit"
         f" with its pauses (reply p95, limit {REPLY_TIME} ms). Memory of all server processes after that: their own"
         " (PSS without mapped files), mapped files, highest resident size. Load of the machine (2 cores) when this"
         f" ended: {os.getloadavg()[0]:.1f}.",
         "",
-        "| report | page | first page (ms) | action, median (ms) | worst (ms) | largest reply (kB) | replies |"
+        "| report | page | first page (ms) | page, processor (ms) | server, processor (ms) | requests | received (kB) |"
+        " action, median (ms) | worst (ms) | largest reply (kB) | replies |"
         " reply p50 (ms) | p95 (ms) | worst (ms) | failed | own (MiB) | mapped (MiB) | peak (MiB) |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| --- | --- |" + " ---: |" * 16,
         *[_row(each) for each in found],
     ]
     return "\n".join(lines)
@@ -154,7 +163,8 @@ def _row(each: Measured) -> str:
     largest = max([each.first.largest, *(action.largest for action in each.actions)])
     acted = f"{statistics.median(times):.0f} | {max(times):.0f}" if times else "– | –"
     return (
-        f"| {each.report} | {each.view} | {each.first.finished:.0f} | {acted} | {largest / 1000:.0f} |"
+        f"| {each.report} | {each.view} | {each.first.finished:.0f} | {each.first.busy:.0f} | {each.server:.0f} |"
+        f" {each.first.requests} | {each.first.received / 1000:.0f} | {acted} | {largest / 1000:.0f} |"
         f" {len(each.answers)} | {np.percentile(replies, 50):.0f} | {np.percentile(replies, 95):.0f} |"
         f" {replies[-1]:.0f} | {sum(answer.status >= 400 for answer in each.answers)} |"
         f" {each.memory.own:.0f} | {each.memory.mapped:.0f} | {each.memory.peak:.0f} |"
