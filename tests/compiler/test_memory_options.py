@@ -144,3 +144,25 @@ def test_low_vertex_state_that_does_not_fit_is_an_error():
 def _block_of_an_addition(graph, x, program):
     popops.add(graph, x, x, program, "one")
     return graph.store.blocks
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "program"),
+    [
+        ("opt.internalExchangeOptimisationTarget", "memory", "DoExchange"),
+        ("opt.enableMultiAccessCopies", "false", "OnTileExecute"),
+    ],
+)
+def test_engine_options_reach_the_compiler(option, value, program):
+    spent = []
+    for options in ({}, {option: value}):
+        graph = Graph(hardware())
+        a, b = (graph.addVariable(FLOAT, [64, 64], name) for name in "ab")
+        for tensor in (a, b):
+            poputil.mapTensorLinearly(graph, tensor)
+        graph.createHostWrite("a", a)
+        graph.createHostRead("b", b)
+        source = a.transpose() if program == "DoExchange" else a
+        with Engine(graph, Sequence(Copy(source, b)), options) as engine:
+            spent.append(figures(engine._compiled.compilation, program)[0])
+    assert spent[1] > spent[0]

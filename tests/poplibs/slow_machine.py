@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator.poplar import regions
 from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Repeat, Sequence
+from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Repeat, Sequence, WriteUndef
 from simulator.poplar.store import FieldEdges, VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.runtime.kernels import kernel
@@ -56,6 +56,8 @@ class SlowMachine:
             self.write(program.destination, self.read(program.source))
         elif isinstance(program, Execute):
             self._execute(program.compute_set)
+        elif isinstance(program, WriteUndef):
+            self.write(program.tensor, np.full(program.tensor.shape(), 77))  # whatever it reads is wrong
         else:
             raise AssertionError(f"the slow machine cannot run {program!r}")
 

@@ -284,7 +284,8 @@ def test_flop_estimates(tmp_path):
     assert set(off.tolist()) == {-1}
 
 
-#: Options with an effect, and the test above that shows it; target.syncReplicasIndependently: test_replicas.py.
+#: Options with an effect, and the test above that shows it; target.syncReplicasIndependently: test_replicas.py;
+#: opt.*: tests/compiler/test_memory_options.py.
 SHOWN = {
     "autoReport.all", "autoReport.directory", "autoReport.executionProfileProgramRunCount",
     "autoReport.streamAtEachRun",
@@ -292,6 +293,7 @@ SHOWN = {
     "debug.allowOutOfMemory", "debug.branchRecordTile", "debug.computeInstrumentationLevel", "debug.instrument",
     "debug.instrumentCompute", "debug.instrumentControlFlow", "debug.instrumentExternalExchange", "debug.profilingTile",
     "debug.retainDebugInformation", "debug.supervisorStackSizeInBytes", "debug.workerStackSizeInBytes",
+    "opt.enableMultiAccessCopies", "opt.internalExchangeOptimisationTarget", "opt.limitVertexStateToLower256K",
     "profiler.includeFlopEstimates", "target.saveArchive", "target.syncReplicasIndependently",
 }  # fmt: skip
 

@@ -154,6 +154,7 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
     out = graph.addVariable(acts.elementType(), shape, (steps.name, "actsRearranged"))
     convolve.map_inputs(graph, out, shares)
     by_position = [plan.field, shares.in_groups, plan.in_group]
+    steps.arranged.append(out)
     steps.copies.append(Copy(source.reshape(by_position), out.dimShuffle([1, 0, 2])))
     return out
 
@@ -170,6 +171,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
     out = graph.addVariable(weights.elementType(), blocks, (steps.name, "weightsRearranged"))
     convolve.map_weights(graph, out, shares)
     in_order = out.dimShuffle([0, 2, 1, 3])
+    steps.arranged.append(out)
     steps.copies.append(Copy(source.reshape(in_order.shape()), in_order))
     return in_order.reshape(list(shape))
 

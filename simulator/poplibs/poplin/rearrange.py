@@ -20,7 +20,7 @@ from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, Program
+from simulator.poplar.program import Copy, Execute, Program, WriteUndef
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor, concat
 from simulator.poplar.types import UNSIGNED_SHORT, Type
@@ -77,10 +77,16 @@ class Rearrangement:
     regroups: list[Program] = field(default_factory=list)
     transposes: ComputeSet | None = None
     copies: list[Program] = field(default_factory=list)
+    regrouped: list[Tensor] = field(default_factory=list)  #: what the regroups write
+    arranged: list[Tensor] = field(default_factory=list)  #: what the copies write
 
     def programs(self) -> list[Program]:
+        """All steps, after marks that what they write holds nothing yet: two before the first copy of a product, as
+        published program trees have them (published-numbers 6.1; those of a second product stand apart there)."""
+        written = [tensors for tensors in (self.regrouped, self.arranged) if tensors]
+        undefined = [WriteUndef(concat([tensor.flatten() for tensor in tensors])) for tensors in written]
         turn = [] if self.transposes is None else [Execute(self.transposes)]
-        return [*self.regroups, *turn, *self.copies]
+        return [*undefined, *self.regroups, *turn, *self.copies]
 
 
 def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> Tensor:
@@ -102,6 +108,7 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     tiles = np.arange(len(ends), dtype=np.int64)
     for tensor in (regroup, turned):
         graph.setTileMappingIntervals(tensor, begins * group * width, ends * group * width, tiles)
+    steps.regrouped.append(regroup)
     target = regroup.reshape([across, along, group, width]).dimShuffle([0, 2, 1, 3])
     steps.regroups.append(Copy(source.reshape([across, group, along, width]), target))
     if steps.transposes is None:
