@@ -40,7 +40,7 @@ class Joined:
 
     def response(self) -> Response:
         """An answer to this request, compressed for who takes it."""
-        if "gzip" in request.accept_encodings:
+        if request.accept_encodings.quality("gzip") > 0:
             response = Response(self.packed, mimetype=self.mimetype, headers={"Content-Encoding": "gzip"})
         else:
             response = Response(self.text, mimetype=self.mimetype)

@@ -26,6 +26,7 @@ def serve_plot_script(server: Flask) -> None:
         response = script.response()
         response.set_etag(mark + ("-gzip" if "Content-Encoding" in response.headers else ""))
         response.headers["Cache-Control"] = "no-cache"
-        return response.make_conditional(request)
+        response.make_conditional(request)
+        return response
 
     server.add_url_rule(PATH, "plot_script", answer)
