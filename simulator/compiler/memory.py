@@ -50,7 +50,7 @@ def memory_report(
     temporary = a.live_class >= 0
     temps = a.take(temporary)
     by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
-    peak = peak_by_tile(by_class, live, len(order))
+    peak = peak_by_tile(by_class, live)
     low_state = settings.limit_vertex_state
     address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
     cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.bytes_per_tile)
