@@ -19,7 +19,8 @@ dimension in front, that of the vertices. It must do what `compute` does.
 
 `estimate(sizes, values, target)` gives cycles of all vertices of a block: `sizes[field]` = elements per vertex,
 `values[field]` = the simple field's value or values. It returns cycles, or (cycles, flops): thread cycles for `Vertex`,
-tile cycles for `SupervisorVertex` and `MultiVertex`. A codelet without it gets a guess, marked as one: see `guess`.
+tile cycles for `SupervisorVertex` and `MultiVertex`. A codelet without it is run on made-up data and its loads, stores,
+operations and loop trips are counted (`counting`); the figure is marked as a guess.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
 from simulator.codelets.run import batch_runner, vertex_runner
 from simulator.codelets.vertex_type import BlockCosts, CostFunction, FieldSpec, VertexType
@@ -52,11 +54,6 @@ __all__ = [
 ]
 
 I8 = npt.NDArray[np.int64]
-
-#: The guess: a vertex spends 20 instructions on starting, and 2 per element it reads or writes. A published naive
-#: triad takes 6.3 issue slots per element of three arrays (published-numbers 2), which is 2.1 per element moved.
-GUESS_START = 20
-GUESS_PER_ELEMENT = 2
 
 
 class Vertex:
@@ -96,7 +93,7 @@ def vertex_type(cls: type[Vertex]) -> VertexType:
         name=declared_name if isinstance(declared_name, str) else cls.__name__,
         kind=cls.kind,
         fields=fields,
-        costs=_costs(cls),
+        costs=_costs(cls, fields),
         compute=vertex_runner(cls, fields, cls.kind == "multi"),
         compute_batch=None if batch is None else batch_runner(cls, fields),
         doc=inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ is not Vertex.__doc__ else "",
@@ -114,10 +111,10 @@ def _fields(cls: type[Vertex]) -> tuple[FieldSpec, ...]:
     return tuple(found.values())
 
 
-def _costs(cls: type[Vertex]) -> CostFunction:
+def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:
     estimate = getattr(cls, "estimate", None)
     if estimate is None:
-        return _guessed(cls)
+        return counted_costs(cls, cls.kind, fields)
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         result = estimate(elements, block.values, target)
@@ -140,25 +137,3 @@ def _per_vertex(cls: type[Vertex], figures: Any, n: int) -> I8:
             f"{cls.__name__}.estimate must give one non-negative number per vertex ({n}), got shape {array.shape}."
         )
     return np.broadcast_to(array, (n,)).copy()
-
-
-def _guessed(cls: type[Vertex]) -> CostFunction:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        moved = sum((np.asarray(e) for e in elements.values()), np.zeros(len(block), np.int64))
-        return guess(cls.kind, moved, target.getNumWorkerContexts())
-
-    return costs
-
-
-def guess(kind: str, elements_moved: I8, workers: int) -> BlockCosts:
-    """The cost of vertices of which only the number of elements read and written is known.
-
-    worker: 20 + 2 per element, thread cycles. supervisor: the same, each instruction taking a turn of all workers.
-    multi: the elements shared out over the workers, in tile cycles."""
-    if kind == "multi":
-        cycles = workers * (GUESS_START + GUESS_PER_ELEMENT * -(-elements_moved // workers))
-    else:
-        cycles = GUESS_START + GUESS_PER_ELEMENT * elements_moved
-        if kind == "supervisor":
-            cycles = workers * cycles
-    return BlockCosts(np.asarray(cycles, np.int64), "guess", f"guess: {GUESS_START} + {GUESS_PER_ELEMENT} per element")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +41,8 @@ def schedule(cycles: I8, offsets: I8, contexts: int) -> tuple[U1, I8]:
         tiles = uneven[size == of_size]
         if len(tiles) < _FEW_TILES:
             for tile in tiles.tolist():
-                rows = slice(int(offsets[tile]), int(offsets[tile + 1]))
-                worker[rows], longest[tile] = _one_tile(cycles[rows], contexts)
+                own = slice(int(offsets[tile]), int(offsets[tile + 1]))
+                worker[own], longest[tile] = _one_tile(cycles[own], contexts)
         else:
             rows = _rows(offsets[tiles], count[tiles], len(cycles))
             worker[rows], longest[tiles] = _in_rounds(cycles[rows], count[tiles], contexts)
@@ -72,13 +73,13 @@ def _in_rounds(cycles: I8, count: I8, contexts: int) -> tuple[U1, I8]:
     that a tile does not have costs nothing and changes no load."""
     rounds, tiles = int(count.max()), len(count)
     most = _NUMBERS * (int(cycles.max()) * rounds + 1)
-    number = np.int32 if most < np.iinfo(np.int32).max else np.int64
+    number: Any = np.int32 if most < np.iinfo(np.int32).max else np.int64
     real = np.arange(rounds) < count[:, None]
     padded = np.zeros((tiles, rounds), number)
     padded[real] = cycles
     costs = np.ascontiguousarray(padded.T) * number(_NUMBERS)
     # Row c of `keys`: what context c of each tile has been given, times _NUMBERS, plus c: no two of a tile are equal.
-    keys = np.repeat(np.arange(contexts, dtype=number)[:, None], tiles, axis=1)
+    keys: npt.NDArray[Any] = np.repeat(np.arange(contexts, dtype=number)[:, None], tiles, axis=1)
     firsts = np.empty((rounds, tiles), number)
     beyond = np.empty_like(keys)
     sign = number(8 * keys.itemsize - 1)

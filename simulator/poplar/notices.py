@@ -13,3 +13,10 @@ def no_effect(what: str) -> None:
     if name not in _said:
         _said.add(name)
         print(f"popvision: {what} has no effect in this version of the simulator.", file=sys.stderr)
+
+
+def once(subject: str, sentence: str) -> None:
+    """Say a sentence the first time that it concerns `subject`."""
+    if subject not in _said:
+        _said.add(subject)
+        print(f"popvision: {sentence}", file=sys.stderr)

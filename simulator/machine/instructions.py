@@ -1,0 +1,91 @@
+"""Issue slots of what code without a published estimate does: one table for Python codelets and compiled C++ ones.
+
+A worker issues one instruction (or a bundle) every six tile cycles and everything completes within them (poplar-model
+5.1), so a simple instruction is one slot, a thread cycle. Fitted or taken from elsewhere:
+
+- a loop trip 1.3: a naive triad in C++ (2 loads, 1 store, 2 operations a trip) takes 6.3 slots a trip
+  (published-numbers 2); the volatile loop of 5.3 (2 loads, 1 store, addition, comparison) then takes 37.8 tile cycles,
+  published 36.5;
+- storing a half 2.5: the triad on halves takes 7.8 slots a trip (2), since a store writes 32 bits at least;
+- functions as the estimators of element-wise vertices have them, for one float (7.1): exponential 6 cycles for two,
+  logarithm and tanh 12, square root and division 10, sine 2,300 for one, and so on.
+
+Figures made from it are guesses: what a compiler makes of a codelet is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+#: issue slots of each operation
+SLOTS: dict[str, float] = {
+    "load": 1.0,
+    "store": 1.0,
+    "store half": 2.5,
+    "trip": 1.3,
+    "branch": 1.0,
+    "integer": 1.0,
+    "integer multiply": 1.0,
+    "integer division": 277.0,
+    "integer remainder": 292.0,
+    "float add": 1.0,
+    "float multiply": 1.0,
+    "float compare": 1.0,
+    "convert": 1.0,
+    "division": 5.0,
+    "inverse": 3.0,
+    "square root": 5.0,
+    "inverse square root": 4.0,
+    "exponential": 3.0,
+    "logarithm": 6.0,
+    "hyperbolic tangent": 6.0,
+    "sine": 2300.0,
+    "tangent": 5100.0,
+    "arc sine": 106.0,
+    "arc tangent of two": 136.0,
+    "power": 312.0,
+    "remainder": 66.5,
+    "rounding": 1.0,
+}
+#: floating point operations of each, by the convention of `simulator.machine.flops`
+FLOPS: dict[str, int] = {
+    **dict.fromkeys(("float add", "float multiply", "float compare", "division", "inverse", "square root"), 1),
+    **dict.fromkeys(("inverse square root", "exponential", "logarithm", "hyperbolic tangent", "sine", "tangent"), 1),
+    **dict.fromkeys(("arc sine", "arc tangent of two", "power", "rounding", "convert"), 1),
+    "remainder": 3,
+}
+
+
+class OperationCounts:
+    """How often code does each operation of the table: the one interface of all that counts instead of estimating.
+
+    A Python codelet adds what its arrays do (`add`); a compiled one adds, for every basic block, the operations of the
+    block times the times it ran (`add_block`)."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def add(self, operation: str, times: int = 1) -> None:
+        """Count an operation; one that the table does not hold raises KeyError."""
+        if operation not in SLOTS:
+            raise KeyError(f"'{operation}' is not in the instruction table; its operations are {', '.join(SLOTS)}")
+        if times:
+            self.counts[operation] = self.counts.get(operation, 0) + times
+
+    def add_block(self, operations: Mapping[str, int], times: int) -> None:
+        """Count a basic block that ran `times` times."""
+        for operation, number in operations.items():
+            self.add(operation, number * times)
+
+    def slots(self) -> float:
+        """Issue slots of one worker."""
+        return math.fsum(SLOTS[operation] * times for operation, times in self.counts.items())
+
+    def flops(self) -> int:
+        """Floating point operations."""
+        return sum(FLOPS.get(operation, 0) * times for operation, times in self.counts.items())
+
+    def text(self) -> str:
+        """ "12 load, 6 store, ...", in the order of the table."""
+        return ", ".join(f"{self.counts[name]:,} {name}" for name in SLOTS if name in self.counts)
