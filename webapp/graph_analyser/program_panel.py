@@ -38,7 +38,8 @@ def program_panel(
     if program is None:
         return empty_hint("Select a program in the tree to see its details.")
     try:
-        found = program_facts(source, program, selection.ipu)
+        known = selection.ipu is None or selection.ipu < source.reader.target().num_ipus
+        found = program_facts(source, program, selection.ipu if known else None)
     except ValueError as problem:
         return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
     tiles = tile_figures(source, program)

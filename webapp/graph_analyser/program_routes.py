@@ -47,10 +47,9 @@ def register(app: Dash, library: Library) -> None:
 
 
 def _ipu(source: ReportSource) -> int | None:
+    """None = all IPUs, also for one that this report does not have: the selection may come from a larger machine."""
     ipu = optional_number_of(request.args, "ipu")
-    if ipu is not None and ipu >= source.reader.target().num_ipus:
-        raise ValueError(f"there is no IPU {ipu}")
-    return ipu
+    return None if ipu is None or ipu >= _ipus(source) else ipu
 
 
 def _binary(*columns: Any) -> Response:

@@ -56,7 +56,8 @@
 
     query() {
       const selection = window.popvision.selection();
-      this.file = selection.src_file || this.box.dataset.file;
+      const files = Array.from(document.querySelectorAll("[data-file]"), (each) => each.dataset.file);
+      this.file = files.includes(selection.src_file) ? selection.src_file : this.box.dataset.file; /* the address may be of another report */
       const query = new URLSearchParams({ file: this.file });
       if (selection.ipu) query.set("ipu", selection.ipu);
       if (selection.vs) query.set("vs", selection.vs);

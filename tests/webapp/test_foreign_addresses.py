@@ -1,0 +1,29 @@
+"""Addresses carried over from another report: an IPU that this one does not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from popvision.analysis.source import ReportSource
+from webapp.app import create_app
+from webapp.graph_analyser.program_panel import program_panel
+from webapp.library import Library
+from webapp.selection import Selection
+
+SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
+
+
+def test_rows_of_the_tree_are_those_of_all_ipus() -> None:
+    library = Library([SAMPLE])
+    key = next(entry.key for entry in library.scan() if entry.path.name == "matmul_chain")
+    client = create_app(library).server.test_client()
+    address = f"/data/{key}/program_tree/rows?ids=1-,2-"
+    found = client.get(f"{address}&ipu=77")
+    assert found.status_code == 200
+    assert found.data == client.get(address).data
+
+
+def test_details_of_a_program_are_shown() -> None:
+    selection = Selection.parse({"program": "22", "ipu": "77"})
+    panel = program_panel(ReportSource(SAMPLE), selection, "light", "key")
+    assert panel.className == "panel-body"
