@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.formats.profile.model import CATEGORIES, Variables
+from popvision.formats.profile.model import CATEGORIES, CostTerm, Variables
 from simulator.compiler.element_map import ElementMap
 from simulator.compiler.liveness import ALWAYS, NEVER, LiveClasses
 from simulator.compiler.program_table import Buffer
@@ -57,6 +57,7 @@ class Inventory:
     names: list[str] = field(default_factory=list)
     debug_ids: list[int] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)  #: live class of each variable row
+    terms: list[CostTerm] = field(default_factory=list)  #: what each category of the compiler's own consists of
     _chunks: list[Allocations] = field(default_factory=list)
     _pseudo: dict[str, int] = field(default_factory=dict)
     _name_rows: dict[str, int] = field(default_factory=dict)
@@ -98,10 +99,13 @@ class Inventory:
         self._open_rows([name], [-1], [live_class])
         self._add_per_tile(size, category, row, len(self.names) - 1, live_class)
 
-    def add_own(self, category: str, name: str, size: I8) -> None:
-        """Always-live memory of the compiler's own: bytes per tile, shown as `name` in its category."""
+    def add_own(self, category: str, name: str, size: I8, source: str = "") -> None:
+        """Always-live memory of the compiler's own: bytes per tile, shown as `name` in its category; `source` = where
+        the figure comes from, kept as a cost term."""
         if not size.any():
             return
+        if source:
+            self.explain(category, name, size, source)
         if category not in self._pseudo:
             self._pseudo[category] = len(self.classes)
             self._open_rows([category], [-1], [ALWAYS])
@@ -110,6 +114,11 @@ class Inventory:
             self._name_rows[name] = len(self.names)
             self.names.append(name)
         self._add_per_tile(size, category, self._pseudo[category], self._name_rows[name], ALWAYS)
+
+    def explain(self, category: str, name: str, size: I8, source: str) -> None:
+        """Say of a part of a category where its bytes come from."""
+        if size.any():
+            self.terms.append(CostTerm(f"category:{category}", f"+ {name}", float(size.sum()), source))
 
     def finish(self) -> Allocations:
         """All columns."""

@@ -34,6 +34,7 @@ class MemoryReport:
     vars_info: tuple[I8, I8, I8, I8]
     lowered: Sequence[model.LoweredTile]
     lowered_names: list[str]
+    terms: Sequence[model.CostTerm] = ()
     high_state: int = 0  #: tiles whose vertex state lies above the border against opt.limitVertexStateToLower256K
 
 
@@ -63,6 +64,7 @@ def memory_report(
         _vars_info(a, len(inventory.names)),
         _lowered(a, address, machine) if settings.lowered_variables else (),
         inventory.names,
+        inventory.terms,
         _high_state(a, address, machine) if low_state else 0,
     )
 

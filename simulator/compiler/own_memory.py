@@ -17,6 +17,7 @@ from simulator.compiler.settings import CompileSettings
 from simulator.compiler.vertex_memory import vertex_memory
 from simulator.machine import footprint, host_exchange
 from simulator.machine import packets as packet
+from simulator.machine.footprint import SOURCE
 
 if TYPE_CHECKING:
     from simulator.compiler.overlays import Overlays
@@ -42,12 +43,16 @@ def add_vertices(
     for name, mine in by_type.items():
         here = [block for block in mine if block.compute_set not in elsewhere]
         memory = [vertex_memory(block, machine.tiles, machine.architecture) for block in here]
-        inventory.add_own("vertexInstanceState", name, _sum(m.state for m in memory))
-        inventory.add_own("vertexFieldData", name, _sum(m.field_data for m in memory))
-        inventory.add_own("vectorListDescriptor", name, _sum(m.list_descriptors for m in memory))
+        columns = [_sum(getattr(m, part) for m in memory) for part in ("state", "field_data", "list_descriptors")]
+        for category, size in zip(
+            ("vertexInstanceState", "vertexFieldData", "vectorListDescriptor"), columns, strict=True
+        ):
+            inventory.add_own(category, name, size, SOURCE[category])
         if machine.counts_code:
             present = _sum(np.bincount(b.tiles.astype(np.int64), minlength=machine.tiles) for b in mine) > 0
-            inventory.add_own("vertexCode", name, present * code_bytes(mine[0]))
+            type_ = mine[0].type
+            source = f"{type_.provenance_of_code}: said by the type" if type_.code_bytes >= 0 else SOURCE["vertexCode"]
+            inventory.add_own("vertexCode", name, present * code_bytes(mine[0]), source)
 
 
 def code_bytes(block: VertexBlock) -> int:
@@ -60,12 +65,13 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
     if not copies:
         return
     state = _sum(np.where(_copies_there(c), footprint.COPY_VERTEX_STATE, 0) for c in copies)
-    inventory.add_own("vertexInstanceState", COPY_VERTEX, state)
+    inventory.add_own("vertexInstanceState", COPY_VERTEX, state, SOURCE["localCopyState"])
     further = _sum(np.maximum(c.runs - 1, 0) for c in copies)
-    inventory.add_own("copyDescriptor", "copyDescriptor", further * footprint.COPY_DESCRIPTOR_PER_RUN)
+    descriptors = further * footprint.COPY_DESCRIPTOR_PER_RUN
+    inventory.add_own("copyDescriptor", "copyDescriptor", descriptors, SOURCE["copyDescriptor"])
     if machine.counts_code:
         present = (state > 0) * footprint.VERTEX_CODE_GUESS
-        inventory.add_own("vertexCode", COPY_VERTEX, present.astype(np.int64))
+        inventory.add_own("vertexCode", COPY_VERTEX, present.astype(np.int64), SOURCE["vertexCode"])
 
 
 def add_programs(
@@ -77,34 +83,38 @@ def add_programs(
     overlays: Overlays,
 ) -> None:
     """Code of exchanges and control that is not in an overlay, packet headers, control ids."""
-    own = inventory.add_own
+
+    def own(category: str, size: I8) -> None:
+        inventory.add_own(category, category, size, SOURCE[category])
+
     apart, gone = overlays.exchanges(), overlays.rows()
     if machine.counts_code:
         for category, type_ in (("internalExchangeCode", "DoExchange"), ("globalExchangeCode", "GlobalExchange")):
             parts = [w.exchange.code for row, (t, w) in enumerate(zip(table.type, table.work, strict=True))
                      if t == type_ and w.exchange is not None and w.code and row not in apart]  # fmt: skip
             if parts:
-                own(category, category, _sum(parts))
+                own(category, _sum(parts))
         host = [w.host_code for w in table.work if w.host_code is not None]
-        own("hostExchangeCode", "hostExchangeCode", _sum(host))
-        own("controlCode", "controlCode", _sum(c for row, c in enumerate(control) if c is not None and row not in gone))
+        own("hostExchangeCode", _sum(host))
+        own("controlCode", _sum(c for row, c in enumerate(control) if c is not None and row not in gone))
     headers = host_exchange.HEADER_PER_TILE + host_exchange.HEADER_PER_PACKET * packets
-    own("hostExchangePacketHeader", "hostExchangePacketHeader", headers)
+    own("hostExchangePacketHeader", headers)
     ids = np.zeros(machine.tiles, np.int64)
     ids[CONTROL_TILE :: machine.tiles_per_ipu] = footprint.CONTROL_ID_BYTES
-    own("controlId", "controlId", ids)
+    own("controlId", ids)
 
 
 def add_packet_headers(inventory: Inventory, packets: I8) -> None:
     """Headers of packets to other IPUs."""
-    inventory.add_own("globalExchangePacketHeader", "globalExchangePacketHeader", packets * packet.HEADER_BYTES)
+    category = "globalExchangePacketHeader"
+    inventory.add_own(category, category, packets * packet.HEADER_BYTES, SOURCE[category])
 
 
 def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine) -> None:
     """Stacks of workers and supervisor, where code is counted."""
     if machine.counts_code:
         size = footprint.stack_bytes(settings.worker_stack, settings.supervisor_stack)
-        inventory.add_own("stack", "stack", np.full(machine.tiles, size, np.int64))
+        inventory.add_own("stack", "stack", np.full(machine.tiles, size, np.int64), SOURCE["stack"])
 
 
 def add_counters(
@@ -129,9 +139,11 @@ def add_counters(
         ipus = machine.num_ipus if settings.compute_level == "ipu" else 1
         tile = settings.profiling_tile % machine.tiles_per_ipu
         size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * (compute_sets + len(copies))
-    if settings.external_exchange:
-        size += footprint.EXTERNAL_COUNTER_BYTES
-    inventory.add_own("instrumentationResults", "instrumentationResults", size)
+    external = np.full(machine.tiles, footprint.EXTERNAL_COUNTER_BYTES if settings.external_exchange else 0, np.int64)
+    category = "instrumentationResults"
+    inventory.add_own(category, category, size + external)
+    inventory.explain(category, "counters of compute sets", size, SOURCE["counters"])
+    inventory.explain(category, "counters of exchanges with the outside", external, SOURCE["externalCounters"])
 
 
 def _occupied(
@@ -157,7 +169,7 @@ def add_branch_record(inventory: Inventory, settings: CompileSettings, table: Pr
         size = np.zeros(machine.tiles, np.int64)
         words = sum(type_ in BRANCHING for type_ in table.type)
         size[settings.branch_record_tile % machine.tiles] = words * footprint.BRANCH_RECORD_BYTES
-        inventory.add_own("instrumentationResults", "branchRecord", size)
+        inventory.add_own("instrumentationResults", "branchRecord", size, SOURCE["branchRecord"])
 
 
 def _sum(parts: object) -> I8:

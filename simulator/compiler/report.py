@@ -60,7 +60,7 @@ def compilation_of(r: Reported) -> model.Compilation:
         sendings=list(_sendings(r)),
         compute_set_vertices=[row for e in r.estimates for row in e.vertices],
         vertex_lanes=[row for e in r.estimates for row in e.lanes],
-        cost_terms=[term for e in r.estimates for term in e.terms] + list(_exchange_terms(r)),
+        cost_terms=[*(t for e in r.estimates for t in e.terms), *_exchange_terms(r), *(memory.terms if memory else ())],
         category_memory=memory.category_memory if memory else (),
         variables=memory.variables if memory else None,
         eq_classes=memory.eq_classes if memory else None,

@@ -57,6 +57,29 @@ COPY_VERTEX_STATE = 12
 COPY_DESCRIPTOR_PER_RUN = 4
 
 
+#: Where the bytes of each category come from, as cost terms say it: class, rule, published figure.
+SOURCE = {
+    "vertexInstanceState": "exact: fields by layout (poplar-model 1.4; published-numbers 6.2: 12 B and 16 B a vertex)",
+    "vertexFieldData": "exact: a pointer for each inner vector or single edge of a list (poplar-model 1.4)",
+    "vectorListDescriptor": "fitted: 4 B a row (poplar-model 1.4)",
+    "vertexCode": "guess: 256 B for a type that does not say (published-numbers 6.2: 140 to 274 B)",
+    "localCopyState": "fitted: 12 B for each copy on a tile",
+    "copyDescriptor": "fitted: 4 B for each run after a copy's first",
+    "controlCode": "fitted: 700 B a tile for four compute sets (published-numbers 6.2), by program",
+    "internalExchangeCode": "fitted: 140 B for four runs on three tiles (published-numbers 3)",
+    "globalExchangeCode": "fitted: as exchange code within an IPU",
+    "hostExchangeCode": "fitted: 200 B a tile, 30 B a stream, 12 B a packet (published-numbers 6.2)",
+    "hostExchangePacketHeader": "fitted: 8 B a tile, 4 B a packet (published-numbers 6.1, 6.2)",
+    "globalExchangePacketHeader": "fitted: a header for each packet",
+    "controlId": "exact: switch variable and sync id (published-numbers 6.1: 8 B)",
+    "stack": "exact in sum: 3,168 B a tile (published-numbers 6.2), 48 B of scratch for each of six workers; the split "
+    "is fitted",
+    "counters": "exact: 4 B for each counter (published-numbers 6.2: compute sets times tiles with vertices in them)",
+    "externalCounters": "fitted: 12 B a tile (published-numbers 6.1)",
+    "branchRecord": "guess: 4 B for each loop and switch",
+}
+
+
 def stack_bytes(worker: int | None = None, supervisor: int | None = None) -> int:
     """Bytes of stack on a tile; arguments replace the computed sizes (debug.workerStackSizeInBytes ...)."""
     w = WORKER_STACK if worker is None else worker

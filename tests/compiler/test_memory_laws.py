@@ -1,0 +1,82 @@
+"""Laws of the compiler's memory on random programs: sums, alignment, instrumentation, derivations."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popvision.formats.profile.model import CATEGORIES
+from simulator.compiler.compile import compile_graph
+from simulator.compiler.settings import CompileSettings
+from simulator.poplar import FLOAT, Graph
+from simulator.poplar.program import Call, Copy, Repeat, Sequence
+from simulator.poplibs import popops, poputil
+from tests.compiler.tiny_graphs import hardware, model
+
+SIZES = st.integers(1, 200)
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["add", "scale", "copy", "reduce", "loop", "call"]), st.integers(0, 3), SIZES),
+    min_size=1,
+    max_size=5,
+)
+OWN = ("vertexInstanceState", "vertexFieldData", "stack", "controlCode", "vertexCode", "internalExchangeCode",
+       "hostExchangeCode", "hostExchangePacketHeader", "controlId", "instrumentationResults", "copyDescriptor")  # fmt: skip
+
+
+def built(target, sizes, steps):
+    """A graph of four tensors and a program that works on them."""
+    graph, program = Graph(target), Sequence()
+    tensors = [graph.addVariable(FLOAT, [size], f"t{i}") for i, size in enumerate(sizes)]
+    for i, tensor in enumerate(tensors):
+        poputil.mapTensorLinearly(graph, tensor, 1 + 3 * i, 1)
+        graph.createHostWrite(f"t{i}", tensor)
+    for number, (kind, at, size) in enumerate(steps):
+        tensor, body = tensors[at], Sequence()
+        if kind == "copy":
+            other = graph.addVariable(FLOAT, [tensor.numElements()], f"c{number}")
+            graph.setTileMapping(other, size % graph.getTarget().getNumTiles())
+            body.add(Copy(tensor, other))
+            popops.addInPlace(graph, tensor, other, body, f"use{number}")
+        elif kind == "scale":
+            popops.scaledAddTo(graph, tensor, popops.add(graph, tensor, tensor, body), 0.5, body, f"scale{number}")
+        elif kind == "reduce":
+            matrix = tensor.reshape([1, tensor.numElements()])
+            popops.reduce(graph, matrix, [1], popops.ReduceParams(popops.Operation.ADD), body)
+        else:
+            popops.addInPlace(graph, tensor, tensor, body, f"add{number}")
+        program.add(Repeat(2, body) if kind == "loop" else Call(graph.addFunction(body)) if kind == "call" else body)
+    return graph, program
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.booleans(), st.lists(SIZES, min_size=4, max_size=4), STEPS)
+def test_laws(on_hardware, sizes, steps):
+    graph, program = built((hardware if on_hardware else model)(), sizes, steps)
+    plain = compile_graph(graph.store, graph.getTarget(), [program]).compilation
+    wanted = CompileSettings(compute_level="tile", external_exchange=True, control_flow=True)
+    counted = compile_graph(graph.store, graph.getTarget(), [program], wanted).compilation
+    for compilation in (plain, counted):
+        check_derivations(compilation)
+        check_alignment(compilation)
+    for name in ("always_live", "excluding_gaps", "not_always_live"):
+        without, with_counters = (getattr(c.tile_memory, name) for c in (plain, counted))
+        assert (with_counters >= without).all(), name
+
+
+def check_derivations(compilation):
+    """The additions of a category's cost terms give its bytes."""
+    found = dict.fromkeys(CATEGORIES, 0)
+    for row in compilation.category_memory:
+        found[row.category] += int(row.bytes.sum())
+    for category in OWN:
+        terms = [t for t in compilation.cost_terms if t.object == f"category:{category}"]
+        assert sum(t.value for t in terms) == found[category], category
+        assert all(t.source.split(":")[0].split()[0] in ("exact", "fitted", "guess", "unknown") for t in terms)
+
+
+def check_alignment(compilation):
+    """Everything begins at a multiple of 8 bytes, the store granularity of 4 included; regions follow from addresses."""
+    target = compilation.target
+    for tile in compilation.lowered:
+        assert (np.asarray(tile.address) % 8 == 0).all()
+        limits = [target.region_split, target.bytes_per_tile]
+        assert np.array_equal(tile.region, np.searchsorted(limits, tile.address, side="right"))
