@@ -6,6 +6,7 @@ receiver that wants a word in two places is sent it twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from simulator.compiler.bus_sharing import received_by_both
 from simulator.compiler.element_map import union_in_groups
 from simulator.compiler.latency import Stage, way_of
 from simulator.machine import exchange as fabric
+from simulator.machine.links import Links
+from simulator.machine.targets import MK2
 
 I8 = npt.NDArray[np.int64]
 I4 = npt.NDArray[np.int32]
@@ -68,21 +71,50 @@ class Exchanges:
 
 
 def plan_exchange(
-    transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, stage: Stage | None = None
+    transfer: Transfer,
+    ipu_of_tile: I8,
+    bus_of_tile: I8,
+    rate: float,
+    stage: Stage | None = None,
+    links: Links | None = None,
 ) -> Exchanges:
     """Figures of a set of transfers. IPUs, buses and stage: one entry per tile of the device, no stage = all tiles
-    are neighbours; `rate` is bytes per cycle."""
+    are neighbours; `rate` is bytes per cycle; no links = those of a Mk2 device."""
     if len(transfer) == 0:
         return Exchanges(None, None)
+    tiles = len(ipu_of_tile)
     crosses = ipu_of_tile[transfer.src] != ipu_of_tile[transfer.dst]
-    inside = _figures(_take(transfer, ~crosses), ipu_of_tile, bus_of_tile, rate, False, stage)
-    outside = _figures(_take(transfer, crosses), ipu_of_tile, bus_of_tile, rate, True)
-    return Exchanges(inside, outside)
+    between = links or Links(int(ipu_of_tile[-1]) + 1, MK2.clock_hz)
+
+    def within_ipu(t: Transfer, sent: _Sent) -> tuple[I8, Moving]:
+        return _within_ipu(t, bus_of_tile, sent.words, rate, stage)
+
+    def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
+        cycles = between.exchange_cycles(ipu_of_tile[t.src], ipu_of_tile[t.dst], t.bytes)
+        return _of_those_concerned(cycles[ipu_of_tile], t), None
+
+    return Exchanges(
+        _figures(_take(transfer, ~crosses), tiles, within_ipu), _figures(_take(transfer, crosses), tiles, over_links)
+    )
 
 
-def plan_between_replicas(transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float) -> Exchange | None:
+def plan_between_replicas(transfer: Transfer, ipu_of_tile: I8, links: Links) -> Exchange | None:
     """Figures of a set of transfers to another replica, which is on other IPUs: all of them use the links."""
-    return _figures(transfer, ipu_of_tile, bus_of_tile, rate, True)
+
+    def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
+        received = np.bincount(ipu_of_tile[t.dst], weights=t.bytes, minlength=links.ipus)
+        given = np.bincount(ipu_of_tile[t.src], weights=t.bytes, minlength=links.ipus)
+        cycles = links.replica_cycles(np.maximum(received, given).astype(np.int64))
+        return _of_those_concerned(cycles[ipu_of_tile], t), None
+
+    return _figures(transfer, len(ipu_of_tile), over_links)
+
+
+def _of_those_concerned(cycles: I8, transfer: Transfer) -> I8:
+    """The cycles of tiles that send or receive, 0 of the others."""
+    concerned = np.zeros(len(cycles), np.bool_)
+    concerned[transfer.src] = concerned[transfer.dst] = True
+    return np.asarray(np.where(concerned, cycles, 0), dtype=np.int64)
 
 
 def broadcast(
@@ -104,31 +136,36 @@ def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
     return Transfer(*(column[keep] for column in columns))
 
 
-def _figures(
-    transfer: Transfer, ipu_of_tile: I8, bus_of_tile: I8, rate: float, between_ipus: bool, stage: Stage | None = None
-) -> Exchange | None:
+@dataclass(frozen=True)
+class _Sent:
+    """What each tile sends, a multicast once."""
+
+    bytes: I8
+    words: I8
+    runs: I8
+
+
+_Time = Callable[[Transfer, _Sent], tuple[I8, Moving | None]]
+"""The cycles per tile of an exchange, and what they are made of"""
+
+
+def _figures(transfer: Transfer, tiles: int, time: _Time) -> Exchange | None:
     if len(transfer) == 0:
         return None
-    tiles = len(ipu_of_tile)
-    size = transfer.bytes
-    rx = _sum(transfer.dst, size, tiles)
+    rx = _sum(transfer.dst, transfer.bytes, tiles)
     rx_runs = np.bincount(transfer.dst, minlength=tiles)
     stretches = _stretches(transfer)
     sender, run_bytes = _sent_once(stretches)
-    tx = _sum(sender, run_bytes, tiles)
     run_words = fabric.words(run_bytes)
-    tx_words = _sum(sender, run_words, tiles)
-    tx_runs = _sum(sender, -(-run_words // fabric.MAX_WORDS_PER_SEND), tiles)
-    moving = None
-    if between_ipus:
-        cycles = fabric.global_exchange_cycles(np.maximum(rx, tx), ipu_of_tile)
-    else:
-        cycles, moving = _within_ipu(transfer, bus_of_tile, tx_words, rate, stage)
-    code = fabric.exchange_code_bytes(rx_runs, tx_runs)
+    sends = -(-run_words // fabric.MAX_WORDS_PER_SEND)
+    sent = _Sent(*(_sum(sender, column, tiles) for column in (run_bytes, run_words, sends)))
+    cycles, moving = time(transfer, sent)
+    code = fabric.exchange_code_bytes(rx_runs, sent.runs)
     pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
-    volume = np.bincount(inverse, weights=size).astype(np.int64)
+    volume = np.bincount(inverse, weights=transfer.bytes).astype(np.int64)
     src, dst = (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32)
-    return Exchange(rx, tx, code, cycles, _by_receivers(stretches), src, dst, volume, rx_runs, moving)
+    sendings = _by_receivers(stretches)
+    return Exchange(rx, sent.bytes, code, cycles, sendings, src, dst, volume, rx_runs, moving)
 
 
 def _within_ipu(

@@ -13,7 +13,7 @@ from simulator.compiler.exchange import Exchange
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import Work
 from simulator.machine import exchange as fabric
-from simulator.machine import exchange_code
+from simulator.machine import exchange_code, links
 
 _WORD = "exact: 4 B a cycle each way, 8 for what both tiles of a bus receive (published-numbers 7.7)"
 _ARRANGED = "exact: arrangement of the copies"
@@ -76,12 +76,15 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
 
 def _link_terms(name: str, exchange: Exchange) -> list[CostTerm]:
     busiest = int(exchange.cycles.argmax())
-    launch, source = fabric.GLOBAL_LAUNCH_CYCLES, "fitted: simulator/machine/exchange.py"
     return [
         CostTerm(name, "tile", busiest, _ARRANGED),
-        CostTerm(name, "bytes a cycle through the links of an IPU", fabric.GLOBAL_BYTES_PER_CYCLE, source),
-        CostTerm(name, "+ launch", launch, source),
-        CostTerm(name, "+ bytes of its IPU", float(exchange.cycles[busiest] - launch), source),
+        CostTerm(name, "+ launch", links.LAUNCH_CYCLES, "guess: simulator/machine/links.py"),
+        CostTerm(
+            name,
+            "+ bytes of the busiest link on the way of its IPU's messages, and further links",
+            float(exchange.cycles[busiest] - links.LAUNCH_CYCLES),
+            links.SOURCE,
+        ),
     ]
 
 

@@ -129,8 +129,8 @@ class Items:
         name, m = self.compute_set_names[index], self._machine
         debug_id = self.compute_set_debug_ids[index]
         arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
-        before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
-        after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
+        before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
+        after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         label = f"cs{self.number()}_{name}" if before or after else name
         return ComputeItem(
             label,
@@ -153,7 +153,7 @@ class Items:
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
         arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped, self._fills)
-        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
+        exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         description = copy_groups.description(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
         packets = self._packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
@@ -166,7 +166,7 @@ class Items:
             m = self._machine
             source, destination = copy.source.regions(), copy.destination.regions()
             runs, accesses = paired_runs(source, destination, self.emap, self.numels, self.unmapped)
-            exchange = Exchanges(None, plan_between_replicas(runs, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate))
+            exchange = Exchanges(None, plan_between_replicas(runs, m.ipu_of_tile, m.links))
             description = copy_groups.description(source, destination, self.emap, self._variable_names)
             label = f"crossReplicaCopy{self.number()}_{description}"
             packets = self._packets(f"{label}/GlobalPre", exchange, runs, -1, everything=True)

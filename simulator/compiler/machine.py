@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from simulator.compiler.latency import Stage
 from simulator.machine.host_exchange import HostLink, host_link
+from simulator.machine.links import Links
 from simulator.machine.physical_tiles import Places, bus_of_tiles, places
 from simulator.machine.sync import round_trip
-from simulator.poplar.target import Target, TargetType
+from simulator.poplar.target import IpuLinkTopology, Target, TargetType
 
 I8 = npt.NDArray[np.int64]
 
@@ -73,6 +74,12 @@ class Machine:
         lead = int(self.relative_sync_delay.max()) - self.relative_sync_delay
         island, side, lead = (np.tile(column, self.num_ipus) for column in (one.island, one.side, lead))
         return Stage(Places(island, side), lead)
+
+    @cached_property
+    def links(self) -> Links:
+        """The links between the IPUs of a replica."""
+        torus = self.target.getIpuLinkTopology() is IpuLinkTopology.Torus
+        return Links(self.num_ipus, self.clock_hz, torus)
 
     def tiles_of(self, ipu: int) -> slice:
         """The tiles of one IPU within arrays over a replica, or over the device."""

@@ -19,7 +19,7 @@ from simulator.compiler.memory import MemoryReport
 from simulator.compiler.program_table import ProgramTable, Work
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.vertex_memory import state_bytes
-from simulator.machine import exchange as fabric
+from simulator.machine.links import Links
 from simulator.poplar.store import GraphStore, VertexBlock
 
 I8 = npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ def _target(m: Machine) -> model.Target:
         clock_hz=m.clock_hz,
         worker_contexts=m.target.getNumWorkerContexts(),
         exchange_bytes_per_cycle=m.exchange_rate,
-        link_bytes_per_cycle=fabric.GLOBAL_BYTES_PER_CYCLE,
+        link_bytes_per_cycle=Links(m.device_ipus, m.clock_hz).bytes_per_cycle_of_ipu,
         host_bytes_per_cycle=m.host_link.bytes_per_cycle,
         region_split=m.region_split,
         min_sync_delay=m.min_sync_delay,

@@ -1,4 +1,4 @@
-"""Exchange between the tiles of one IPU, and between IPUs: constants and pure functions.
+"""Exchange between the tiles of one IPU: constants and pure functions. Between IPUs: `simulator.machine.links`.
 
 A tile receives and sends one 4-byte word per cycle; a word sent to several tiles is sent once. A word travels: out of
 its tile, along its column to the base, across to the other side of the chip if the receiver's column lies there, and
@@ -62,14 +62,6 @@ CODE_PER_RUN_SENT = 4
 #: Most words that one send instruction moves (published-numbers 1).
 MAX_WORDS_PER_SEND = 4148
 
-#: Bytes per tile cycle through the links of one IPU, each way: ten links of 64 GB/s in both directions together at
-#: 1.33 GHz = 10 * 32e9 / 1.33e9. Fitted: how many links join two IPUs depends on the system.
-GLOBAL_BYTES_PER_CYCLE = 240.0
-
-#: Cycles before the first packet moves between IPUs (published-numbers 3 gives 600 for a global sync; the path is
-#: travelled once). Fitted.
-GLOBAL_LAUNCH_CYCLES = 300
-
 
 def words(size: npt.NDArray[Any]) -> I8:
     """Words that hold `size` bytes each, rounded up: a run never shares a word with another."""
@@ -107,14 +99,6 @@ def exchange_cycles(rx_words: I8, tx_words: I8, rate: float = float(WORD_BYTES),
         moving = np.maximum(np.maximum(received + way.nearest, way.latest), sent) + way.lead
     busy = (rx_words > 0) | (tx_words > 0)
     return np.asarray(np.where(busy, LAUNCH_CYCLES + moving, 0), dtype=np.int64)
-
-
-def global_exchange_cycles(bytes_in_or_out: I8, ipu_of_tile: I8) -> I8:
-    """Cycles per tile of an exchange between IPUs: all tiles of an IPU share its links, so each of them that takes
-    part is busy until the last byte of that IPU has passed."""
-    per_ipu = np.bincount(ipu_of_tile, weights=bytes_in_or_out).astype(np.int64)
-    duration = GLOBAL_LAUNCH_CYCLES + np.ceil(per_ipu / GLOBAL_BYTES_PER_CYCLE).astype(np.int64)
-    return np.asarray(np.where(bytes_in_or_out > 0, duration[ipu_of_tile], 0), dtype=np.int64)
 
 
 def exchange_code_bytes(rx_runs: I8, tx_runs: I8) -> I8:

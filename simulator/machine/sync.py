@@ -10,8 +10,8 @@ copies of the host and the broadcast), the short ones where some tile is last. S
 the nearest tile, 126 if it is the farthest: `minIPUSyncDelay` = 100 is the shortest sync, the spread one way is 26, and
 the nearest tile's own round trip 74. Which tiles are near is not published. With the controller at the far end of the
 columns nine or ten of the eleven syncs come out within 16 cycles (it depends on the plan), with the controller at their
-bases, where tile 0 is, or in the middle four to six. The sync after the broadcast (133 published) does not. The published largest
-relative delay of an acknowledgement (54 cycles, constants of the headers) as the one-way spread gives syncs of 72 to
+bases, where tile 0 is, or in the middle four to six. The sync after the broadcast (133 published) does not. The largest
+published relative delay of an acknowledgement (54 cycles, constants of the headers) as the one-way spread gives 72 to
 126, which contradicts the published range.
 
 A sync between IPUs: 600 cycles after the last arrival on the newest target (published-numbers 3). Older multi-IPU
