@@ -98,9 +98,8 @@ class SteppedPlot:
         }
         if apart:
             layout["xaxis"] = {**layout["xaxis"], "anchor": "y2"}
-            named = lambda name: {"title": {"text": name}}  # noqa: E731
-            layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.46], **named("Target")}
-            layout["yaxis"] = {**layout["yaxis"], "domain": [0.54, 1], **named("Source")}
+            layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.46], "title": {"text": "Target"}}
+            layout["yaxis"] = {**layout["yaxis"], "domain": [0.54, 1], "title": {"text": "Source"}}
         return {"data": traces, "layout": layout}, decimated
 
     def _extra_traces(self, colours: dict[str, str], first: int, last: int) -> list[dict[str, Any]]:
