@@ -90,7 +90,8 @@ def plan_exchange(
         return _within_ipu(t, bus_of_tile, sent.words, rate, stage)
 
     def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
-        cycles = between.exchange_cycles(ipu_of_tile[t.src], ipu_of_tile[t.dst], t.bytes)
+        busiest = _busiest_tile(t, sent, ipu_of_tile, rate)
+        cycles = between.exchange_cycles(ipu_of_tile[t.src], ipu_of_tile[t.dst], t.bytes, busiest)
         return _of_those_concerned(cycles[ipu_of_tile], t), None
 
     return Exchanges(
@@ -104,10 +105,19 @@ def plan_between_replicas(transfer: Transfer, ipu_of_tile: I8, links: Links) -> 
     def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
         received = np.bincount(ipu_of_tile[t.dst], weights=t.bytes, minlength=links.ipus)
         given = np.bincount(ipu_of_tile[t.src], weights=t.bytes, minlength=links.ipus)
-        cycles = links.replica_cycles(np.maximum(received, given).astype(np.int64))
+        busiest = _busiest_tile(t, sent, ipu_of_tile, fabric.WORD_BYTES)
+        cycles = links.replica_cycles(np.maximum(received, given).astype(np.int64), busiest)
         return _of_those_concerned(cycles[ipu_of_tile], t), None
 
     return _figures(transfer, len(ipu_of_tile), over_links)
+
+
+def _busiest_tile(transfer: Transfer, sent: _Sent, ipu_of_tile: I8, rate: float) -> I8:
+    """Per IPU the cycles that one of its tiles needs to send or receive its words."""
+    received = _sum(transfer.dst, fabric.words(transfer.bytes), len(ipu_of_tile))
+    busiest = np.zeros(int(ipu_of_tile[-1]) + 1, np.int64)
+    np.maximum.at(busiest, ipu_of_tile, fabric.moving_cycles(np.maximum(received, sent.words), rate))
+    return busiest
 
 
 def _of_those_concerned(cycles: I8, transfer: Transfer) -> I8:

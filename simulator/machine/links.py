@@ -7,7 +7,8 @@ counterpart are a guess. Messages go to the partner's side first, then along the
 last card is joined to the first and messages take the shorter way round.
 
 All that passes a link shares it, so an exchange ends on an IPU when the last byte of its messages has passed the
-busiest link of their ways: launch + 15 ns for each link after the first + bytes of that link at its rate. The 15 ns are
+busiest link of their ways: launch + 15 ns for each link after the first + bytes of that link at its rate; and not
+before its busiest tile has put its words on the exchange of its own IPU or taken them off. The 15 ns are
 published for syncs (published-numbers 3), that data needs as long is a guess; so is the launch, half of the published
 600 cycles of a sync between IPUs, whose way is travelled twice.
 """
@@ -84,14 +85,15 @@ class Links:
             links.append((_DIRECTIONS * at + np.where(up, _UP, _DOWN))[moving])
             at = np.where(moving, (at + np.where(up, 2, -2)) % (2 * cards), at)
 
-    def exchange_cycles(self, src: I8, dst: I8, size: I8) -> I8:
+    def exchange_cycles(self, src: I8, dst: I8, size: I8, busiest_tile: I8 | None = None) -> I8:
         """Cycles until the messages of each IPU have passed, 0 for one without messages. Row i: `size[i]` bytes from
-        IPU `src[i]` to another IPU, `dst[i]`."""
+        IPU `src[i]` to another IPU, `dst[i]`. `busiest_tile`: cycles per IPU that a tile needs for its words."""
         message, link = self.ways(src, dst)
         count = _DIRECTIONS * max(self.ipus + self.ipus % 2, 1)
         load = np.bincount(link, weights=size[message], minlength=count)
         time = np.ceil(load / np.tile(self.bytes_per_cycle, count // _DIRECTIONS)).astype(np.int64)
-        slowest = np.zeros(len(src), np.int64)
+        tiles = np.zeros(self.ipus, np.int64) if busiest_tile is None else busiest_tile
+        slowest = np.maximum(tiles[src], tiles[dst])
         np.maximum.at(slowest, message, time[link])
         hops = np.bincount(message, minlength=len(src)) - 1
         cycles = LAUNCH_CYCLES + slowest + np.ceil(hops * SECONDS_PER_HOP * self.clock_hz).astype(np.int64)
@@ -100,8 +102,9 @@ class Links:
         np.maximum.at(out, dst, cycles)
         return out
 
-    def replica_cycles(self, sent: I8) -> I8:
+    def replica_cycles(self, sent: I8, busiest_tile: I8) -> I8:
         """Cycles of each IPU of a replica that sends `sent` bytes to the same IPU of another replica and receives as
         many: replicas of one IPU are partners, others lie along the ladder."""
         rate = self.bytes_per_cycle[_PARTNER if self.ipus == 1 else _UP]
-        return np.where(sent > 0, LAUNCH_CYCLES + np.ceil(sent / rate).astype(np.int64), 0)
+        passing = np.maximum(np.ceil(sent / rate).astype(np.int64), busiest_tile)
+        return np.asarray(np.where(sent > 0, LAUNCH_CYCLES + passing, 0), dtype=np.int64)

@@ -24,6 +24,11 @@ def test_both_directions_at_the_same_time():
     assert one.tolist() == both.tolist()
 
 
+def test_no_faster_than_the_tile_that_sends():
+    cycles = Links(2, 1.33e9).exchange_cycles(i8(0), i8(1), i8(4000), i8(1000, 900))
+    assert cycles.tolist() == [LAUNCH_CYCLES + 1000] * 2
+
+
 def test_ways_along_the_ladder():
     message, link = Links(6, 1.33e9).ways(i8(0, 4, 1), i8(5, 1, 0))
     found = {m: [(int(at) // 3, int(at) % 3) for at in link[message == m]] for m in range(3)}
