@@ -137,7 +137,7 @@ class _Compiler:
         overlays = lowering.overlays
         live = live_classes(table, order, items.numels, always, len(items.buffers), overlays)
         inventory = Inventory()
-        has_interleaved = machine.region_split < machine.bytes_per_tile
+        has_interleaved = machine.region_split < machine.usable_bytes
         interleaved = interleaved_variables(store.blocks, emap, len(v.numel), has_interleaved)
         inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
         inventory.add_buffers(items.buffers, live)
@@ -218,11 +218,11 @@ def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
             "room for it there; set the option to false."
         )
     used = memory.tile_memory.including_gaps
-    over = np.flatnonzero(used > machine.bytes_per_tile)
+    over = np.flatnonzero(used > machine.usable_bytes)
     if len(over) == 0:
         return ""
     worst = int(used.argmax())
     return (
         f"Out of memory: Cannot fit all variable data onto one or more tiles: {len(over)} of {machine.tiles} tiles "
-        f"need more than {machine.bytes_per_tile} bytes, tile {worst} needs {int(used[worst])}."
+        f"need more than {machine.usable_bytes} bytes, tile {worst} needs {int(used[worst])}."
     )

@@ -31,16 +31,24 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pending:
-    """A lowered copy of a function buffer: rows of its host copy (Begin, Mid, End), or its copy within tiles."""
+    """A lowered copy of a function buffer: its copy within tiles is at `row`, or its host copy begins there."""
 
     copy: host.Copy
-    rows: tuple[int, ...]
+    row: int
     local: LocalCopy | None
 
     @property
     def function(self) -> int:
-        end = self.copy.source
-        return end.id if isinstance(end, Function) else end.function
+        return _function_of(self.copy)
+
+
+def _function_of(copy: host.Copy) -> int:
+    return copy.source.id if isinstance(copy.source, Function) else copy.source.function
+
+
+def name_of(copy: host.Copy) -> str:
+    """What the nodes of a copy are called: as the function's body."""
+    return f"function {_function_of(copy)}"
 
 
 def is_remote(copy: host.Copy) -> bool:
@@ -74,7 +82,7 @@ def settle(
             continue  # never called: there is no code to move
         number = called.index(copy.function)
         _fill(copy, overlays[number], table, packets, machine)
-        moving = copy.rows[1] if copy.local is None else copy.rows[0]
+        moving = copy.row + 1 if copy.local is None else copy.row
         if isinstance(copy.copy.destination, Function):
             loads[moving] = number
         elif isinstance(copy.copy.source, Function):
@@ -96,7 +104,7 @@ def _fill(pending: Pending, overlay: Overlay, table: ProgramTable, packets: I8, 
         return
     out = isinstance(pending.copy.destination, FunctionBuffer)
     figures: HostCopy = bytes_copy(overlay.bytes, not out, machine)
-    begin, mid, end = (table.work[row] for row in pending.rows)
+    begin, mid, end = (table.work[pending.row + part] for part in range(3))
     begin.host_wait = figures.host_wait
     mid.cycles, mid.rx, mid.tx, mid.host_code = figures.mid_cycles, figures.rx, figures.tx, figures.code
     end.cycles = figures.end_cycles

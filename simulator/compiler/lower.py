@@ -202,23 +202,19 @@ class Lowering:
         self.table.add(parent, "Call", f"function {index}", function=index, debug_id=self._debug_id(program))
 
     def _function_copy(self, parent: int, copy: host.Copy) -> None:
-        """A copy of a function's code: through the host link or within tiles; figures follow in `settle`."""
-        debug_id, function = self._debug_id(copy), getattr(copy.destination, "function", None)
-        name = f"function {copy.destination.id if function is None else function}"
-        if not function_buffers.is_remote(copy):
+        """A copy of a function's code, through the host link or within tiles; its figures follow in `settle`."""
+        debug_id, name, row = self._debug_id(copy), function_buffers.name_of(copy), len(self.table)
+        if function_buffers.is_remote(copy):
+            for part in ("Begin", "Mid", "End"):
+                work = Work(sync_group=self._host_group if part == "Begin" else "")
+                self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
+            self._barrier(parent, debug_id, "", None)
+            self._pending.append(function_buffers.Pending(copy, row, None))
+        else:
             local = function_buffers.empty_copy(self._machine)
             number = self._items.add_local_copy(f"copy{self._items.number()}_{name}/OnTileCopy-0", local)
             self._on_tile(parent, number, Work(), debug_id)
-            rows = (self.table.children[parent][-1],)
-            self._pending.append(function_buffers.Pending(copy, rows, local))
-            return
-        works = (Work(sync_group=self._host_group), Work(), Work())
-        rows = tuple(
-            self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
-            for part, work in zip(("Begin", "Mid", "End"), works, strict=True)
-        )
-        self._barrier(parent, debug_id, "", None)
-        self._pending.append(function_buffers.Pending(copy, rows, None))
+            self._pending.append(function_buffers.Pending(copy, row, local))
 
     def _write_undef(self, parent: int, program: host.WriteUndef) -> None:
         emap = self._items.emap

@@ -25,7 +25,7 @@ class Machine:
     num_ipus: int  #: of one replica; passes work on one replica, since all are alike
     tiles_per_ipu: int
     bytes_per_tile: int
-    region_split: int  #: byte offset at which interleaved memory begins; `bytes_per_tile` = there is none
+    region_split: int  #: byte offset at which interleaved memory begins; `usable_bytes` = there is none
     clock_hz: float
     exchange_rate: float  #: bytes per cycle and tile
     min_sync_delay: int  #: round trip of the tile nearest to the sync controller
@@ -35,6 +35,7 @@ class Machine:
     counts_code: bool  #: code and stack have sizes: hardware, or a model that compiles for the IPU
     target: Target  #: for vertex cost functions
     physical_tile: I8 | None = None
+    reserved_bytes: int = 0  #: of a tile's memory that no program can use; offsets leave it out
     num_replicas: int = 1
 
     @property
@@ -51,6 +52,11 @@ class Machine:
     def device_tiles(self) -> int:
         """Tiles of all replicas, replica-major."""
         return self.tiles * self.num_replicas
+
+    @property
+    def usable_bytes(self) -> int:
+        """Bytes of a tile that programs can use; what lies beyond has overflowed."""
+        return self.bytes_per_tile - self.reserved_bytes
 
     @property
     def hardware(self) -> bool:
@@ -89,6 +95,12 @@ class Machine:
 _TYPES = {"IPU": "Ipu", "IPU_MODEL": "IpuModel", "CPU": "Cpu"}
 
 
+def _reserved(target: Target) -> int:
+    """Memory that is kept from programs on the chip itself, not on models of other memories."""
+    own = target.getBytesPerTile() == target.chip.bytes_per_tile and target.region_split == target.chip.region_split
+    return target.chip.reserved_bytes if own else 0
+
+
 def machine_of(target: Target, replicas: int = 1) -> Machine:
     """The facts of the target of one replica."""
     hardware = target.getTargetType() is TargetType.IPU
@@ -98,7 +110,8 @@ def machine_of(target: Target, replicas: int = 1) -> Machine:
         num_ipus=target.getNumIPUs(),
         tiles_per_ipu=target.getTilesPerIPU(),
         bytes_per_tile=target.getBytesPerTile(),
-        region_split=target.region_split,
+        region_split=target.region_split - _reserved(target),
+        reserved_bytes=_reserved(target),
         clock_hz=target.getTileClockFrequency(),
         exchange_rate=target.getExchangeBytesPerCycle(),
         min_sync_delay=round_trip(target.getMinIPUSyncDelay(), target.relative_sync_delay()),

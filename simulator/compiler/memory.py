@@ -54,7 +54,7 @@ def memory_report(
     peak = peak_by_tile(by_class, live)
     low_state = settings.limit_vertex_state
     address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
-    cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.bytes_per_tile)
+    cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.usable_bytes)
     return MemoryReport(
         _tile_memory(a, address, cover, peak, machine),
         _category_memory(a, cover, machine),
@@ -123,7 +123,7 @@ def _vars_info(a: Allocations, names: int) -> tuple[I8, I8, I8, I8]:
 def _lowered(a: Allocations, address: I8, machine: Machine) -> list[model.LoweredTile]:
     order = np.lexsort((np.arange(len(a)), address, a.tile))
     a, address = a.take(order), address[order]
-    region = np.where(address < machine.region_split, 0, np.where(address < machine.bytes_per_tile, 1, 2))
+    region = np.where(address < machine.region_split, 0, np.where(address < machine.usable_bytes, 1, 2))
     borders = np.searchsorted(a.tile, np.arange(machine.tiles + 1)).tolist()
     eq_class = np.maximum(a.live_class, -1)
     return [

@@ -26,6 +26,9 @@ class Chip:
     conv_units_float: int
     peak_half_macs: int  #: multiply-accumulates per tile and cycle, P
     peak_float_macs: int
+    #: bytes of non-interleaved memory that programs cannot use, P for Mk1: a full tile holds 122,880 bytes there
+    #: (published-numbers 1, 6.2), and published sizes count what lies above as if it followed directly
+    reserved_bytes: int = 0
     memory_element_bytes: int = 16 * KIB  #: P
     worker_contexts: int = 6  #: P
     data_path_bits: int = 64  #: P
@@ -52,6 +55,7 @@ MK1 = Chip(
     bytes_per_tile=256 * KIB,
     tile_base_address=0x40000,
     region_split=128 * KIB,
+    reserved_bytes=8 * KIB,
     clock_hz=1.6e9,
     conv_units_half=8,
     conv_units_float=8,
@@ -68,6 +72,7 @@ MK2 = replace(
     bytes_per_tile=624 * KIB,
     tile_base_address=0x4C000,
     region_split=208 * KIB,
+    reserved_bytes=0,
     clock_hz=1.33e9,
     conv_units_half=16,
     conv_units_float=16,

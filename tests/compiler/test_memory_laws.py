@@ -18,8 +18,10 @@ STEPS = st.lists(
     min_size=1,
     max_size=5,
 )
-OWN = ("vertexInstanceState", "vertexFieldData", "stack", "controlCode", "vertexCode", "internalExchangeCode",
-       "hostExchangeCode", "hostExchangePacketHeader", "controlId", "instrumentationResults", "copyDescriptor")  # fmt: skip
+OWN = (
+    "vertexInstanceState", "vertexFieldData", "stack", "controlCode", "vertexCode", "internalExchangeCode",
+    "hostExchangeCode", "hostExchangePacketHeader", "controlId", "instrumentationResults", "copyDescriptor",
+)  # fmt: skip
 
 
 def built(target, sizes, steps):
@@ -74,7 +76,7 @@ def check_derivations(compilation):
 
 
 def check_alignment(compilation):
-    """Everything begins at a multiple of 8 bytes, the store granularity of 4 included; regions follow from addresses."""
+    """Everything begins at a multiple of 8 bytes; regions follow from addresses."""
     target = compilation.target
     for tile in compilation.lowered:
         assert (np.asarray(tile.address) % 8 == 0).all()
