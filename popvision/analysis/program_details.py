@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from popvision.analysis.program_figures import figures
 from popvision.analysis.program_tree import programs_of
+from popvision.analysis.tile_knowledge import tiles_unknown
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROVENANCE
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def tile_figures(source: ReportSource, program: int) -> TileFigures:
 def _recorded(source: ReportSource, program: int) -> tuple[Int64 | None, int]:
     reader = source.reader
     steps = np.flatnonzero(np.asarray(reader.steps().program) == program)
-    if not len(steps):
+    if not len(steps) or tiles_unknown(source):  # one duration for many tiles says nothing of a single one
         return None, -1
     step = int(steps[-1])
     ids = [int(reader.steps_on_ipu(ipu).cycles_array[step]) for ipu in range(reader.target().num_ipus)]

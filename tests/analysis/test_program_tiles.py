@@ -6,10 +6,12 @@ import sqlite3
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.program_tiles import program_tiles, program_tiles_pair
 from popvision.analysis.source import ReportSource
+from tests.browser.small_traces import write_small
 from tests.planted import planted
 
 SAMPLES = Path(__file__).parents[2] / "sample_reports"
@@ -55,3 +57,11 @@ def test_a_program_of_one_report_alone_has_one_side(tmp_path: Path) -> None:
     pair = program_tiles_pair(source, shorter, 6)
     assert pair["Received_source"].tolist() == program_tiles(source, 6)["Received"].tolist()
     assert pair["Received_target"].isna().all()
+
+
+@pytest.mark.parametrize(("level", "known"), [("Tile", True), ("Ipu", False)])
+def test_no_tile_is_invented(tmp_path: Path, level: str, known: bool) -> None:
+    path = write_small(tmp_path / "small", [("C", (2, 4)), ("X", (1, 3))], target="Ipu", level=level)
+    source = ReportSource(path)
+    program = int(source.reader.steps().program[0])
+    assert ("Recorded" in program_tiles(source, program)) is known
