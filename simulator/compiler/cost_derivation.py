@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from simulator.poplar.store import VertexBlock
 
 I8 = npt.NDArray[np.int64]
+_GIVEN = "exact: field of the dearest vertex"
+_DEAREST = "the formula of the addition below"
 _UNIT = {"worker": "thread", "supervisor": "tile", "multi": "tile"}
 
 
@@ -89,8 +91,8 @@ def _of_type(name: str, costed: list[CostedBlock], members: list[tuple[int, int]
     unit = f"{_UNIT[dear.kind]} cycles"
     formula = f"{'6 x ' if factor > 1 else ''}{unit} of {type_}"
     count = f"{len(members)} {'vertex' if len(members) == 1 else 'vertices'}{where}"
-    terms = [CostTerm(name, f"{type_}: {field}", value, source) for field, value in _inputs(dear, vertex)]
-    terms.append(CostTerm(name, f"{type_}: {unit} of its dearest vertex", max(spent), source))
+    terms = [CostTerm(name, f"{type_}: {field}", value, _GIVEN) for field, value in _inputs(dear, vertex)]
+    terms.append(CostTerm(name, f"{type_}: {unit} of its dearest vertex", max(spent), f"{dear.provenance}: {_DEAREST}"))
     terms.append(CostTerm(name, f"+ {formula}, {count}", factor * sum(spent), source))
     return terms
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.machine.cycles.convolution import amp_1x1, amp_launch
+from simulator.machine.cycles.convolution import amp_1x1, amp_launch, amp_worker
+from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
 from simulator.poplar.debug_context import DebugInfo
@@ -174,7 +175,7 @@ def convolve_vertex(input_type: Type, partials_type: Type, units: int) -> Vertex
         inputs, outputs, rows = (block.values[k] for k in ("numInGroups", "numOutGroups", "numRows"))
         cycles = amp_1x1(dtype, rows, inputs, outputs, units=units, partials=partials)
         flops = 2 * elements["in"] * outputs * units
-        source = "PopLibs ConvPartial1x1Out estimator, published-numbers 7.5"
+        source = described("7.5", amp_1x1, amp_worker)
         launch = np.broadcast_to(amp_launch(rows), cycles.shape)
         return BlockCosts(cycles, "exact", source, flops, launch)
 

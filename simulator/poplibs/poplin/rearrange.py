@@ -139,9 +139,8 @@ def transpose_vertex(type_: Type) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         rows, columns = block.values["numSrcRows"], block.values["numSrcColumns"]
         matrices = elements["src"] // (rows * columns)
-        return BlockCosts(
-            transpose_2d(type_.size, rows, columns, matrices), "exact", "PopLibs Transpose2D, published-numbers 7.3"
-        )
+        spent = transpose_2d(type_.size, rows, columns, matrices)
+        return BlockCosts(spent, "exact", "PopLibs Transpose2D, published-numbers 7.3", np.zeros_like(spent))
 
     def compute(vertex: Any) -> None:
         shape = (-1, int(vertex.numSrcRows), int(vertex.numSrcColumns))

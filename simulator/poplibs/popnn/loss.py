@@ -13,6 +13,7 @@ import numpy.typing as npt
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
+from simulator.machine.cycles.described import described
 from simulator.machine.cycles.nonlinearity import loss_transform
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
@@ -108,7 +109,7 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, 
 @lru_cache(maxsize=8)
 def _vertex(dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs LossCrossEntropyTransform estimator, published-numbers 7.6"
+        source = described("7.6", loss_transform)
         flops = flop_counts.cross_entropy(elements["transformed"])
         if flat:
             # One worker vertex does the whole run of its tile.

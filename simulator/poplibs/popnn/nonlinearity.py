@@ -14,6 +14,7 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import nonlinearity as cycles
+from simulator.machine.cycles.described import described
 from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
 from simulator.poplar.graph import Graph
@@ -164,7 +165,7 @@ for _kind in NonLinearityType:
 @lru_cache(maxsize=64)
 def _forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs NonLinearity estimator, published-numbers 7.6"
+        source = described("7.6", cycles.forward_1d if flat else cycles.forward_2d_row)
         flops = flop_counts.nonlinearity(op) * elements["out"]
         if flat:
             return BlockCosts(cycles.forward_1d(op, dtype, elements["out"]), "exact", source, flops)
@@ -188,7 +189,7 @@ def _forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexTy
 @lru_cache(maxsize=64)
 def _gradient_vertex(op: str, dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs NonLinearityGrad estimator, published-numbers 7.6"
+        source = described("7.6", cycles.gradient_1d if flat else cycles.gradient_2d_row)
         flops = flop_counts.gradient(op) * elements["inGrad"]
         if flat:
             return BlockCosts(cycles.gradient_1d(op, dtype, elements["inGrad"]), _class(op), source, flops)

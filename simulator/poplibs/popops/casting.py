@@ -13,6 +13,7 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import movement
+from simulator.machine.cycles.described import described
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
 from simulator.poplar.graph import Graph
@@ -63,7 +64,7 @@ def _cast_kernel(outputs: list[npt.NDArray[Any]], inputs: list[npt.NDArray[Any]]
 @lru_cache(maxsize=256)
 def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs cycle estimator of Cast, published-numbers 7.3"
+        source = described("7.3", *((movement.cast_1d, movement.cast_core) if flat else (movement.cast_core,)))
         flops = flop_counts.cast(from_dtype, to_dtype, elements["dst"])
         if flat:
             return BlockCosts(movement.cast_1d(from_dtype, to_dtype, elements["dst"]), "exact", source, flops)

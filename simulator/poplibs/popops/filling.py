@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import movement
+from simulator.machine.cycles.described import described
 from simulator.poplar.debug_context import Context
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
@@ -52,7 +53,7 @@ def _fill_kernel(
 def _vertex(dtype: str) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         cycles = movement.fill(dtype, elements["out"])
-        source = "PopLibs cycle estimator of Fill, published-numbers 7.3"
+        source = described("7.3", movement.fill)
         return BlockCosts(cycles, "exact", source, np.zeros_like(cycles))
 
     def compute(vertex: Any) -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import movement
+from simulator.machine.cycles.described import described
 from simulator.poplar import regions
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
@@ -65,7 +66,7 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> No
 def _vertex(dtype: str) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         spent = movement.encode_one_hot("uint", dtype, elements["indices"])
-        source = "PopLibs EncodeOneHot estimator, published-numbers 7.3"
+        source = described("7.3", movement.encode_one_hot)
         return BlockCosts(spent, "exact", source, np.zeros_like(spent))
 
     def compute(vertex: Any) -> None:

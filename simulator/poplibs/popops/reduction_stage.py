@@ -13,6 +13,7 @@ from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import reduction as cycles
+from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
 from simulator.poplar.debug_context import DebugInfo
@@ -140,7 +141,7 @@ def _continuous_vertices(graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tens
 @lru_cache(maxsize=256)
 def _vertex(op: str, dtype: str, out_dtype: str, strided: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs cycle estimator of Reduce, published-numbers 7.4"
+        source = described("7.4", cycles.strided if strided else cycles.single_output)
         if strided:
             terms = elements["partials"] // np.maximum(elements["out"], 1)
             spent = cycles.strided(op, dtype, elements["out"], terms, out_dtype=out_dtype)

@@ -14,6 +14,7 @@ from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine import launch
 from simulator.machine.cycles import scaled as cycles
+from simulator.machine.cycles.described import described
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, type_error
 from simulator.poplar.graph import Graph
@@ -93,7 +94,7 @@ register("popops.ScaledSubtract")(_kernel(True))
 @lru_cache(maxsize=64)
 def _vertex(dtypes: tuple[str, str], subtract: bool, constant: bool, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = "PopLibs cycle estimator of ScaledAdd, published-numbers 7.2"
+        source = described("7.2", cycles.scaled_add if flat else cycles.scaled_2d_row)
         flops = flop_counts.SCALED_ADD * elements["A"]
         if flat:
             # Mk1 packs the pointers to A and B into 16 bits, which are unpacked first.

@@ -8,7 +8,7 @@ Three forms (`unary`, `binary`, `scalar` = a tensor with one scalar), each in pl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles import elementwise as cycles
+from simulator.machine.cycles.described import described
 from simulator.poplar.store import FieldEdges, VertexBlock, segment_sums
 from simulator.poplibs.popops.operators import evaluate
 
@@ -26,7 +27,15 @@ I8 = npt.NDArray[np.int64]
 Form = Literal["unary", "binary", "scalar"]
 
 _CLASS = {"unary": "UnaryOp", "binary": "BinaryOp", "scalar": "BroadcastScalar"}
-_SOURCE = "PopLibs cycle estimator, published-numbers 7.1"
+#: (formula of a vertex, formula of its loop) of one run, and of rows
+_FORMULAS: dict[tuple[Form, bool], tuple[Callable[..., Any], ...]] = {
+    ("unary", True): (cycles.unary_1d, cycles.unary_loop),
+    ("unary", False): (cycles.unary_2d_base, cycles.unary_loop),
+    ("binary", True): (cycles.binary_1d, cycles.binary_loop),
+    ("binary", False): (cycles.binary_2d_base, cycles.binary_loop),
+    ("scalar", True): (broadcast.scalar_1d, broadcast.scalar_loop),
+    ("scalar", False): (broadcast.scalar_2d_row, broadcast.scalar_loop),
+}
 
 
 def row_lengths(edges: FieldEdges) -> I8:
@@ -86,7 +95,8 @@ def elementwise_vertex(form: Form, op: str, dtype: str, in_place: bool, flat: bo
             else _cycles_2d(form, op, dtype, block.edges["out"], in_place)
         )
         each = flop_counts.unary(op) if form == "unary" else flop_counts.binary(op)
-        return BlockCosts(spent, "exact", _SOURCE, flop_counts.typed(each * count, dtype))
+        source = described("7.1", *_FORMULAS[form, flat])
+        return BlockCosts(spent, "exact", source, flop_counts.typed(each * count, dtype))
 
     def compute(vertex: Any) -> None:
         outs = [vertex.out] if flat else vertex.out

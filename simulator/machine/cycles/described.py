@@ -1,0 +1,15 @@
+"""The text of a formula: what a cost term quotes is what the functions say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+
+@lru_cache(maxsize=256)
+def described(section: str, *formulas: Callable[..., Any]) -> str:
+    """The docstrings of cycle formulas on one line, an inner formula after the one that uses it, and where they were
+    published."""
+    texts = (" ".join((formula.__doc__ or formula.__name__).split()) for formula in formulas)
+    return f"{' | '.join(texts)} [PopLibs estimator, published-numbers {section}]"
