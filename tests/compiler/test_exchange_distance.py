@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popvision.formats.profile import ProfileReader
 from popvision.pva import openReport
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.compiler.arrange import Transfer
@@ -87,6 +88,11 @@ def test_the_published_exchange_of_three_tiles_as_a_program(tmp_path):
     assert ipu.activeTiles == 3
     code = sum(step.program.codeBytesByTile[t] for t in range(3))
     assert abs(code - 140) <= 14
+    reader = ProfileReader(tmp_path / "profile.pop")
+    names, programs, on_ipu = reader.programs().name, reader.steps().program, reader.steps_on_ipu(0)
+    at = next(i for i, p in enumerate(programs) if "updateBToA/ExchangePre" in names[int(p)])
+    overlapped = int(on_ipu.all_to_max[at - 1]) - int(on_ipu.active_from_min[at])
+    assert 0 <= overlapped <= 17  # published: 1 cycle overlapped with the previous step
 
 
 def test_a_word_to_all_tiles_takes_the_way_to_the_farthest():
