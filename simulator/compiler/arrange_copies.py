@@ -6,9 +6,9 @@ after the exchange. Two rules spare some of that:
 - A constant of one value is not sent: the tiles that need it write it themselves. (Published: the padding of the matmul
   chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
 - A tile with a single run of its own sends it to itself with the exchange that happens anyway, if no exchange gets
-  longer by that. (A guess from the chain's four copies: those that leave one such run on a few tiles have no on-tile
-  copy in the published tree, the others have. The alternative, all local runs on tile, makes two of the four twice as
-  long as published.)
+  longer by that; such a row has the tile at both ends and is not counted as traffic. (A guess from the chain's four
+  copies: those that leave one such run on a few tiles have no on-tile copy in the published tree, the others have. The
+  alternative, all local runs on tile, makes two of the four twice as long as published.)
 """
 
 from __future__ import annotations

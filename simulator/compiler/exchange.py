@@ -84,6 +84,7 @@ def plan_exchange(
         return Exchanges(None, None)
     tiles = len(ipu_of_tile)
     crosses = ipu_of_tile[transfer.src] != ipu_of_tile[transfer.dst]
+    own = transfer.src == transfer.dst  # rides along in spare cycles (arrange_copies) and is no traffic between tiles
     between = links or Links(int(ipu_of_tile[-1]) + 1, MK2.clock_hz)
 
     def within_ipu(t: Transfer, sent: _Sent) -> tuple[I8, Moving]:
@@ -95,7 +96,8 @@ def plan_exchange(
         return _of_those_concerned(cycles[ipu_of_tile], t), None
 
     return Exchanges(
-        _figures(_take(transfer, ~crosses), tiles, within_ipu), _figures(_take(transfer, crosses), tiles, over_links)
+        _figures(_take(transfer, ~crosses & ~own), tiles, within_ipu),
+        _figures(_take(transfer, crosses), tiles, over_links),
     )
 
 
