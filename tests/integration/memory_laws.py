@@ -118,7 +118,9 @@ def check_addresses(report: PlainReport) -> None:
 
 
 def check_liveness(report: PlainReport) -> None:
-    """Curves are sums over what is live; a tile's peak is the largest sum of its own."""
+    """Curves are sums over what is live, the first over the tiles of a replica; a tile's peak is the largest sum of its
+    own."""
+    replicas = report.target["num_replicas"]
     live = report.live_matrix
     by_class = np.zeros((len(report.classes), report.tiles), np.int64)
     for tile, column in report.lowered.items():
@@ -126,7 +128,7 @@ def check_liveness(report: PlainReport) -> None:
         np.add.at(by_class[:, tile], column["eq_class"][mine], column["bytes"][mine])
     by_tile = live @ by_class
     curve = [size for (size,) in report.rows("SELECT bytes FROM liveness ORDER BY liveness_index")]
-    assert by_tile.sum(axis=1).tolist() == curve
+    assert by_tile.sum(axis=1).tolist() == [replicas * size for size in curve]
     assert np.array_equal(by_tile.max(axis=0, initial=0), report.tile_memory[:, 3])
     for ipu, identity in report.rows("SELECT ipu, bytes_array FROM liveness_by_ipu"):
         part = by_tile[:, ipu * report.per_ipu : (ipu + 1) * report.per_ipu].sum(axis=1)
@@ -136,7 +138,7 @@ def check_liveness(report: PlainReport) -> None:
         assert bool(always) == (number < 0 and size > 0) or size == 0
         if number >= 0:
             by_variable += size * live[:, number]
-    assert by_variable.tolist() == curve
+    assert by_variable.tolist() == [replicas * size for size in curve]
     ((always_sum,),) = report.rows("SELECT coalesce(sum(bytes), 0) FROM variables WHERE always_live = 1")
     assert always_sum == report.tile_memory[:, 2].sum()
 
