@@ -21,6 +21,7 @@ from simulator.poplar import program as host
 if TYPE_CHECKING:
     from simulator.compiler.element_map import ElementMap
     from simulator.poplar.store import GraphStore
+    from simulator.poplar.tensor import Tensor
 
 I8 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -57,7 +58,7 @@ def sync_domains(store: GraphStore, programs: Iterable[host.Program], emap: Elem
     return SyncDomains(io & computes[ipu_of_tile], ipu_of_tile)
 
 
-def _streamed(programs: Iterable[host.Program]) -> Iterator[host.Tensor]:
+def _streamed(programs: Iterable[host.Program]) -> Iterator[Tensor]:
     """Tensors that programs copy from or to streams."""
     pending = list(programs)
     while pending:
