@@ -51,8 +51,7 @@ def measure(size: tuple[int, int, int, int]) -> Point:
     shares: list[int] = []
     for p in plans:
         positions = ceil(p.field / p.field_split)
-        in_groups, out_groups = ceil(p.in_channels / p.in_group), ceil(p.out_channels / p.units)
-        shares += [ceil(positions / 6), ceil(in_groups / p.in_split), ceil(out_groups / p.out_split)]
+        shares += [ceil(positions / 6), ceil(p.in_groups / p.in_split), ceil(p.out_groups / p.out_split)]
     return Point(total, plan, tuple(shares), tuple(block_width(p.field) for p in plans))
 
 

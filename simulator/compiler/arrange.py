@@ -102,7 +102,7 @@ class _Side:
 
     def add(self, tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
         local = emap.tile[pieces.row] == tile
-        gathered = _gathered(operand, pieces, local)
+        gathered = _gathered(operand, pieces, local, emap)
         if gathered.any():
             size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
             self.buffer += _per_tile(tile[gathered], size, self.tiles)
@@ -196,14 +196,26 @@ def _operands(spec: FieldSpec, edges: FieldEdges, owner: I8, pieces: Pieces) -> 
     return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
 
 
-def _gathered(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
+def _gathered(operand: I8 | None, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:
     if operand is None or len(operand) == 0:
         return np.zeros(len(pieces.row), np.bool_)
     count = np.bincount(operand)
     if int(count.max()) <= 1:
         return np.zeros(len(operand), np.bool_)
     near = np.bincount(operand, weights=local)
-    return np.asarray(((count > 1) & (near > 0))[operand])
+    # Pieces that follow each other in the memory of one variable on the tile are one run of it.
+    apart = np.bincount(operand, weights=~_follows(operand, pieces, local, emap))
+    return np.asarray(((apart > 1) & (near > 0))[operand])
+
+
+def _follows(operand: I8, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:
+    """Whether each piece continues the one before it: same operand, same variable, both on the tile, no gap."""
+    follows = np.zeros(len(operand), np.bool_)
+    row = pieces.row
+    at = emap.place[row] + pieces.start - emap.begin[row]
+    same = (operand[1:] == operand[:-1]) & (emap.variable[row[1:]] == emap.variable[row[:-1]]) & local[1:] & local[:-1]
+    follows[1:] = same & (at[1:] == (at + pieces.length)[:-1])
+    return follows
 
 
 def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:

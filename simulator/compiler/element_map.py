@@ -8,6 +8,7 @@ every question of the compiler about place and size is asked of pieces.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,20 @@ class ElementMap:
     tile: I8  #: -1 = not mapped
     variable: I8
     item_bytes: I8
+
+    @cached_property
+    def place(self) -> I8:
+        """Where each row begins in the memory of its variable on its tile, in elements: the rows of a variable lie
+        there one after another, in their order."""
+        order = np.lexsort((self.begin, self.tile, self.variable))
+        length = (self.end - self.begin)[order]
+        before = np.cumsum(length) - length
+        fresh = np.ones(len(order), dtype=np.bool_)
+        fresh[1:] = (np.diff(self.variable[order]) != 0) | (np.diff(self.tile[order]) != 0)
+        heads = np.flatnonzero(fresh)
+        place = np.empty_like(before)
+        place[order] = before - before[heads][np.cumsum(fresh) - 1]
+        return place
 
     def find(self, elements: I8) -> I8:
         """The row that holds each element."""

@@ -60,7 +60,12 @@ def compilation_of(r: Reported) -> model.Compilation:
         sendings=list(_sendings(r)),
         compute_set_vertices=[row for e in r.estimates for row in e.vertices],
         vertex_lanes=[row for e in r.estimates for row in e.lanes],
-        cost_terms=[*(t for e in r.estimates for t in e.terms), *_exchange_terms(r), *(memory.terms if memory else ())],
+        cost_terms=[
+            *(term for e in r.estimates for term in e.terms),
+            *_exchange_terms(r),
+            *_library_terms(r),
+            *(memory.terms if memory else ()),
+        ],
         category_memory=memory.category_memory if memory else (),
         variables=memory.variables if memory else None,
         eq_classes=memory.eq_classes if memory else None,
@@ -157,6 +162,13 @@ def _sendings(r: Reported) -> Iterator[model.Sendings]:
 def _exchange_terms(r: Reported) -> Iterator[model.CostTerm]:
     for row, (type_, work) in enumerate(zip(r.table.type, r.table.work, strict=True)):
         yield from program_terms(row, type_, work, r.machine)
+
+
+def _library_terms(r: Reported) -> Iterator[model.CostTerm]:
+    """What libraries state of the compute sets that they made: a plan and its costs."""
+    for index, terms in sorted(r.store.compute_set_terms.items()):
+        for term, value, source in terms:
+            yield model.CostTerm(f"computeSet:{index}/plan", term, value, source)
 
 
 def _edges(block: VertexBlock) -> int:

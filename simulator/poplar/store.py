@@ -140,6 +140,8 @@ class GraphStore:
     streams: StreamColumns = field(default_factory=StreamColumns)
     compute_set_names: list[str] = field(default_factory=list)
     compute_set_debug_ids: list[int] = field(default_factory=list)
+    #: compute set -> (term, value, source) that the library which made it states of its costs
+    compute_set_terms: dict[int, list[tuple[str, float, str]]] = field(default_factory=dict)
     #: blocks in order of creation; read them through `blocks`
     settled_blocks: list[VertexBlock] = field(default_factory=list)
     open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)

@@ -25,9 +25,6 @@ from simulator.poplar import (
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
 from simulator.poplibs.blocked_view import blocked_view
-from simulator.poplibs.poplin.planner import Machine, plan_matmul
-
-MK2 = Machine(1472, 638_976, (8, 16))
 
 
 def product(m: int, k: int, n: int, type_: Any, tiles: int, turned: str = "") -> tuple[Any, Any, Any, float]:
@@ -92,51 +89,6 @@ def test_a_product_can_be_multiplied_again() -> None:
     assert np.abs(by_kernel - exact).max() <= 1e-3
 
 
-def test_the_published_plans_are_found() -> None:
-    """1,400 tiles for m4 and 1,350 for m5: their worklists take 49.2 and 47.5 kB, 36 B a tile (published)."""
-    m4, m5 = plan_matmul("float", 800, 500, 400, MK2), plan_matmul("float", 800, 400, 200, MK2)
-    assert (m4.swapped, m4.field_split, m4.in_split, m4.out_split, m4.tiles) == (True, 4, 7, 50, 1400)
-    assert (m5.swapped, m5.field_split, m5.in_split, m5.out_split, m5.tiles) == (True, 3, 9, 50, 1350)
-    assert m4.partials == 10067
-    assert m4.total == m4.input_exchange + m4.weights_exchange + m4.partials + m4.reduce_exchange + m4.reduce
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 60), st.integers(1, 40))
-def test_no_split_tried_one_by_one_is_cheaper(m: int, k: int, n: int, tiles: int) -> None:
-    machine = Machine(tiles, 638_976, (8, 16))
-    plan = plan_matmul("float", m, k, n, machine)
-    assert plan.tiles <= tiles
-    assert plan.total == min(_slow_costs(m, k, n, machine))
-
-
-def _slow_costs(m: int, k: int, n: int, machine: Machine) -> list[int]:
-    """The total of every split into shares of equal size, in plain loops."""
-    from simulator.machine.cycles.convolution import amp_1x1
-    from simulator.machine.cycles.reduction import strided
-
-    def up(a: int, b: int) -> int:
-        return -(-a // b)
-
-    costs = []
-    for field, out in ((m, n), (n, m)):
-        for units in machine.unit_counts:
-            for f in range(1, min(field, machine.tiles) + 1):
-                for i in range(1, min(up(k, 8), machine.tiles // f) + 1):
-                    for o in range(1, min(up(out, units), machine.tiles // (f * i)) + 1):
-                        rows, ig, og = up(field, f), up(up(k, 8), i), up(up(out, units), o)
-                        if (up(field, rows), up(up(k, 8), ig), up(up(out, units), og)) != (f, i, o):
-                            continue
-                        acts, weights, outputs = rows * ig * 32, ig * 32 * og * units, up(rows * og * units, i)
-                        cost = up(acts, 8 if o > 1 and o % 2 == 0 else 4)
-                        cost += up(weights, 8 if o == 1 and f > 1 and f % 2 == 0 else 4)
-                        cost += int(amp_1x1("float", rows, ig, og, units=units))
-                        if i > 1:
-                            cost += outputs * i + 6 * int(strided("ADD", "float", up(outputs, 6), i))
-                        costs.append(cost)
-    return costs
-
-
 def test_steps_carry_poplibs_names() -> None:
     graph, program = Graph(IPUModel().createDevice()), Sequence()
     m1, m2, m3 = (
@@ -178,10 +130,3 @@ def test_report_plan_and_refusals() -> None:
         poplin.matMul(graph, a, b.transpose(), program, options={"speed": "high"})
     with pytest.raises(invalid_option, match="'2' is not a number between 0 and 1"):
         poplin.matMul(graph, a, b.transpose(), program, options={"availableMemoryProportion": "2"})
-
-
-def test_less_memory_gives_a_plan_that_takes_less() -> None:
-    tight = Machine(1472, 638_976, (8, 16), memory_proportion=0.05)
-    plan = plan_matmul("float", 800, 500, 400, tight)
-    assert plan.fits
-    assert plan.temporary_bytes <= 0.05 * 638_976 < plan_matmul("float", 800, 500, 400, MK2).temporary_bytes

@@ -1,31 +1,21 @@
-"""The Convolve step of a product: one AMP vertex per tile, its operands and its partial sums."""
+"""The Convolve step of a product: its vertices, their operands and their partial sums."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.machine.cycles.convolution import amp_1x1, amp_launch, amp_worker
-from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
 from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import FieldEdges, VertexBlock
+from simulator.poplar.store import FieldEdges
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_SHORT, Type
+from simulator.poplar.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import rows_edges, vector_edges
-from simulator.poplibs.poplin import rearrange
+from simulator.poplibs.poplin.partial_vertices import convolve_vertex, outer_product_vertex
 from simulator.poplibs.poplin.shares import Shares, nested
-from simulator.poplibs.popops.operators import wide
-from simulator.poplibs.type_names import short_name
 
 I8 = npt.NDArray[np.int64]
 
@@ -33,168 +23,191 @@ I8 = npt.NDArray[np.int64]
 _WORKLIST_ENTRIES = 3
 
 
+def partials_type(shares: Shares) -> Type:
+    """The type of the partial sums."""
+    return FLOAT if shares.plan.method.partials == "float" else HALF
+
+
 def map_inputs(graph: Graph, acts: Tensor, shares: Shares) -> None:
-    """Spread [in groups, field, group] activations over the tiles that use them: each block of (input groups,
-    positions) evenly over the tiles of all output shares."""
+    """Spread [conv groups, in groups, field, group] activations over the tiles that use them: what all tiles of one
+    (group, in, field) share read lies in equal parts on them."""
     plan = shares.plan
-    group = plan.in_group
-    begins, ends, tiles = [], [], []
-    for first in range(0, plan.tiles, plan.out_split):
-        rows = int(shares.rows[first])
-        in_groups = int(shares.in_end[first] - shares.in_begin[first])
-        total = rows * in_groups
-        cuts = np.union1d(np.arange(in_groups + 1) * rows, np.arange(plan.out_split + 1) * total // plan.out_split)
-        low, high = cuts[:-1], cuts[1:]
-        line, position = np.divmod(low, rows)
-        start = ((shares.in_begin[first] + line) * plan.field + shares.field_begin[first] + position) * group
-        begins.append(start)
-        ends.append(start + (high - low) * group)
-        shared = np.arange(plan.out_split + 1) * total // plan.out_split
-        tiles.append(first + np.searchsorted(shared, low, side="right") - 1)
-    graph.setTileMappingIntervals(acts, np.concatenate(begins), np.concatenate(ends), np.concatenate(tiles))
+    size = plan.method.in_group * plan.method.conv_group
+    first = shares.tiles[:: plan.out_split]
+    counts = (shares.group.size * shares.inp.size)[first]
+    owner, step, _ = nested(counts)
+    tile = first[owner]
+    group, inp = np.divmod(step, shares.inp.size[tile])
+    rows = shares.field.size[tile]
+    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
+    begin = line * plan.field + shares.field.begin[tile]
+    # Positions of one share are numbered through all its groups, and cut into one part per tile.
+    done = step * rows
+    total = (counts * rows[np.searchsorted(owner, np.arange(len(first)))])[owner]
+    part = np.arange(1, plan.out_split)
+    cuts = part[None, :] * total[:, None] // plan.out_split - done[:, None]
+    bounds = np.concatenate([np.zeros_like(done)[:, None], np.clip(cuts, 0, rows[:, None]), rows[:, None]], axis=1)
+    keep = bounds[:, 1:] > bounds[:, :-1]
+    run, which = np.nonzero(keep)
+    low, high = bounds[:, :-1][keep], bounds[:, 1:][keep]
+    start = (begin[run] + low) * size
+    graph.setTileMappingIntervals(acts, start, start + (high - low) * size, tile[run] + which)
 
 
 def map_weights(graph: Graph, weights: Tensor, shares: Shares) -> None:
-    """Spread [out groups, in groups, units, group] weights over the tiles that use them: each tile of a field split
-    holds an equal part of the weights that all of them read."""
+    """Spread [conv groups, out groups, in groups, units, group] weights over the tiles that use them: each tile of a
+    field split holds an equal part of the weights that all of them read."""
     plan = shares.plan
-    size = plan.units * plan.in_group
-    tiles = shares.tiles
-    counts = (shares.out_end - shares.out_begin) * (shares.in_end - shares.in_begin)
+    counts = shares.group.size * shares.out.size * shares.inp.size
     owner, step, _ = nested(counts)
-    # Of the tiles with equal in and out shares, the one whose turn it is holds this block.
-    mine = step % plan.field_split == shares.field_index[owner]
+    mine = step % plan.field_split == shares.field.index[owner]
     owner, step = owner[mine], step[mine]
-    out, inp = np.divmod(step, (shares.in_end - shares.in_begin)[owner])
-    start = ((shares.out_begin[owner] + out) * shares.in_groups + shares.in_begin[owner] + inp) * size
-    graph.setTileMappingIntervals(weights, start, start + size, tiles[owner])
+    size = _weight_block(shares)
+    start = _weight_line(shares, owner, step) * size
+    graph.setTileMappingIntervals(weights, start, start + size, shares.tiles[owner])
 
 
-def partials_variable(graph: Graph, shares: Shares, type_: Type, name: DebugInfo) -> Tensor:
-    """The [in split, out groups, field, units] partial sums, each run on the tile that computes it."""
+def _weight_block(shares: Shares) -> int:
+    method = shares.plan.method
+    return method.out_group * method.in_group * method.conv_group
+
+
+def _weight_line(shares: Shares, tile: I8, step: I8) -> I8:
+    """The number of each block of weights: tile's step-th in the order (conv group, out group, in group)."""
     plan = shares.plan
-    shape = [plan.in_split, shares.out_groups, plan.field, plan.units]
-    partials = graph.addVariable(type_, shape, (name, "partials" if plan.in_split > 1 else "partialReduceOut"))
-    starts, sizes, _ = _output_runs(shares)
-    owner, _, _ = nested(shares.out_end - shares.out_begin)
-    graph.setTileMappingIntervals(partials, starts, starts + sizes, shares.tiles[owner])
+    rest, inp = np.divmod(step, shares.inp.size[tile])
+    group, out = np.divmod(rest, shares.out.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.out_groups + shares.out.begin[tile] + out
+    return np.asarray(line * plan.in_groups + shares.inp.begin[tile] + inp)
+
+
+def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str) -> Tensor:
+    """The [in split, conv groups, out groups, field, block] partial sums, each run on the tile that computes it."""
+    plan = shares.plan
+    shape = [plan.in_split, plan.conv_groups, plan.out_groups, plan.field, shares.block]
+    partials = graph.addVariable(partials_type(shares), shape, (name, label))
+    tile, starts, sizes, _ = output_runs(shares)
+    graph.setTileMappingIntervals(partials, starts, starts + sizes, shares.tiles[tile])
     return partials
 
 
-def _output_runs(shares: Shares) -> tuple[I8, I8, I8]:
-    """(places, sizes, offsets): the runs of the partials variable that each tile writes, one per output group."""
+def output_runs(shares: Shares) -> tuple[I8, I8, I8, I8]:
+    """(tile, places, sizes, offsets): the runs of the partial sums that each tile writes, one per convolution group
+    and output group."""
     plan = shares.plan
-    tile, step, offsets = nested(shares.out_end - shares.out_begin)
-    group = shares.in_index[tile] * shares.out_groups + shares.out_begin[tile] + step
-    starts = (group * plan.field + shares.field_begin[tile]) * plan.units
-    return starts, shares.rows[tile] * plan.units, offsets
+    tile, step, offsets = nested(shares.group.size * shares.out.size)
+    group, out = np.divmod(step, shares.out.size[tile])
+    line = shares.inp.index[tile] * plan.conv_groups + shares.group.begin[tile] + group
+    line = line * plan.out_groups + shares.out.begin[tile] + out
+    starts = (line * plan.field + shares.field.begin[tile]) * shares.block
+    return tile, starts, shares.field.size[tile] * shares.block, offsets
 
 
 def add_convolve(
-    graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: DebugInfo
+    graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: DebugInfo, wide_load: bool
 ) -> ComputeSet:
-    """Add the compute set. `acts` is [in groups, field, group]; `weights` a [out channels, in channels] view,
-    whatever its layout, padded to whole groups or not."""
+    """Add the compute set. `acts` [conv groups, in groups, field, group, side] is one variable; `weights` a
+    [conv groups, out groups, in groups, units, group, side] view, whatever its layout."""
     cs = graph.addComputeSet((name, "Convolve"))
-    starts, sizes, offsets = _output_runs(shares)
-    base = int(partials.regions()[0][0])
+    if shares.plan.method.name == "OUTER_PRODUCT":
+        _add_outer_products(graph, cs, shares, acts, weights, partials)
+        return cs
+    _, starts, sizes, offsets = output_runs(shares)
     edges = {
-        "in": _input_edges(shares, int(acts.regions()[0][0])),
+        "in": _input_edges(shares, acts),
         "weights": _weight_edges(graph, shares, weights),
-        "out": rows_edges(base + starts, sizes, offsets),
+        "out": rows_edges(_base(partials) + starts, sizes, offsets),
         "worklists": _worklists(graph, shares, name),
     }
+    method = shares.plan.method
     values = {
-        "numInGroups": shares.in_end - shares.in_begin,
-        "numOutGroups": shares.out_end - shares.out_begin,
-        "numRows": shares.rows,
+        "numConvGroupsM1": shares.group.size - 1,
+        "numOutGroupsM1": shares.out.size - 1,
+        "numInGroups": shares.inp.size,
+        "transformedInStride": method.in_group * method.conv_group,
+        "outChansPerGroup": method.out_group,
+        "transformedOutStride": shares.block,
     }
-    type_ = convolve_vertex(acts.elementType(), partials.elementType(), shares.plan.units)
+    type_ = convolve_vertex(method, shares.plan.params.dtype, wide_load)
     graph.addVertices(cs, type_, shares.tiles, edges, values)
     return cs
 
 
-def _input_edges(shares: Shares, base: int) -> FieldEdges:
+def _base(tensor: Tensor) -> int:
+    return int(tensor.regions()[0][0])
+
+
+def _input_edges(shares: Shares, acts: Tensor) -> FieldEdges:
     plan = shares.plan
-    tile, step, offsets = nested(shares.in_end - shares.in_begin)
-    start = ((shares.in_begin[tile] + step) * plan.field + shares.field_begin[tile]) * plan.in_group
-    return rows_edges(base + start, shares.rows[tile] * plan.in_group, offsets)
+    size = plan.method.in_group * plan.method.conv_group
+    tile, step, offsets = nested(shares.group.size * shares.inp.size)
+    group, inp = np.divmod(step, shares.inp.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
+    begin = (line * plan.field + shares.field.begin[tile]) * size
+    return _vectors(acts, begin, shares.field.size[tile] * size, offsets)
+
+
+def _vectors(source: Tensor, begins: I8, sizes: I8, offsets: I8) -> FieldEdges:
+    """Inner vectors that are ranges of the flattened `source`, whose memory may lie anyhow."""
+    starts, lengths = source.flatten().regions()
+    if len(starts) == 1:
+        return rows_edges(int(starts[0]) + begins, sizes, offsets)
+    pieces, widths, vector = regions.cuts(starts, lengths, begins, begins + sizes)
+    return rows_edges(pieces, widths, offsets, _starts_of(vector, len(begins)))
+
+
+def _starts_of(rows: I8, count: int) -> I8:
+    return np.searchsorted(rows, np.arange(count + 1), side="left").astype(np.int64)
 
 
 def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
-    """Per tile, output group and input group one vector of units x group elements, in that order of memory. What the
-    operand is short of whole groups is read from a constant of zeros."""
-    plan = shares.plan
-    group, units = plan.in_group, plan.units
-    inputs = shares.in_end - shares.in_begin
-    tile, step, offsets = nested((shares.out_end - shares.out_begin) * inputs)
-    out, inp = np.divmod(step, inputs[tile])
-    out, inp = out + shares.out_begin[tile], inp + shares.in_begin[tile]
-    channels, width = weights.shape()
-    row = (out[:, None] * units + np.arange(units)).reshape(-1)
-    column = np.repeat(inp * group, units)
-    real = np.where(row < channels, np.clip(width - column, 0, group), 0)
-    begins = np.minimum(row, channels - 1) * width + np.minimum(column, width)
-    starts, lengths, line = regions.cuts(*weights.flatten().regions(), begins, begins + real)
-    short = np.flatnonzero(real < group)
-    if len(short):
-        zeros = int(rearrange.zeros(graph, weights.elementType(), group).regions()[0][0])
-        order = np.argsort(np.concatenate([line, short]), kind="stable")
-        starts = np.concatenate([starts, np.full(len(short), zeros, np.int64)])[order]
-        lengths = np.concatenate([lengths, group - real[short]])[order]
-        line = np.concatenate([line, short])[order]
-    vector = line // units
-    fresh = np.ones(len(starts), dtype=np.bool_)
-    variable = graph.store.variable_of(starts)  # variables that follow each other do not touch
-    fresh[1:] = (starts[1:] != (starts + lengths)[:-1]) | (vector[1:] != vector[:-1]) | (variable[1:] != variable[:-1])
-    first = np.flatnonzero(fresh)
-    inner = np.searchsorted(vector[first], np.arange(len(tile) + 1), side="left").astype(np.int64)
-    return rows_edges(starts[first], np.add.reduceat(lengths, first), offsets, inner)
+    """Per tile, convolution group, output group and input group one vector."""
+    size = _weight_block(shares)
+    tile, step, offsets = nested(shares.group.size * shares.out.size * shares.inp.size)
+    begins = _weight_line(shares, tile, step) * size
+    return _vectors(weights, begins, np.full(len(begins), size, np.int64), offsets)
+
+
+def worker_cuts(rows: I8) -> I8:
+    """[tiles, 7] where the positions of each worker begin and end: equal parts, rounded down."""
+    return np.asarray(np.arange(WORKERS + 1) * rows[:, None] // WORKERS)
 
 
 def _worklists(graph: Graph, shares: Shares, name: DebugInfo) -> FieldEdges:
     """The constant that tells each worker of each tile its positions."""
     per_worker = _WORKLIST_ENTRIES * WORKERS
-    share = -(-shares.rows // WORKERS)
-    begin = np.minimum(np.arange(WORKERS) * share[:, None], shares.rows[:, None])
-    count = np.minimum(begin + share[:, None], shares.rows[:, None]) - begin
-    lists = np.stack([begin * shares.plan.units, count, begin * shares.plan.in_group], axis=2) & 0xFFFF
+    cuts = worker_cuts(shares.field.size)
+    width = shares.plan.method.in_group * shares.plan.method.conv_group
+    lists = np.stack([cuts[:, :-1] * shares.block, np.diff(cuts, axis=1), cuts[:, :-1] * width], axis=2) & 0xFFFF
     n = len(shares.tiles)
     worklists = graph.addConstant(UNSIGNED_SHORT, [n, per_worker], lists.astype(np.uint16), (name, "worklists"))
     begins = np.arange(n, dtype=np.int64) * per_worker
     graph.setTileMappingIntervals(worklists, begins, begins + per_worker, shares.tiles)
-    return vector_edges(int(worklists.regions()[0][0]) + begins, np.full(n, per_worker, np.int64))
+    return vector_edges(_base(worklists) + begins, np.full(n, per_worker, np.int64))
 
 
-@lru_cache(maxsize=32)
-def convolve_vertex(input_type: Type, partials_type: Type, units: int) -> VertexType:
-    """The AMP vertex of a 1x1 convolution. Sums in float32, rounded once per output."""
-    dtype, partials = short_name(input_type), short_name(partials_type)
-
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        inputs, outputs, rows = (block.values[k] for k in ("numInGroups", "numOutGroups", "numRows"))
-        cycles = amp_1x1(dtype, rows, inputs, outputs, units=units, partials=partials)
-        flops = 2 * elements["in"] * outputs * units
-        source = described("7.5", amp_1x1, amp_worker)
-        launch = np.broadcast_to(amp_launch(rows), cycles.shape)
-        return BlockCosts(cycles, "exact", source, flops, launch)
-
-    def compute(vertex: Any) -> None:
-        inputs = int(vertex.numInGroups)
-        acts = [wide(np.asarray(a)).reshape(int(vertex.numRows), -1) for a in getattr(vertex, "in")]
-        for group, out in enumerate(vertex.out):
-            kernels = vertex.weights[group * inputs : (group + 1) * inputs]
-            total = sum(a @ wide(np.asarray(w)).reshape(units, -1).T for a, w in zip(acts, kernels, strict=True))
-            store(out, np.asarray(total).reshape(-1))
-
-    fields = (
-        FieldSpec("in", "vectors", "in", None, "one_ptr", 8),
-        FieldSpec("weights", "vectors", "in", None, "one_ptr", 16),
-        FieldSpec("out", "vectors", "out", None, "one_ptr", 16, interleaved=True),
-        FieldSpec("worklists", "vector", "in", None, "scaled_ptr32", 4),
-        FieldSpec("numInGroups", "value", "", UNSIGNED_SHORT),
-        FieldSpec("numOutGroups", "value", "", UNSIGNED_SHORT),
-        FieldSpec("numRows", "value", "", UNSIGNED_SHORT),
-    )
-    name = f"poplin::ConvPartial1x1Out<{dtype},{partials},true,false,{units},4,false>"
-    return VertexType(name, "supervisor", fields, costs, compute, doc="partial sums of a product")
+def _add_outer_products(
+    graph: Graph, cs: ComputeSet, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor
+) -> None:
+    """One vertex per tile, convolution group and worker that has positions."""
+    plan, units = shares.plan, shares.plan.method.out_group
+    cuts = worker_cuts(shares.field.size)
+    tile, worker = np.nonzero(np.diff(cuts, axis=1))
+    part, step, _ = nested(shares.group.size[tile])
+    tile, worker, group = tile[part], worker[part], shares.group.begin[tile[part]] + step
+    low, high = cuts[tile, worker], cuts[tile, worker + 1]
+    begin = shares.field.begin[tile] + low
+    source = acts.flatten().regions()
+    starts, lengths, row = regions.cuts(*source, group * plan.field + begin, group * plan.field + begin + high - low)
+    acts_edges = vector_edges(starts, lengths, _starts_of(row, len(tile)))
+    first = (group * plan.out_groups + shares.out.begin[tile]) * units
+    source = weights.flatten().regions()
+    starts, lengths, row = regions.cuts(*source, first, first + shares.out.size[tile] * units)
+    weight_edges = vector_edges(starts, lengths, _starts_of(row, len(tile)))
+    vertex, out, offsets = nested(shares.out.size[tile])
+    line = group[vertex] * plan.out_groups + shares.out.begin[tile[vertex]] + out
+    places = (line * plan.field + begin[vertex]) * units
+    sizes = (high - low)[vertex] * units
+    edges = {"in": acts_edges, "weights": weight_edges, "out": rows_edges(_base(partials) + places, sizes, offsets)}
+    type_ = outer_product_vertex(plan.params.dtype)
+    graph.addVertices(cs, type_, shares.tiles[tile], edges, {"chansPerGroup": units})

@@ -1,34 +1,26 @@
-"""poplin.matMul: a product planned as a 1x1 convolution and built step by step, under PopLibs' names.
-
-Steps below `<name>/Conv_1`: copy into blocks (preRegroup) and Transpose_#0 for operands whose channels are not adjacent
-in memory, copy to actsRearranged and weightsRearranged, Convolve, Reduce0. A Copy or edge that needs no rearrangement
-is left out, as PopLibs leaves it out.
-"""
+"""poplin.matMul and matMulGrouped: products planned as convolutions with a kernel of one position, under PopLibs'
+names."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TextIO
 
-import numpy as np
-import numpy.typing as npt
-
-from simulator.codelets.run import store
-from simulator.poplar.debug_context import Context, DebugInfo
+from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
 from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
+from simulator.poplar.program import LibraryGroup, Sequence
 from simulator.poplar.target import Target
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, Type
 from simulator.poplibs.blocked_view import blocked_view
 from simulator.poplibs.debug import LAYER, operation
-from simulator.poplibs.poplin import convolve, rearrange
-from simulator.poplibs.poplin.planner import Machine, MatMulPlan, plan_matmul
-from simulator.poplibs.poplin.reduce_partials import add_reduce
-from simulator.poplibs.poplin.shares import Shares, shares_of
-from simulator.poplibs.popops.operators import wide
+from simulator.poplibs.poplin import build
+from simulator.poplibs.poplin.matmul_kernel import attributes_of
+from simulator.poplibs.poplin.options import MatMulOptions, parse_options, shows_plans
+from simulator.poplibs.poplin.plan import Plan
+from simulator.poplibs.poplin.planner import plan_matmul
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
 
 Options = dict[str, Any] | None
 
@@ -45,168 +37,138 @@ def matMul(
     """Append the product of two matrices to `prog`; returns it, laid out as the plan leaves it.
 
     `outputType` defaults to the operands' type; a name given in its place is taken as the debug context.
-    Option: availableMemoryProportion (0 to 1, default 0.6), the share of a tile that operands and partial sums may
-    take. Raises `type_error`, `graph_connection_error` for operands that do not fit, `invalid_option`."""
-    named = outputType is not None and not isinstance(outputType, Type)
-    context = outputType if named and outputType is not None and not isinstance(outputType, Type) else debugContext
-    out_type = outputType if isinstance(outputType, Type) else A.elementType()
-    _check_operands(A, B, out_type)
-    plan = _plan(graph.getTarget(), A.elementType(), A.shape(), B.shape(), options)
-    call = operation(graph, context, "poplin", "matMul", A=A, B=B, outputType=out_type, tiles=plan.tiles)
-    name = graph.addDebugInfo((call, "Conv_1"), LAYER, plan=plan.describe())
-    programs: list[Program] = []
-    stored = _build(graph, A, B, plan, out_type, name, programs)
-    product = _as_product(stored, plan)
-    views = [blocked_view(t) for t in (A, B)]
-    attributes = {"swapped": plan.swapped, "shapes": (A.shape(), B.shape())}
-    prog.add(LibraryGroup(programs, "poplin.matMul", views, [stored], attributes))
-    return product
+    Options: see `simulator.poplibs.poplin.options.MatMulOptions`. Raises `type_error`, `graph_connection_error` for
+    operands that do not fit, `invalid_option`."""
+    _check_operands("matMul", A, B, 2)
+    return _product(graph, "matMul", A, B, prog, (outputType, debugContext), options).squeeze([0])
+
+
+def matMulGrouped(
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    prog: Sequence,
+    outputType: Type | Context | None = None,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor:
+    """Append the products [g, m, k] x [g, k, n] of g pairs of matrices; otherwise as `matMul`."""
+    _check_operands("matMulGrouped", A, B, 3)
+    return _product(graph, "matMulGrouped", A, B, prog, (outputType, debugContext), options)
 
 
 def matMulReportPlan(
-    out: TextIO,
-    graph: Graph,
-    inputType: Type,
-    outputType: Type,
-    aShape: list[int],
-    bShape: list[int],
+    out: TextIO, graph: Graph, inputType: Type, outputType: Type, aShape: list[int], bShape: list[int],
     options: Options = None,
-) -> None:
+) -> None:  # fmt: skip
     """Write the plan of a product and the terms of its cost, one per line."""
-    print(_plan(graph.getTarget(), inputType, aShape, bShape, options).describe(), file=out)
+    print(plan_of(graph, inputType, aShape, bShape, options, outputType).describe(), file=out)
 
 
-def plan_of(graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], options: Options = None) -> MatMulPlan:
-    """The plan that `matMul` would use."""
-    return _plan(graph.getTarget(), inputType, aShape, bShape, options)
+def matMulGroupedReportPlan(
+    out: TextIO, graph: Graph, inputType: Type, outputType: Type, aShape: list[int], bShape: list[int],
+    options: Options = None,
+) -> None:  # fmt: skip
+    """`matMulReportPlan` for [g, m, k] and [g, k, n]."""
+    matMulReportPlan(out, graph, inputType, outputType, aShape, bShape, options)
 
 
-def _check_operands(a: Tensor, b: Tensor, out_type: Type) -> None:
-    if a.rank() != 2 or b.rank() != 2 or a.dim(1) != b.dim(0):
+def plan_of(
+    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], options: Options = None,
+    outputType: Type | None = None,
+) -> Plan:  # fmt: skip
+    """The plan that `matMul` (two dimensions) or `matMulGrouped` (three) would use."""
+    groups = aShape[0] if len(aShape) == 3 else 1
+    sizes = (groups, aShape[-2], aShape[-1], bShape[-1])
+    return _plan(graph.getTarget(), inputType, outputType or inputType, sizes, parse_options(options))
+
+
+def createMatMulInputLHS(
+    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
+) -> Tensor:
+    """A left operand that lies as the plan of this product wants it, so that nothing need be rearranged."""
+    return _input(graph, inputType, [1, *aShape], [1, *bShape], name, options, left=True).squeeze([0])
+
+
+def createMatMulInputRHS(
+    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
+) -> Tensor:
+    """A right operand that lies as the plan of this product wants it."""
+    return _input(graph, inputType, [1, *aShape], [1, *bShape], name, options, left=False).squeeze([0])
+
+
+def createMatMulGroupedInputLHS(
+    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
+) -> Tensor:
+    """`createMatMulInputLHS` for [g, m, k] and [g, k, n]."""
+    return _input(graph, inputType, aShape, bShape, name, options, left=True)
+
+
+def createMatMulGroupedInputRHS(
+    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
+) -> Tensor:
+    """`createMatMulInputRHS` for [g, m, k] and [g, k, n]."""
+    return _input(graph, inputType, aShape, bShape, name, options, left=False)
+
+
+def _input(
+    graph: Graph, type_: Type, a: list[int], b: list[int], name: Context, options: Options, left: bool
+) -> Tensor:
+    parsed = parse_options(options)
+    plan = _plan(graph.getTarget(), type_, type_, (a[0], a[1], a[2], b[2]), parsed)
+    api = "createMatMulInputLHS" if left else "createMatMulInputRHS"
+    call = operation(graph, name, "poplin", api, aShape=a, bShape=b)
+    return build.create_operand(graph, plan, type_, left, call)
+
+
+def _product(
+    graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, named: tuple[Any, Context], options: Options
+) -> Tensor:
+    """The [g, m, n] product of matrices or of stacks of them."""
+    a, b = (t if t.rank() == 3 else t.expand([0]) for t in (A, B))
+    given, context = named
+    if given is not None and not isinstance(given, Type):
+        given, context = None, given
+    out_type = given or a.elementType()
+    if out_type not in (FLOAT, HALF):
+        raise type_error(f"{api}: the product cannot be {out_type}; FLOAT and HALF are possible.")
+    parsed = parse_options(options)
+    sizes = (a.dim(0), a.dim(1), a.dim(2), b.dim(2))
+    plan = _plan(graph.getTarget(), a.elementType(), out_type, sizes, parsed)
+    call = operation(graph, context, "poplin", api, A=A, B=B, outputType=out_type, tiles=plan.tiles)
+    name = graph.addDebugInfo((call, "Conv_1"), LAYER, plan=plan.describe())
+    if shows_plans():
+        print(f"{api} [{sizes[1]}, {sizes[2]}] x [{sizes[2]}, {sizes[3]}]: {plan.describe()}", file=sys.stderr)
+    programs, stored = build.build(graph, a, b, plan, out_type, name, parsed)
+    views = [blocked_view(t.squeeze([0])) if t.dim(0) == 1 else t for t in (a, b)]
+    attributes = attributes_of(plan, a.shape(), b.shape())
+    prog.add(LibraryGroup(programs, "poplin.matMul", views, [stored], attributes))
+    return build.as_product(stored, plan)
+
+
+def _check_operands(api: str, a: Tensor, b: Tensor, rank: int) -> None:
+    fits = a.rank() == b.rank() == rank and a.dim(rank - 1) == b.dim(rank - 2)
+    if not fits or (rank == 3 and a.dim(0) != b.dim(0)):
+        wanted = "[M, K] and [K, N]" if rank == 2 else "[G, M, K] and [G, K, N]"
         raise graph_connection_error(
-            f"matMul: {a.shape()} and {b.shape()} cannot be multiplied; give [M, K] and [K, N] matrices."
+            f"{api}: {a.shape()} and {b.shape()} cannot be multiplied; give {wanted} matrices."
         )
     if a.elementType() is not b.elementType() or a.elementType() not in (FLOAT, HALF):
         raise type_error(
-            f"matMul: operands hold {a.elementType()} and {b.elementType()}; both must be FLOAT or both HALF."
+            f"{api}: operands hold {a.elementType()} and {b.elementType()}; both must be FLOAT or both HALF."
         )
-    if out_type not in (FLOAT, HALF):
-        raise type_error(f"matMul: the product cannot be {out_type}; FLOAT and HALF are possible.")
 
 
-def _plan(target: Target, type_: Type, a_shape: list[int], b_shape: list[int], options: Options) -> MatMulPlan:
-    units = target.getNumConvUnits(type_, FLOAT)
-    machine = Machine(
-        tiles=target.getNumTiles(),
-        bytes_per_tile=target.getBytesPerTile(),
-        unit_counts=tuple(n for n in (8, 16) if n <= units),
-        exchange_bytes=int(target.getExchangeBytesPerCycle()),
-        tiles_per_bus=target.getTilesPerSharedExchangeBus(),
-        memory_proportion=_memory_proportion(options),
-    )
+def _plan(
+    target: Target, type_: Type, out_type: Type, sizes: tuple[int, int, int, int], options: MatMulOptions
+) -> Plan:
+    groups, m, k, n = sizes
+    dtype: Any = short_name(type_)
+    out_dtype: Any = short_name(out_type)
+    partials = options.partials if dtype == "half" else "float"
     try:
-        return plan_matmul(short_name(type_), a_shape[0], a_shape[1], b_shape[1], machine)
+        return plan_matmul(dtype, m, k, n, options.machine(target), groups, out_dtype, partials, options.constraints)
     except ValueError as error:
+        if "constraints" in str(error):
+            raise invalid_option(f"{error}.") from None
         raise poplar_error(str(error)) from None
-
-
-def _memory_proportion(options: Options) -> float:
-    value: Any = Machine(0, 0, ()).memory_proportion
-    for name, given in (options or {}).items():
-        if name != "availableMemoryProportion":
-            raise invalid_option(f"matMul has no option '{name}'; availableMemoryProportion is the one it has.")
-        value = given
-    try:
-        proportion = float(value)
-    except ValueError:
-        proportion = -1.0
-    if not 0 <= proportion <= 1:
-        raise invalid_option(f"availableMemoryProportion '{value}' is not a number between 0 and 1.")
-    return proportion
-
-
-def _build(
-    graph: Graph, a: Tensor, b: Tensor, plan: MatMulPlan, out_type: Type, name: DebugInfo, programs: list[Program]
-) -> Tensor:
-    """Append all steps; returns the [out groups, field, units] result."""
-    shares = shares_of(plan)
-    acts, weights = (b.transpose(), a) if plan.swapped else (a, b.transpose())
-    steps = rearrange.Rearrangement(graph, name)
-    arranged_acts = _arranged_acts(steps, acts, shares)
-    arranged_weights = _arranged_weights(steps, weights, shares)
-    programs += steps.programs()
-    # Partial sums are float; a product in one piece is written in its own type.
-    partials = convolve.partials_variable(graph, shares, FLOAT if plan.in_split > 1 else out_type, name)
-    programs.append(Execute(convolve.add_convolve(graph, shares, arranged_acts, arranged_weights, partials, name)))
-    if plan.in_split == 1:
-        return partials.reshape([shares.out_groups, plan.field, plan.units])
-    reduce, out = add_reduce(graph, shares, partials, out_type, name)
-    programs.append(Execute(reduce))
-    return out
-
-
-def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares) -> Tensor:
-    """The [in groups, field, group] activations, spread over the tiles that use them."""
-    plan, graph = shares.plan, steps.graph
-    source = _adjacent(steps, acts, plan.in_group).slice(0, plan.field, 0)
-    source = rearrange.padded(graph, source, (plan.field, shares.in_groups * plan.in_group))
-    shape = [shares.in_groups, plan.field, plan.in_group]
-    out = graph.addVariable(acts.elementType(), shape, (steps.name, "actsRearranged"))
-    convolve.map_inputs(graph, out, shares)
-    by_position = [plan.field, shares.in_groups, plan.in_group]
-    steps.arranged.append(out)
-    steps.copies.append(Copy(source.reshape(by_position), out.dimShuffle([1, 0, 2])))
-    return out
-
-
-def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Shares) -> Tensor:
-    """The operand itself where its channels are adjacent, else a [out groups * units, in groups * group] view."""
-    plan, graph = shares.plan, steps.graph
-    if rearrange.channels_adjacent(weights, plan.in_group):
-        return weights
-    shape = (shares.out_groups * plan.units, shares.in_groups * plan.in_group)
-    source = _adjacent(steps, weights, plan.in_group)
-    source = rearrange.padded(graph, source.slice(0, min(source.dim(0), shape[0]), 0), shape)
-    blocks = [shares.out_groups, shares.in_groups, plan.units, plan.in_group]
-    out = graph.addVariable(weights.elementType(), blocks, (steps.name, "weightsRearranged"))
-    convolve.map_weights(graph, out, shares)
-    in_order = out.dimShuffle([0, 2, 1, 3])
-    steps.arranged.append(out)
-    steps.copies.append(Copy(source.reshape(in_order.shape()), in_order))
-    return in_order.reshape(list(shape))
-
-
-def _adjacent(steps: rearrange.Rearrangement, operand: Tensor, group: int) -> Tensor:
-    if rearrange.channels_adjacent(operand, group):
-        return operand
-    return rearrange.transposed_in_blocks(steps, operand, group)
-
-
-def _as_product(stored: Tensor, plan: MatMulPlan) -> Tensor:
-    """The stored [out groups, field, units] as the [M, N] product."""
-    groups, field, units = stored.shape()
-    out = stored.dimShuffle([1, 0, 2]).reshape([field, groups * units]).slice(0, plan.out_channels, 1)
-    return out.transpose() if plan.swapped else out
-
-
-def _matrix(operand: npt.NDArray[Any], shape: list[int]) -> npt.NDArray[Any]:
-    """An operand as a matrix that BLAS takes; one in blocks is copied in the order that reads longer runs."""
-    x = wide(operand)
-    if x.ndim == 4 and x.strides[1] < x.strides[3]:
-        return np.ascontiguousarray(x.transpose(2, 3, 0, 1)).reshape(shape[::-1]).T
-    return x.reshape(shape)
-
-
-@register("poplin.matMul")
-def _matmul_kernel(outputs: list[npt.NDArray[Any]], inputs: list[npt.NDArray[Any]], attributes: dict[str, Any]) -> None:
-    """The whole product in float32, rounded once, written in the stored layout."""
-    a, b = (_matrix(x, shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))
-    product = b.T @ a.T if attributes["swapped"] else a @ b
-    groups, field, units = outputs[0].shape
-    channels = product.shape[1]
-    whole = channels // units
-    parts = product[:, : whole * units].reshape(field, whole, units).transpose(1, 0, 2)
-    store(outputs[0][:whole], parts)
-    if whole < groups:
-        store(outputs[0][whole, :, : channels - whole * units], product[:, whole * units :])
-        outputs[0][whole, :, channels - whole * units :] = 0

@@ -1,178 +1,209 @@
-"""How a matrix product is divided over tiles: the cheapest split under PopLibs' published objective.
+"""The cheapest way to divide a product: every candidate is costed, in arrays, by `simulator.poplibs.poplin.objective`.
 
-[M, K] x [K, N] is a 1x1 convolution: a *field* of positions, K input channels in groups, output channels in groups of
-the convolution units. Field = rows of A and output channels = columns of B, or the operands swapped. A split
-(field, in, out) gives each tile one share of each; the tiles that share an output position add their partial sums
-afterwards. Every split is costed at once, in arrays, by
-
-    total = input exchange + weights exchange + partials (AMP vertex) + reduce exchange + reduce
-
-and the least total wins; equal totals go to fewer tiles, then to operands not swapped. Sources: published-numbers 7.5
-(vertex), 7.4 (reduction), 7.7 (exchange: 4 bytes a cycle, 8 when the two tiles of a shared bus receive the same, so
-the activations take 8 exactly when the out split, whose index runs fastest over tiles, is even). The real planner's
-further terms (transforms, serial splits, other vertex kinds) are not searched.
+Fewest cycles win among plans whose temporary memory fits, then fewest tiles, then operands in the favoured places
+(swapped), then the method tried first. Serial passes are tried only where the cheapest plan without them does not fit
+(they save memory, never cycles), with the two methods of the best rate. Where nothing fits, the least memory is the
+best that can be done. A method whose peak rate cannot beat the best plan so far is skipped.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.convolution import IN_GROUP, amp_1x1
-from simulator.machine.cycles.reduction import strided
-from simulator.machine.cycles.rounding import WORKERS
+from simulator.poplibs.poplin.conv_params import ConvParams, Dtype, matmul_params
+from simulator.poplibs.poplin.machine import Machine
+from simulator.poplibs.poplin.methods import METHODS, Method, candidates, groups_of, peak_macs
+from simulator.poplibs.poplin.objective import (
+    ONCE_TERMS,
+    PASS_TERMS,
+    Columns,
+    cost_columns,
+    least_cycles,
+    share_of,
+    temporary_bytes,
+)
+from simulator.poplibs.poplin.plan import Plan
+from simulator.poplibs.poplin.splits import Splits, enumerate_splits, share_counts
+from simulator.poplibs.poplin.transforms import Transforms
 
 I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
 
-ELEMENT_BYTES = {"float": 4, "half": 2}
+#: most serial passes that are tried
+MAX_PASSES = 64
+
+#: methods of a placement, best rate first, that serial passes are tried with
+_SERIAL_METHODS = 2
 
 
-class Machine(NamedTuple):
-    """What the planner needs to know of a target."""
+class Constraints(NamedTuple):
+    """What the caller insists on (planConstraints); None = free."""
 
+    method: str | None = None
+    swapped: bool | None = None
+    group_split: int | None = None
+    field_split: int | None = None
+    in_split: int | None = None
+    out_split: int | None = None
+    in_passes: int | None = None
+    out_passes: int | None = None
+
+    def allow(self, splits: Splits) -> Splits:
+        """The candidates that keep to them."""
+        wanted = (
+            (self.group_split, splits.groups), (self.in_split, splits.inp), (self.out_split, splits.out),
+            (self.field_split, splits.tiles // (splits.groups * splits.inp * splits.out)),
+        )  # fmt: skip
+        keep = np.ones(len(splits.groups), np.bool_)
+        for value, column in wanted:
+            if value is not None:
+                keep &= column == value
+        return splits if keep.all() else splits.take(keep)
+
+
+FREE = Constraints()
+
+
+class _Order(NamedTuple):
+    """Plans compare by this, the least is the best: what does not fit comes last, by its memory."""
+
+    misfit: int
+    first: int
     tiles: int
-    bytes_per_tile: int
-    unit_counts: tuple[int, ...]  #: numbers of convolution units that a vertex can use
-    exchange_bytes: int = 4  #: per cycle and tile
-    tiles_per_bus: int = 2
-    memory_proportion: float = 0.6  #: share of a tile that inputs and partials may take
+    second: int
 
 
-@dataclass(frozen=True)
-class MatMulPlan:
-    """One split and its cost. Cycles are estimates of the planner, not of the compiled program."""
+class _Trial(NamedTuple):
+    """One method with the operands in one place."""
 
+    params: ConvParams
     swapped: bool
-    field: int  #: positions in all
-    in_channels: int
-    out_channels: int
-    units: int  #: output channels of a group
-    in_group: int  #: input channels of a group
-    field_split: int
-    in_split: int
-    out_split: int
-    input_exchange: int
-    weights_exchange: int
-    partials: int
-    reduce_exchange: int
-    reduce: int
-    temporary_bytes: int  #: per tile: inputs, weights and partials at once
-    fits: bool  #: temporary bytes within the proportion of tile memory
-
-    @property
-    def total(self) -> int:
-        """Cycles of all terms."""
-        return self.input_exchange + self.weights_exchange + self.partials + self.reduce_exchange + self.reduce
-
-    @property
-    def tiles(self) -> int:
-        return self.field_split * self.in_split * self.out_split
-
-    def describe(self) -> str:
-        """The chosen split and its cost terms, one per line."""
-        lines = [
-            f"split field x in x out = {self.field_split} x {self.in_split} x {self.out_split} on {self.tiles} tiles"
-            + (", operands swapped" if self.swapped else ""),
-            f"AMP vertex with {self.units} convolution units, input groups of {self.in_group} channels",
-            f"temporary memory {self.temporary_bytes:,} B per tile"
-            + ("" if self.fits else " (more than the allowed proportion: nothing cheaper fits)"),
-        ]
-        terms = ("input_exchange", "weights_exchange", "partials", "reduce_exchange", "reduce", "total")
-        return "\n".join(lines + [f"{term.replace('_', ' ')}: {getattr(self, term):,} cycles" for term in terms])
+    method: Method
 
 
-def _splits(parts: int) -> I8:
-    """The numbers of shares worth trying for `parts` grains: one for each possible size of the largest share."""
-    sizes = np.arange(1, parts + 1)
-    return np.unique(-(-parts // sizes)).astype(np.int64)
+class _Search:
+    """The best plan found so far, of one product on one machine."""
+
+    def __init__(self, params: ConvParams, machine: Machine, partials: Dtype, constraints: Constraints) -> None:
+        self.params, self.machine, self.partials, self.constraints = params, machine, partials, constraints
+        self.best: Plan | None = None
+        self._order: _Order | None = None
+
+    def run(self) -> Plan | None:
+        """Try every method with the operands in both places."""
+        for swapped in (True, False):
+            if self.constraints.swapped not in (None, swapped):
+                continue
+            placed = self.params.swapped() if swapped else self.params
+            methods = candidates(placed, self.machine.units(placed.dtype), self.partials)
+            wanted = [m for m in methods if self.constraints.method in (None, m.name)]
+            wanted.sort(key=lambda m: (-_effective(placed, m), METHODS.index(m.name)))
+            for rank, method in enumerate(wanted):
+                if placed.macs / (peak_macs(method, placed.dtype) * self.machine.tiles) <= self._bound():
+                    self._try(_Trial(placed, swapped, method), serial=rank < _SERIAL_METHODS)
+        return self.best
+
+    def _bound(self) -> float:
+        """Cycles that a better plan may take."""
+        return self.best.total if self.best is not None and self.best.fits else float("inf")
+
+    def _try(self, trial: _Trial, serial: bool) -> None:
+        """All splits of one method; serial passes only where its cheapest split does not fit."""
+        for pair in self._passes(trial):
+            cheapest_fits = self._split(trial, pair)
+            if pair == (1, 1) and (cheapest_fits or not serial):
+                break
+
+    def _split(self, trial: _Trial, passes: tuple[int, int]) -> bool:
+        """Cost the splits of one number of passes. Returns whether the cheapest one fits (or cannot win)."""
+        params, swapped, method = trial
+        grains = (
+            groups_of(params.groups, method.conv_group), params.output_field,
+            groups_of(params.in_channels, method.in_group), groups_of(params.out_channels, method.out_group),
+        )  # fmt: skip
+        splits = self.constraints.allow(enumerate_splits(*grains, self.machine.tiles, passes))
+        least = params.macs / peak_macs(method, params.dtype)
+        splits = splits.take(splits.tiles >= min(least / self._bound(), self.machine.tiles + 1))
+        if not len(splits.groups):
+            return True
+        share = share_of(params, method, splits)
+        memory = temporary_bytes(params, method, splits, share, self.machine, Transforms(swapped))
+        fits = memory <= self.machine.memory_limit
+        worth = least_cycles(params, method, splits, share) <= self._bound()
+        if passes != (1, 1):
+            worth &= fits
+        if not worth.any():
+            if self._bound() < float("inf"):
+                return True
+            worth = memory == memory.min()
+        return self._offer(trial, splits.take(worth), memory[worth])
+
+    def _passes(self, trial: _Trial) -> list[tuple[int, int]]:
+        """(input, output) passes, fewest first: one kind at a time; passes over input channels are all of one size, and
+        of whole groups."""
+        params, _, method = trial
+        out = share_counts(groups_of(params.out_channels, method.out_group), MAX_PASSES).tolist()
+        inp = [s for s in range(2, MAX_PASSES + 1) if params.in_channels % (s * method.in_group) == 0]
+        pairs = sorted([(1, o) for o in out] + [(i, 1) for i in inp], key=lambda p: p[0] * p[1])
+        wanted = (self.constraints.in_passes, self.constraints.out_passes)
+        return [p for p in pairs if all(w in (None, v) for w, v in zip(wanted, p, strict=True))]
+
+    def _offer(self, trial: _Trial, splits: Splits, memory: I8) -> bool:
+        """Cost these candidates and keep the best where it beats what was found before. Returns whether the cheapest
+        of them fits."""
+        params, swapped, method = trial
+        share = share_of(params, method, splits)
+        columns = cost_columns(params, method, splits, share, self.machine, Transforms(swapped))
+        total, tiles = columns.total, splits.tiles
+        fits = memory <= self.machine.memory_limit
+        first, second = (total, memory) if fits.any() else (memory, total)
+        order = np.lexsort((second, tiles, first))
+        row = int(order[fits[order]][0]) if fits.any() else int(order[0])
+        rank = _Order(int(not fits[row]), int(first[row]), int(tiles[row]), int(second[row]))
+        if self._order is None or rank < self._order:
+            self._order = rank
+            self.best = _plan(trial, splits, columns, memory, row, bool(fits[row]))
+        return bool(fits[order[0]])
 
 
-def _candidates(parts: tuple[int, int, int], tiles: int) -> tuple[I8, I8, I8]:
-    """All (field, in, out) splits that use at most `tiles` tiles, as three columns."""
-    field, inp, out = (_splits(n)[_splits(n) <= tiles] for n in parts)
-    pairs = inp[:, None] * out[None, :]
-    i, o = np.nonzero(pairs <= tiles)
-    fits = field[None, :] * pairs[i, o][:, None] <= tiles
-    pair, f = np.nonzero(fits)
-    return field[f], inp[i[pair]], out[o[pair]]
-
-
-def _reduce_cycles(dtype: str, outputs: I8, in_split: I8) -> I8:
-    """Tile cycles to add `in_split` partials for the outputs of a tile, dealt evenly to six workers (the step itself
-    keeps the channels of a position together); 0 without a split."""
-    share = -(-outputs // WORKERS)
-    return np.where(in_split > 1, WORKERS * strided("ADD", dtype, share, in_split), 0)
-
-
-def _cost_columns(
-    dtype: str, sizes: tuple[int, int, int], units: int, machine: Machine
-) -> tuple[tuple[I8, I8, I8], dict[str, I8]]:
-    field, inp, out = sizes
-    element = ELEMENT_BYTES[dtype]
-    in_groups, out_groups = -(-inp // IN_GROUP[dtype]), -(-out // units)
-    splits = _candidates((field, in_groups, out_groups), machine.tiles)
-    f, i, o = splits
-    rows, ig, og = -(-field // f), -(-in_groups // i), -(-out_groups // o)
-    acts, weights = rows * ig * IN_GROUP[dtype] * element, ig * IN_GROUP[dtype] * og * units * element
-    partial_bytes = rows * og * units * 4
-    outputs = -(-rows * og * units // i)
-    bandwidth = machine.exchange_bytes
-    doubled = (o > 1) & (o % machine.tiles_per_bus == 0)
-    weights_doubled = (o == 1) & (f > 1) & (f % machine.tiles_per_bus == 0)
-    columns = {
-        "input_exchange": -(-acts // np.where(doubled, 2 * bandwidth, bandwidth)),
-        "weights_exchange": -(-weights // np.where(weights_doubled, 2 * bandwidth, bandwidth)),
-        "partials": amp_1x1(dtype, rows, ig, og, units=units),
-        "reduce_exchange": np.where(i > 1, -(-outputs * i * 4 // bandwidth), 0),
-        "reduce": _reduce_cycles("float", outputs, i),
-        "temporary_bytes": acts + weights + partial_bytes,
-    }
-    return splits, columns
-
-
-_TERMS = ("input_exchange", "weights_exchange", "partials", "reduce_exchange", "reduce")
-
-
-def _best(dtype: str, m: int, k: int, n: int, swapped: bool, units: int, machine: Machine) -> MatMulPlan:
-    sizes = (n, k, m) if swapped else (m, k, n)
-    (f, i, o), columns = _cost_columns(dtype, sizes, units, machine)
-    memory = columns["temporary_bytes"]
-    limit = int(machine.memory_proportion * machine.bytes_per_tile)
-    fits = memory <= limit
-    total = sum((columns[term] for term in _TERMS), np.zeros(len(f), np.int64))
-    # Where nothing fits, the least memory is the best that can be done.
-    order = np.lexsort((f * i * o, total)) if fits.any() else np.lexsort((total, memory))
-    row = int(order[fits[order]][0]) if fits.any() else int(order[0])
-    return MatMulPlan(
-        swapped=swapped,
-        field=sizes[0],
-        in_channels=sizes[1],
-        out_channels=sizes[2],
-        units=units,
-        in_group=IN_GROUP[dtype],
-        field_split=int(f[row]),
-        in_split=int(i[row]),
-        out_split=int(o[row]),
-        fits=bool(fits[row]),
-        **{name: int(column[row]) for name, column in columns.items()},
-    )
+def _plan(trial: _Trial, splits: Splits, columns: Columns, memory: I8, row: int, fits: bool) -> Plan:
+    return Plan(
+        *trial, int(splits.groups[row]), tuple(int(f[row]) for f in splits.field), int(splits.inp[row]),
+        int(splits.out[row]), int(splits.in_serial[row]), int(splits.out_serial[row]),
+        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)), int(columns.total[row]),
+        int(memory[row]), fits,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
-def plan_matmul(dtype: str, m: int, k: int, n: int, machine: Machine) -> MatMulPlan:
-    """The cheapest plan of [m, k] x [k, n] with elements of `dtype` ("float" or "half").
+def plan_matmul(
+    dtype: Dtype, m: int, k: int, n: int, machine: Machine, groups: int = 1, out_dtype: Dtype | None = None,
+    partials: Dtype = "float", constraints: Constraints = FREE,
+) -> Plan:  # fmt: skip
+    """The cheapest plan of [groups, m, k] x [groups, k, n] with elements of `dtype` ("float" or "half") and partial
+    sums of `partials`.
 
-    Raises ValueError for an empty operand or another element type."""
-    if dtype not in ELEMENT_BYTES:
+    Raises ValueError for an empty operand, another element type, or constraints that no plan meets."""
+    if dtype not in ("float", "half"):
         raise ValueError(f"matMul of {dtype}: only FLOAT and HALF have convolution units; cast the operands")
-    if min(m, k, n) < 1:
+    if min(m, k, n, groups) < 1:
         raise ValueError(f"matMul of [{m}, {k}] x [{k}, {n}]: every dimension must be at least 1")
-    plans = [
-        _best(dtype, m, k, n, swapped, units, machine) for swapped in (False, True) for units in machine.unit_counts
-    ]
-    return min(plans, key=lambda p: (not p.fits, p.temporary_bytes if not p.fits else p.total, p.tiles, p.swapped))
+    params = matmul_params(dtype, out_dtype or dtype, groups, m, k, n)
+    best = _Search(params, machine, partials, constraints).run()
+    if best is None:
+        raise ValueError(f"no plan of [{m}, {k}] x [{k}, {n}] meets the plan constraints {constraints}")
+    return best
+
+
+def _effective(params: ConvParams, method: Method) -> float:
+    """The method's peak rate on what is not padding."""
+    padded = _round(params.in_channels, method.in_group) * _round(params.out_channels, method.out_group)
+    side = params.groups / _round(params.groups, method.conv_group)
+    return peak_macs(method, params.dtype) * side * params.in_channels * params.out_channels / padded
+
+
+def _round(count: int, group: int) -> int:
+    return groups_of(count, group) * group

@@ -7,7 +7,7 @@ regrouped (a copy into blocks), transposed block by block where the blocks lie, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
@@ -23,19 +24,23 @@ from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, Program, WriteUndef
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import UNSIGNED_SHORT, Type
+from simulator.poplar.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poputil import linear_shares
 from simulator.poplibs.type_names import short_name
 
 I8 = npt.NDArray[np.int64]
 
+#: channels that are brought next to each other: a group of the AMP units
+AMP_GROUP = {FLOAT: IN_GROUP["float"], HALF: IN_GROUP["half"]}
+
 _ZEROS = 64  #: elements of the constant that padding is read from
 
 
 def channels_adjacent(operand: Tensor, group: int) -> bool:
-    """Whether the channels of a group, elements [p, c .. c + group) of a [positions, channels] operand, are one run."""
-    return len(operand.slice([0, 0], [1, min(group, operand.dim(1))]).regions()[0]) == 1
+    """Whether the channels of a group, elements [g, p, c .. c + group) of a [groups, positions, channels] operand, are
+    one run."""
+    return len(operand.slice([0, 0, 0], [1, 1, min(group, operand.dim(2))]).regions()[0]) == 1
 
 
 def zeros(graph: Graph, type_: Type, count: int) -> Tensor:
@@ -45,22 +50,26 @@ def zeros(graph: Graph, type_: Type, count: int) -> Tensor:
     return constant
 
 
-def padded(graph: Graph, operand: Tensor, shape: tuple[int, int]) -> Tensor:
-    """The operand with zeros after its last row and column: a view, the zeros are one small constant."""
-    rows, columns = operand.shape()
-    if (rows, columns) == shape:
+def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
+    """The operand with zeros after its end along every dimension: a view, the zeros are one small constant."""
+    if operand.shape() == list(shape):
         return operand
     constant = zeros(graph, operand.elementType(), _ZEROS)
-
-    def block(height: int, width: int) -> Tensor:
-        line = constant.broadcast(-(-width // _ZEROS), 0).slice(0, width, 0)
-        return line.expand([0]).broadcast(height, 0)
-
-    if columns < shape[1]:
-        operand = concat([operand, block(rows, shape[1] - columns)], 1)
-    if rows < shape[0]:
-        operand = concat([operand, block(shape[0] - rows, shape[1])], 0)
+    for axis in reversed(range(operand.rank())):
+        missing = shape[axis] - operand.dim(axis)
+        if missing:
+            block = [missing if a == axis else size for a, size in enumerate(operand.shape())]
+            operand = concat([operand, _block_of(constant, block)], axis)
     return operand
+
+
+def _block_of(constant: Tensor, shape: list[int]) -> Tensor:
+    """Zeros of any shape, read over and over from the constant along the last dimension."""
+    width = shape[-1]
+    block = constant.broadcast(-(-width // _ZEROS), 0).slice(0, width, 0)
+    for size in reversed(shape[:-1]):
+        block = block.expand([0]).broadcast(size, 0)
+    return block
 
 
 def block_width(positions: int) -> int:
@@ -90,17 +99,17 @@ class Rearrangement:
 
 
 def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> Tensor:
-    """Add the regrouping of a [positions, channels] operand whose positions are adjacent in memory.
+    """Add the regrouping of a [groups, positions, channels] operand whose positions are adjacent in memory.
 
-    `group` channels by `block_width` positions make a block. Returns a [positions, channels] view, both padded to
-    whole blocks with zeros, in which the channels of a group are adjacent."""
+    `group` channels by `block_width` positions make a block. Returns a [groups, positions, channels] view, positions
+    and channels padded to whole blocks with zeros, in which the channels of a group are adjacent."""
     graph, name = steps.graph, steps.name
-    positions, channels = operand.shape()
+    groups, positions, channels = operand.shape()
     width = block_width(positions)
     across, along = -(-channels // group), -(-positions // width)
-    source = padded(graph, operand.transpose(), (across * group, along * width))
+    source = padded(graph, operand.dimShuffle([0, 2, 1]), (groups, across * group, along * width))
     type_ = operand.elementType()
-    blocks = across * along
+    blocks = groups * across * along
     regroup = graph.addVariable(type_, [blocks, group, width], (name, "preRegroup"))
     turned = graph.addVariable(type_, [blocks, width, group], (name, "partialTranspose"))
     ends = linear_shares(blocks, graph.getTarget().getNumTiles(), 1, 1)
@@ -109,14 +118,13 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     for tensor in (regroup, turned):
         graph.setTileMappingIntervals(tensor, begins * group * width, ends * group * width, tiles)
     steps.regrouped.append(regroup)
-    target = regroup.reshape([across, along, group, width]).dimShuffle([0, 2, 1, 3])
-    steps.regroups.append(Copy(source.reshape([across, group, along, width]), target))
+    target = regroup.reshape([groups, across, along, group, width]).dimShuffle([0, 1, 3, 2, 4])
+    steps.regroups.append(Copy(source.reshape([groups, across, group, along, width]), target))
     if steps.transposes is None:
         steps.transposes = graph.addComputeSet((name, "Transpose_#0"))
     _transpose(graph, steps.transposes, regroup, turned, (begins, ends, tiles))
-    return (
-        turned.reshape([across, along, width, group]).dimShuffle([1, 2, 0, 3]).reshape([along * width, across * group])
-    )
+    by_position = turned.reshape([groups, across, along, width, group]).dimShuffle([0, 2, 3, 1, 4])
+    return by_position.reshape([groups, along * width, across * group])
 
 
 def _transpose(graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, shares: tuple[I8, I8, I8]) -> None:

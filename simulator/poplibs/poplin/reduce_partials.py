@@ -1,114 +1,229 @@
-"""The Reduce0 step of a product: the partial sums of each output are sent to one tile and added there."""
+"""The Reduce steps of a product: partial sums of the same outputs are added on the tiles that made them.
+
+PopLibs' rule: the tiles that share outputs cut them into equal parts of whole blocks (the channels of a position stay
+together), one part for each; a tile adds the rows of its part in one vertex, its own row where it lies, the others
+brought by exchange. From a depth of 16 rows on a first stage leaves partial sums for groups of rows, from 125 on two
+stages do (published-numbers 7.4, `stage_depths`). What needs no adding but has another type is cast.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.machine.cycles.reduction import strided
-from simulator.machine.cycles.rounding import WORKERS
+from simulator.machine.cycles import partial_reduction
+from simulator.machine.cycles.described import described
+from simulator.poplar import regions
 from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
+from simulator.poplar.program import Execute, Program, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import UNSIGNED_SHORT, Type
-from simulator.poplibs.pieces import vector_edges
-from simulator.poplibs.poplin.shares import Shares, nested
-from simulator.poplibs.poputil import MIN_BYTES_PER_TILE, linear_shares
+from simulator.poplibs.pieces import rows_edges, vector_edges
+from simulator.poplibs.poplin.convolve import output_runs
+from simulator.poplibs.poplin.shares import Shares
+from simulator.poplibs.popops.casting import castWithOutput
 from simulator.poplibs.type_names import short_name
 
 I8 = npt.NDArray[np.int64]
 
 
+class _Parts(NamedTuple):
+    """The outputs of one row that each adding tile takes: part p adds elements `starts[r] .. + lengths[r]` for r in
+    `offsets[p]:offsets[p + 1]`, on `tiles[p]`, whose own row of partial sums is `own[p]`."""
+
+    tiles: I8
+    own: I8
+    starts: I8
+    lengths: I8
+    offsets: I8
+
+
+class Reduction(NamedTuple):
+    """How the partial sums of a product are added."""
+
+    multi_stage: bool
+    fast: bool
+
+
 def add_reduce(
-    graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: DebugInfo
-) -> tuple[ComputeSet, Tensor]:
-    """Add the compute set and its [out groups, field, units] result, which lies where it is added.
-
-    The result is spread evenly over all tiles, the channels of a position always together, so that no tile adds a
-    partial sum of its own where that can be: what all comes by exchange arrives in one piece."""
-    plan = shares.plan
-    out = graph.addVariable(type_, [shares.out_groups, plan.field, plan.units], (name, "partialReduceOut"))
-    tiles = graph.getTarget().getNumTiles()
-    lines = shares.out_groups * plan.field
-    ends = linear_shares(lines, tiles, 1, -(-MIN_BYTES_PER_TILE // (plan.units * type_.size)))
-    begins = np.concatenate([[0], ends[:-1]])
-    on = _adding_tiles(shares, ends, tiles)
-    graph.setTileMappingIntervals(out, begins * plan.units, ends * plan.units, on)
-    share = -(-(ends - begins) // WORKERS)
-    part, step, _ = nested(-(-(ends - begins) // share))
-    first = begins[part] + step * share[part]
-    count = (np.minimum(first + share[part], ends[part]) - first) * plan.units
-    place = first * plan.units
-    cs = graph.addComputeSet((name, "Reduce0"))
-    terms = int(partials.regions()[0][0]) + place[:, None] + np.arange(plan.in_split) * out.numElements()
-    edges = {
-        "out": vector_edges(int(out.regions()[0][0]) + place, count),
-        "partials": vector_edges(
-            terms.reshape(-1),
-            np.repeat(count, plan.in_split),
-            np.arange(len(place) + 1, dtype=np.int64) * plan.in_split,
-        ),
-    }
-    type_pair = reduce_vertex(partials.elementType(), type_)
-    graph.addVertices(cs, type_pair, on[part], edges, {"numPartials": plan.in_split})
-    return cs, out
+    graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: DebugInfo, how: Reduction
+) -> tuple[list[Program], Tensor]:
+    """The programs that turn [in split, ...] partial sums into a [...] result of `type_`, which lies where it was
+    added."""
+    depth = partials.dim(0)
+    if depth == 1:
+        return _cast(graph, shares, partials, type_, name)
+    programs: list[Program] = []
+    stages = [*partial_reduction.stage_depths(depth, how.multi_stage), 1]
+    left = depth
+    for stage, kept in enumerate(stages):
+        last = stage == len(stages) - 1
+        label = "partialReduceOut" if last or len(stages) == 2 else f"Stage{stage}/partialReduceOut"
+        shape = [kept, *partials.shape()[1:]]
+        out = graph.addVariable(type_ if last else partials.elementType(), shape, (name, label))
+        cs = graph.addComputeSet((name, f"Reduce{stage}"))
+        for row in range(kept):
+            rows = (row * left // kept, (row + 1) * left // kept)
+            _add_rows(graph, cs, shares, partials, out, row, rows, how.fast)
+        programs.append(Execute(cs))
+        partials, left = out, kept
+    return programs, partials.squeeze([0])
 
 
-def _adding_tiles(shares: Shares, ends: I8, tiles: int) -> I8:
-    """The tile of each run of positions: in order over the device, from the tile that makes fewest runs add a partial
-    sum of their own tile; runs that still would change places with another."""
-    producers, holder = _producers(shares, ends)
-    shift = np.bincount((producers - holder) % tiles, minlength=tiles).argmin()
-    on = (np.arange(len(ends), dtype=np.int64) + shift) % tiles
-    held = set((holder * tiles + producers).tolist())
-    for run in np.unique(holder[producers == on[holder]]).tolist():
-        for other in range(len(ends)):
-            if run * tiles + int(on[other]) not in held and other * tiles + int(on[run]) not in held:
-                on[run], on[other] = on[other], on[run]
-                break
-    return on
+def _cast(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: DebugInfo) -> tuple[list[Program], Tensor]:
+    if partials.elementType() is type_:
+        return [], partials.squeeze([0])
+    out = graph.addVariable(type_, partials.shape(), (name, "partialReduceOut"))
+    tile, starts, sizes, _ = output_runs(shares)
+    graph.setTileMappingIntervals(out, starts, starts + sizes, shares.tiles[tile])
+    cast = Sequence()
+    castWithOutput(graph, partials, out, cast, name)
+    return list(cast.programs), out.squeeze([0])
 
 
-def _producers(shares: Shares, ends: I8) -> tuple[I8, I8]:
-    """(tile, run): each tile that holds a partial sum of a position, with the run of positions it belongs to."""
-    plan = shares.plan
-    line = np.arange(int(ends[-1]), dtype=np.int64)
-    group, position = np.divmod(line, plan.field)
-    field = position // -(-plan.field // plan.field_split)
-    out = group // -(-shares.out_groups // plan.out_split)
-    first = field * plan.in_split * plan.out_split + out
-    tiles = first[:, None] + np.arange(plan.in_split) * plan.out_split
-    holder = np.repeat(np.searchsorted(ends, line, side="right"), plan.in_split)
-    return tiles.reshape(-1), holder
+def _add_rows(
+    graph: Graph, cs: ComputeSet, shares: Shares, partials: Tensor, out: Tensor, row: int, rows: tuple[int, int],
+    fast: bool,
+) -> None:  # fmt: skip
+    """Row `row` of `out` = the sum of rows [begin, end) of `partials`."""
+    numel = out.numElements() // out.dim(0)
+    parts = _parts(shares, row, out.dim(0))
+    graph.setTileMappingIntervals(
+        out,
+        row * numel + parts.starts,
+        row * numel + parts.starts + parts.lengths,
+        np.repeat(parts.tiles, np.diff(parts.offsets)),
+    )
+    base, target = int(partials.regions()[0][0]), int(out.regions()[0][0]) + row * numel
+    depth = rows[1] - rows[0]
+    size = np.add.reduceat(parts.lengths, parts.offsets[:-1])
+    whole = size % partial_reduction.accumulator(short_name(partials.elementType())) == 0
+    # A single block can be brought where the tile has a row of its own to begin with.
+    owns = (parts.own >= rows[0]) & (parts.own < rows[1]) & (partials.dim(0) == shares.plan.in_split)
+    single = whole & owns & (depth > 1) if fast else np.zeros(len(size), np.bool_)
+    for chosen, form in ((~single, False), (single, True)):
+        if not chosen.any():
+            continue
+        some = _take(parts, np.flatnonzero(chosen))
+        edges = {"out": vector_edges(target + some.starts, some.lengths, some.offsets)}
+        edges |= _terms(some, base, numel, rows, form)
+        type_ = reduce_vertex(partials.elementType(), out.elementType(), form)
+        graph.addVertices(cs, type_, some.tiles, edges, {"numPartials": depth - form, "numElems": size[chosen]})
+
+
+def _terms(parts: _Parts, base: int, numel: int, rows: tuple[int, int], single: bool) -> dict[str, Any]:
+    """The rows that each part adds: a vector each, or the tile's own and one block of the others."""
+    numbers = np.arange(*rows)
+    own = parts.own[:, None]
+    if not single:
+        row, offsets = _for_rows(parts, np.broadcast_to(numbers, (len(parts.tiles), len(numbers))))
+        starts = base + row * numel + parts.starts[_runs(parts, len(numbers))]
+        lengths = parts.lengths[_runs(parts, len(numbers))]
+        of_vertex = np.arange(len(parts.tiles) + 1) * len(numbers)
+        return {"partials": rows_edges(starts, lengths, of_vertex, offsets)}
+    others = np.broadcast_to(numbers, (len(parts.tiles), len(numbers)))
+    others = others[others != own].reshape(len(parts.tiles), len(numbers) - 1)
+    row, offsets = _for_rows(parts, others)
+    runs = _runs(parts, len(numbers) - 1)
+    block = vector_edges(base + row * numel + parts.starts[runs], parts.lengths[runs], offsets[:: len(numbers) - 1])
+    first = np.repeat(parts.own, np.diff(parts.offsets)) * numel + base + parts.starts
+    return {"initialPartial": vector_edges(first, parts.lengths, parts.offsets), "partials": block}
+
+
+def _runs(parts: _Parts, rows: int) -> I8:
+    """Run numbers: those of each part, `rows` times over."""
+    count = np.diff(parts.offsets)
+    each = np.repeat(count, rows)
+    begin = np.repeat(parts.offsets[:-1], rows)
+    ends = np.cumsum(each)
+    return np.asarray(np.arange(int(ends[-1])) - np.repeat(ends - each, each) + np.repeat(begin, each))
+
+
+def _for_rows(parts: _Parts, rows: I8) -> tuple[I8, I8]:
+    """(the row number of every run in the order of `_runs`, offsets of runs per (part, row))."""
+    each = np.repeat(np.diff(parts.offsets), rows.shape[1])
+    return np.repeat(rows.reshape(-1), each), np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
+
+
+def _take(parts: _Parts, chosen: I8) -> _Parts:
+    if len(chosen) == len(parts.tiles):
+        return parts
+    count = np.diff(parts.offsets)
+    run = np.isin(np.repeat(np.arange(len(count)), count), chosen)
+    offsets = np.concatenate([[0], np.cumsum(count[chosen])]).astype(np.int64)
+    return _Parts(parts.tiles[chosen], parts.own[chosen], parts.starts[run], parts.lengths[run], offsets)
+
+
+def _parts(shares: Shares, row: int, kept: int) -> _Parts:
+    """The parts of row `row` of `kept` rows: of the tiles that share outputs, numbered by their input share, those
+    whose turn this row is."""
+    split = shares.plan.in_split
+    first = row * split // kept
+    adders = max(first + 1, (row + 1) * split // kept) - first
+    tile, starts, sizes, offsets = output_runs(shares)
+    # One tile of every set of tiles with the same outputs stands for it: the one with the first input share.
+    makers = np.flatnonzero(shares.inp.index == 0)
+    mine = shares.inp.index[tile] == 0
+    begin, width = starts[mine], sizes[mine]
+    done = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+    of_maker = np.concatenate([[0], np.cumsum(np.diff(offsets)[makers])]).astype(np.int64)
+    low, total = done[of_maker[:-1]], np.diff(done[of_maker])
+    part = -(-(total // shares.block) // adders) * shares.block
+    number = np.arange(adders)[None, :] * part[:, None]
+    maker, which = np.nonzero(number < total[:, None])
+    begins = low[maker] + number[maker, which]
+    ends = np.minimum(begins + part[maker], low[maker] + total[maker])
+    places, lengths, owner = regions.cuts(begin, width, begins, ends)
+    adding = makers[maker] + (first + which) * shares.plan.field_split * shares.plan.out_split
+    ends_of = np.searchsorted(owner, np.arange(len(begins) + 1), side="left").astype(np.int64)
+    return _Parts(shares.tiles[adding], first + which, places, lengths, ends_of)
 
 
 @lru_cache(maxsize=16)
-def reduce_vertex(partials_type: Type, out_type: Type) -> VertexType:
-    """Adds rows of partial sums that lie one after another, in float32, rounded once."""
+def reduce_vertex(partials_type: Type, out_type: Type, single: bool) -> VertexType:
+    """Adds rows of partial sums, in float32, rounded once. `single`: the tile's own row and one block of the others."""
     dtype, out_dtype = short_name(partials_type), short_name(out_type)
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        terms = elements["partials"] // np.maximum(elements["out"], 1)
-        cycles = strided("ADD", dtype, elements["out"], terms, out_dtype=out_dtype)
-        source = "PopLibs Reduce estimator, strided form, published-numbers 7.4"
-        return BlockCosts(cycles, "exact", source, elements["partials"] - elements["out"])
+        formula: Callable[..., I8]
+        depth = np.broadcast_to(np.asarray(block.values["numPartials"], np.int64), elements["out"].shape)
+        if single:
+            cycles = partial_reduction.reduce_add_single_input(dtype, out_dtype, elements["out"], depth, True)
+            added, formula = elements["partials"], partial_reduction.reduce_add_single_input
+        else:
+            cycles = partial_reduction.reduce_add(dtype, out_dtype, elements["out"], depth)
+            added, formula = elements["partials"] - elements["out"], partial_reduction.reduce_add
+        return BlockCosts(cycles, "exact", described("7.4", formula), added)
 
     def compute(vertex: Any) -> None:
-        terms = np.asarray(vertex.partials, dtype=np.float32).reshape(int(vertex.numPartials), -1)
-        store(vertex.out, terms.sum(0, dtype=np.float32))
+        if single:
+            rows = np.asarray(vertex.partials, dtype=np.float32).reshape(int(vertex.numPartials), -1)
+            rows = np.concatenate([np.asarray(vertex.initialPartial, dtype=np.float32)[None], rows])
+        else:
+            rows = np.stack([np.asarray(p, dtype=np.float32) for p in vertex.partials])
+        store(vertex.out, rows.sum(0, dtype=np.float32))
 
+    terms = (
+        (FieldSpec("initialPartial", "vector", "in", None, "one_ptr", 8),
+         FieldSpec("partials", "vector", "in", None, "one_ptr", 16, interleaved=True))
+        if single
+        else (FieldSpec("partials", "vectors", "in", None, "one_ptr", 8),)
+    )  # fmt: skip
     fields = (
-        FieldSpec("out", "vector", "out", None, "short_span", 8),
-        FieldSpec("partials", "vector", "in", None, "one_ptr", 8),
+        FieldSpec("out", "vector", "out", None, "one_ptr", 8),
+        *terms,
         FieldSpec("numPartials", "value", "", UNSIGNED_SHORT),
+        FieldSpec("numElems", "value", "", UNSIGNED_SHORT),
     )
-    name = f"poplin::ReduceAdd<{out_dtype},{dtype},true,false>"
-    return VertexType(name, "worker", fields, costs, compute, doc="sum of partial results")
+    yes = str(single).lower()
+    name = f"poplin::ReduceAdd<{out_dtype},{dtype},{yes},{yes}>"
+    return VertexType(name, "supervisor", fields, costs, compute, doc="sum of partial results")

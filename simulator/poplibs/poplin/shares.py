@@ -1,71 +1,81 @@
-"""Which part of a planned product each tile works on.
+"""Which part of a planned product each tile works on in one pass.
 
-Tiles are numbered (field, in, out) with out running fastest, so that the two tiles of an exchange bus receive the same
-activations whenever the out split is even. A share of parts is a half-open range; the last may be smaller.
-"""
+Tiles are numbered (group, in, field, out) with out running fastest (PopLibs' order), so that the two tiles of an
+exchange bus receive the same activations whenever the number of output shares is even. A share is a half-open range of
+whole groups; the last may be smaller."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplibs.poplin.planner import MatMulPlan
+from simulator.poplibs.poplin.plan import Plan
 
 I8 = npt.NDArray[np.int64]
 
 
-def ranges(parts: int, split: int) -> tuple[I8, I8]:
-    """(begins, ends) of `split` shares of `parts` parts, all of the same size but the last."""
-    size = -(-parts // split)
-    begins = np.arange(split, dtype=np.int64) * size
-    return begins, np.minimum(begins + size, parts)
+class Range(NamedTuple):
+    """The share of every tile along one dimension."""
+
+    index: I8  #: which share
+    begin: I8
+    end: I8
+
+    @property
+    def size(self) -> I8:
+        return self.end - self.begin
 
 
 @dataclass(frozen=True)
 class Shares:
-    """One row per tile of the plan: its ranges of positions, input groups and output groups."""
+    """One row per tile of the plan."""
 
-    plan: MatMulPlan
-    in_groups: int
-    out_groups: int
-    field_index: I8
-    in_index: I8
-    out_index: I8
-    field_begin: I8
-    field_end: I8
-    in_begin: I8
-    in_end: I8
-    out_begin: I8
-    out_end: I8
+    plan: Plan
+    group: Range  #: blocks of convolution groups
+    field: Range  #: positions
+    inp: Range  #: groups of input channels
+    out: Range  #: groups of output channels
 
     @property
     def tiles(self) -> I8:
-        return np.arange(len(self.field_index), dtype=np.int64)
+        return np.arange(len(self.field.index), dtype=np.int64)
 
     @property
-    def rows(self) -> I8:
-        """Positions of each tile."""
-        return self.field_end - self.field_begin
+    def output_owner(self) -> I8:
+        """A number for each tile; tiles with the same one make partial sums of the same outputs."""
+        plan = self.plan
+        return (self.group.index * plan.field_split + self.field.index) * plan.out_split + self.out.index
+
+    @property
+    def conv_groups(self) -> int:
+        return self.plan.conv_groups
+
+    @property
+    def block(self) -> int:
+        """Partial sums of one position and one group of output channels: they lie side by side."""
+        return self.plan.method.out_group * self.plan.method.conv_group
 
 
-def shares_of(plan: MatMulPlan) -> Shares:
+def _range(index: I8, parts: int, split: int) -> Range:
+    size = -(-parts // split)
+    return Range(index, index * size, np.minimum((index + 1) * size, parts))
+
+
+def shares_of(plan: Plan) -> Shares:
     """The shares of every tile that the plan uses."""
-    in_groups, out_groups = -(-plan.in_channels // plan.in_group), -(-plan.out_channels // plan.units)
     index = np.arange(plan.tiles, dtype=np.int64)
-    f, rest = np.divmod(index, plan.in_split * plan.out_split)
-    i, o = np.divmod(rest, plan.out_split)
-    field, inp, out = (
-        ranges(parts, split)
-        for parts, split in (
-            (plan.field, plan.field_split),
-            (in_groups, plan.in_split),
-            (out_groups, plan.out_split),
-        )
-    )
+    rest, out = np.divmod(index, plan.out_split)
+    rest, field = np.divmod(rest, plan.field_split)
+    group, inp = np.divmod(rest, plan.in_split)
     return Shares(
-        plan, in_groups, out_groups, f, i, o, field[0][f], field[1][f], inp[0][i], inp[1][i], out[0][o], out[1][o]
+        plan,
+        _range(group, plan.conv_groups, plan.group_split),
+        _range(field, plan.field, plan.field_split),
+        _range(inp, plan.in_groups, plan.in_split),
+        _range(out, plan.out_groups, plan.out_split),
     )
 
 

@@ -1,0 +1,73 @@
+"""The ways to divide a convolution over tiles (parallel splits) and over time (serial splits), as columns.
+
+A candidate gives every tile one share of the convolution groups, of each dimension of the field, of the input channels
+and of the output channels; shares are whole grains, all of one size but the last. Of numbers of shares that leave the
+same largest share only the smallest is a candidate."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+I8 = npt.NDArray[np.int64]
+
+
+class Splits(NamedTuple):
+    """One entry per candidate."""
+
+    groups: I8
+    field: tuple[I8, ...]  #: one column per dimension of the field
+    inp: I8
+    out: I8
+    in_serial: I8  #: passes over the input channels, one after another
+    out_serial: I8  #: passes over the output channels
+
+    @property
+    def tiles(self) -> I8:
+        return self.groups * prod(self.field, start=np.ones_like(self.groups)) * self.inp * self.out
+
+    @property
+    def passes(self) -> I8:
+        return self.in_serial * self.out_serial
+
+    def take(self, rows: npt.NDArray[Any]) -> Splits:
+        """Some of the candidates, by mask or by index."""
+        return Splits(self.groups[rows], tuple(f[rows] for f in self.field), *(c[rows] for c in self[2:]))
+
+
+def share_counts(parts: int, limit: int) -> I8:
+    """The numbers of shares worth trying for `parts` grains: the smallest for each size of the largest share."""
+    sizes = np.arange(1, parts + 1)
+    counts = np.unique(-(-parts // sizes)).astype(np.int64)
+    return counts[counts <= limit]
+
+
+@lru_cache(maxsize=256)
+def parallel(parts: tuple[int, ...], tiles: int) -> tuple[I8, ...]:
+    """All ways to cut dimensions of `parts` grains so that the product of the numbers of shares is at most `tiles`: one
+    column per dimension."""
+    columns: tuple[I8, ...] = ()
+    used = np.ones(1, np.int64)
+    for count in parts:
+        choices = share_counts(count, tiles)
+        possible = np.searchsorted(choices, tiles // used, side="right")
+        row = np.repeat(np.arange(len(used)), possible)
+        chosen = choices[np.arange(len(row)) - np.repeat(np.cumsum(possible) - possible, possible)]
+        columns = (*(column[row] for column in columns), chosen)
+        used = used[row] * chosen
+    return columns
+
+
+def enumerate_splits(
+    groups: int, field: tuple[int, ...], inp: int, out: int, tiles: int, serial: tuple[int, int] = (1, 1)
+) -> Splits:
+    """All parallel splits of one pass when the input and output channels take `serial` passes.
+
+    groups, field, inp, out: grains of the whole convolution."""
+    in_passes, out_passes = serial
+    g, *fields, i, o = parallel((groups, *field, -(-inp // in_passes), -(-out // out_passes)), tiles)
+    return Splits(g, tuple(fields), i, o, np.full_like(g, in_passes), np.full_like(g, out_passes))
