@@ -64,7 +64,8 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
     """Vertices and descriptors of local copies."""
     if not copies:
         return
-    state = _sum(np.where(_copies_there(c), footprint.COPY_VERTEX_STATE, 0) for c in copies)
+    vertices = (np.maximum(c.runs, _copies_there(c)) for c in copies)
+    state = _sum(footprint.COPY_VERTEX_STATE * n for n in vertices)
     inventory.add_own("vertexInstanceState", COPY_VERTEX, state, SOURCE["localCopyState"])
     further = _sum(np.maximum(c.runs - 1, 0) for c in copies)
     descriptors = further * footprint.COPY_DESCRIPTOR_PER_RUN

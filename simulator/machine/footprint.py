@@ -52,7 +52,9 @@ BRANCH_RECORD_BYTES = 4
 #: Switch variable and sync id, on the control tile.
 CONTROL_ID_BYTES = 8
 
-#: A local copy on a tile: one vertex of 12 bytes, and 4 bytes of descriptor for each further run. Fitted.
+#: A local copy on a tile: for each run a vertex of 12 bytes (source, destination, size), and for each further run 4
+#: bytes of descriptor. Fitted. A vertex for each run: a published halo exchange has 13,964 ShortMemcpy and Memcpy64Bit
+#: for as many runs (`simulator.machine.local_copy`).
 COPY_VERTEX_STATE = 12
 COPY_DESCRIPTOR_PER_RUN = 4
 
@@ -63,7 +65,7 @@ SOURCE = {
     "vertexFieldData": "exact: a pointer for each inner vector or single edge of a list (poplar-model 1.4)",
     "vectorListDescriptor": "fitted: 4 B a row (poplar-model 1.4)",
     "vertexCode": "guess: 256 B for a type that does not say (published-numbers 6.2: 140 to 274 B)",
-    "localCopyState": "fitted: 12 B for each copy on a tile",
+    "localCopyState": "fitted: 12 B for each run of a copy on a tile",
     "copyDescriptor": "fitted: 4 B for each run after a copy's first",
     "controlCode": "fitted: 700 B a tile for four compute sets (published-numbers 6.2), by program",
     "internalExchangeCode": "fitted: 140 B for four runs on three tiles (published-numbers 3)",

@@ -128,6 +128,7 @@ class Copy(Program):
         self,
         source: FunctionBuffer | Function,
         destination: FunctionBuffer | Function,
+        flag: Context = "",
         /,
         debugContext: Context = "",
     ) -> None: ...

@@ -73,9 +73,18 @@ def convolve_vertex(method: Method, dtype: Dtype, wide_load: bool) -> VertexType
 
     align, amp = 16 if wide_load else 8, method.name == "AMP"
     fields = (
-        FieldSpec("in", "vectors", "in", None, "one_ptr", 8),
-        FieldSpec("weights", "vectors", "in", None, "one_ptr", align if amp else 8, interleaved=wide_load and amp),
-        FieldSpec("out", "vectors", "out", None, "one_ptr", 16 if amp else 8, interleaved=amp),
+        FieldSpec("in", "vectors", "in", None, "one_ptr", 8, outer="one_ptr"),
+        FieldSpec(
+            "weights",
+            "vectors",
+            "in",
+            None,
+            "one_ptr",
+            align if amp else 8,
+            interleaved=wide_load and amp,
+            outer="one_ptr",
+        ),
+        FieldSpec("out", "vectors", "out", None, "one_ptr", 16 if amp else 8, interleaved=amp, outer="one_ptr"),
         FieldSpec("worklists", "vector", "in", None, "scaled_ptr32", 4),
         *(
             FieldSpec(name, "value", "", UNSIGNED_SHORT)
@@ -83,7 +92,8 @@ def convolve_vertex(method: Method, dtype: Dtype, wide_load: bool) -> VertexType
         ),
     )
     name = type_name(method, dtype, wide_load)
-    return VertexType(name, "supervisor", fields, costs, compute, doc="partial sums of a convolution")
+    apart = (("in", "out"),)  # as the public codelet asks
+    return VertexType(name, "supervisor", fields, costs, compute, doc="partial sums of a convolution", apart=apart)
 
 
 def _product(method: Method, acts: npt.ArrayLike, weights: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -216,7 +216,7 @@ def reduce_vertex(partials_type: Type, out_type: Type, single: bool) -> VertexTy
         (FieldSpec("initialPartial", "vector", "in", None, "one_ptr", 8),
          FieldSpec("partials", "vector", "in", None, "one_ptr", 16, interleaved=True))
         if single
-        else (FieldSpec("partials", "vectors", "in", None, "one_ptr", 8),)
+        else (FieldSpec("partials", "vectors", "in", None, "one_ptr", 8, outer="one_ptr"),)
     )  # fmt: skip
     fields = (
         FieldSpec("out", "vector", "out", None, "one_ptr", 8),
