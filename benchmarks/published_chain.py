@@ -22,16 +22,16 @@ class Published(NamedTuple):
 
 
 _COPY = (
-    "Exchange, and copies of what is already on the right tile. How Poplar orders the pieces of an exchange is not "
-    "public; ours counts words and 60 cycles to start."
+    "Exchange, and copies of what is already on the right tile. How PopLibs places the blocks is not public, so nor is "
+    "which tile receives most or keeps some of its own; ours spreads them evenly over all tiles."
 )
 _PADDING = (
-    "m2 is padded from 500 to 504 rows. About 800 cycles of the published span are an on-tile copy, which fits 128 "
-    "words of padding on a tile at one word in six cycles; ours sends padding from one tile by exchange."
+    "m2 is padded from 500 to 504 rows. The tiles write the padding themselves, a word in six cycles: fitted to this "
+    "span, see simulator/machine/local_copy.py."
 )
 _CONV = (
     "Exchange of the operands, gathering and the AMP vertex. The vertex follows the published formula; the exchange "
-    "assumes 4 bytes a cycle, 8 for what both tiles of a bus receive, and 60 cycles to start."
+    "takes 4 bytes a cycle, 8 for what both tiles of a bus receive, 60 cycles to start and the way of the nearest word."
 )
 _REDUCE = (
     "Exchange of partial sums and their addition. How PopLibs cuts the outputs of a tile among workers is not public; "

@@ -14,13 +14,12 @@ bases, where tile 0 is, or in the middle four to six. The sync after the broadca
 published relative delay of an acknowledgement (54 cycles, constants of the headers) as the one-way spread gives 72 to
 126, which contradicts the published range.
 
-A sync between IPUs: 600 cycles after the last arrival on the newest target (published-numbers 3). Older multi-IPU
-targets of PopLibs' tests use ceil(15 ns * clock * 2 * (1 + IPUs / 4)).
+A sync between IPUs: 600 cycles after the last arrival on the newest target (published-numbers 3), for all targets
+here; IPUModel.globalSyncCycles replaces it. Older multi-IPU targets of PopLibs' tests have ceil(15 ns * clock * 2 *
+(1 + IPUs / 4)), 60 to 240 cycles: a tenth of what newer ones measure, so not used.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +28,6 @@ I8 = npt.NDArray[np.int64]
 
 #: Cycles of a sync between all IPUs after the last tile arrives (published-numbers 3, getGlobalSyncCycles).
 GLOBAL_SYNC_CYCLES = 600
-
-#: Seconds per hop of a sync between IPUs, there and back counted apart (published-numbers 3).
-SECONDS_PER_HOP = 15e-9
 
 
 def round_trip(shortest: int, relative: I8) -> int:
@@ -44,11 +40,6 @@ def internal_sync_cycles(arrival: I8, minimum: int, relative: I8) -> I8:
     tile, `relative` = cycles to the controller, one way. All arrays: one entry per tile."""
     release = int((arrival + relative).max()) + minimum
     return np.asarray(release + relative - arrival, dtype=np.int64)
-
-
-def global_sync_cycles(ipus: int, clock_hz: float) -> int:
-    """Cycles of a sync between `ipus` IPUs by the formula of PopLibs' multi-IPU test targets."""
-    return math.ceil(SECONDS_PER_HOP * clock_hz * 2 * (1 + ipus / 4))
 
 
 def external_sync_cycles(arrival: I8, cycles: int = GLOBAL_SYNC_CYCLES) -> I8:

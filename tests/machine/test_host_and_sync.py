@@ -116,9 +116,3 @@ def test_nobody_leaves_before_the_last_has_come(arrival, minimum, auto):
     leave = arrival + sync.internal_sync_cycles(arrival, minimum, relative)
     assert (leave >= arrival.max() + minimum).all()
     assert leave.max() <= arrival.max() + minimum + 2 * relative.max()
-
-
-def test_sync_between_ipus_by_the_formula_of_poplibs():
-    """ceil(15 ns x clock x 2 x (1 + IPUs / 4)), published-numbers 3."""
-    assert sync.global_sync_cycles(2, 1.33e9) == 60  # 59.85
-    assert sync.global_sync_cycles(16, 1.6e9) == 240
