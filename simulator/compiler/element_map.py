@@ -36,7 +36,7 @@ class ElementMap:
         fresh = np.ones(len(order), dtype=np.bool_)
         fresh[1:] = (np.diff(self.variable[order]) != 0) | (np.diff(self.tile[order]) != 0)
         heads = np.flatnonzero(fresh)
-        place = np.empty_like(before)
+        place = np.empty(len(order), np.int64)
         place[order] = before - before[heads][np.cumsum(fresh) - 1]
         return place
 

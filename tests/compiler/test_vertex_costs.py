@@ -14,7 +14,8 @@ from simulator.poplar.device import Device
 from simulator.poplar.program import Execute, Sequence
 from simulator.poplar.target import Target
 from simulator.poplibs import popops
-from simulator.poplibs.poplin.convolve import convolve_vertex
+from simulator.poplibs.poplin.methods import Method
+from simulator.poplibs.poplin.partial_vertices import convolve_vertex
 from tests.compiler.tiny_graphs import hardware, model
 
 PROFILE = {"autoReport.outputGraphProfile": "true", "autoReport.outputExecutionProfile": "true"}
@@ -55,9 +56,11 @@ def _amp(target: Target, rows: int) -> tuple[Graph, Execute]:
     worklists = graph.addVariable(UNSIGNED_SHORT, [18], "worklists")
     for tensor in (*tensors.values(), worklists):
         graph.setTileMapping(tensor, 0)
-    values = {"numInGroups": 1, "numOutGroups": 1, "numRows": rows}
+    values = {"numInGroups": 1, "numOutGroupsM1": 0, "numConvGroupsM1": 0}
+    values |= {"transformedInStride": 16, "outChansPerGroup": 16, "transformedOutStride": 16}
     edges: dict[str, Any] = {name: [tensor] for name, tensor in tensors.items()}
-    vertex = graph.addVertex(cs, convolve_vertex(HALF, HALF, 16), edges | {"worklists": worklists} | values)
+    amp = convolve_vertex(Method("AMP", "half", 1, 16, 16, 16), "half", True)  # weights at 16 bytes a cycle
+    vertex = graph.addVertex(cs, amp, edges | {"worklists": worklists} | values)
     graph.setTileMapping(vertex, 0)
     return graph, Execute(cs)
 

@@ -60,7 +60,7 @@ def map_weights(graph: Graph, weights: Tensor, shares: Shares) -> None:
     plan = shares.plan
     counts = shares.group.size * shares.out.size * shares.inp.size
     owner, step, _ = nested(counts)
-    mine = step % plan.field_split == shares.field.index[owner]
+    mine = step % plan.field_split == shares.field.number[owner]
     owner, step = owner[mine], step[mine]
     size = _weight_block(shares)
     start = _weight_line(shares, owner, step) * size
@@ -97,7 +97,7 @@ def output_runs(shares: Shares) -> tuple[I8, I8, I8, I8]:
     plan = shares.plan
     tile, step, offsets = nested(shares.group.size * shares.out.size)
     group, out = np.divmod(step, shares.out.size[tile])
-    line = shares.inp.index[tile] * plan.conv_groups + shares.group.begin[tile] + group
+    line = shares.inp.number[tile] * plan.conv_groups + shares.group.begin[tile] + group
     line = line * plan.out_groups + shares.out.begin[tile] + out
     starts = (line * plan.field + shares.field.begin[tile]) * shares.block
     return tile, starts, shares.field.size[tile] * shares.block, offsets

@@ -218,4 +218,4 @@ def temporary_bytes(
     vertex = np.where(before, 0, inputs) + share.weights * element + share.outputs * partial
     reduce = np.where(splits.inp > 1, own * splits.inp, 0)
     kept = np.where(splits.in_serial > 1, own, 0) + np.where(before, inputs, 0)
-    return np.maximum(np.maximum(2 * moved, vertex), reduce) + kept
+    return np.asarray(np.maximum(np.maximum(2 * moved, vertex), reduce) + kept)

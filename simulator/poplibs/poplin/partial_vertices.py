@@ -102,7 +102,7 @@ def _product(method: Method, acts: npt.ArrayLike, weights: npt.ArrayLike) -> npt
     w = wide(np.asarray(weights)).reshape(-1, inner, side)
     if side == 1:
         return np.asarray(a[:, :, 0] @ w[:, :, 0].T)
-    return np.einsum("pis,uis->pus", a, w)
+    return np.asarray(np.einsum("pis,uis->pus", a, w))
 
 
 @lru_cache(maxsize=16)

@@ -171,8 +171,8 @@ def _parts(shares: Shares, row: int, kept: int) -> _Parts:
     adders = max(first + 1, (row + 1) * split // kept) - first
     tile, starts, sizes, offsets = output_runs(shares)
     # One tile of every set of tiles with the same outputs stands for it: the one with the first input share.
-    makers = np.flatnonzero(shares.inp.index == 0)
-    mine = shares.inp.index[tile] == 0
+    makers = np.flatnonzero(shares.inp.number == 0)
+    mine = shares.inp.number[tile] == 0
     begin, width = starts[mine], sizes[mine]
     done = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
     of_maker = np.concatenate([[0], np.cumsum(np.diff(offsets)[makers])]).astype(np.int64)

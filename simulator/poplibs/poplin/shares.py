@@ -20,7 +20,7 @@ I8 = npt.NDArray[np.int64]
 class Range(NamedTuple):
     """The share of every tile along one dimension."""
 
-    index: I8  #: which share
+    number: I8  #: which share
     begin: I8
     end: I8
 
@@ -41,13 +41,7 @@ class Shares:
 
     @property
     def tiles(self) -> I8:
-        return np.arange(len(self.field.index), dtype=np.int64)
-
-    @property
-    def output_owner(self) -> I8:
-        """A number for each tile; tiles with the same one make partial sums of the same outputs."""
-        plan = self.plan
-        return (self.group.index * plan.field_split + self.field.index) * plan.out_split + self.out.index
+        return np.arange(len(self.field.number), dtype=np.int64)
 
     @property
     def conv_groups(self) -> int:
