@@ -3,12 +3,16 @@
 A vertex works on memory of its own tile. An operand (one edge of the vertex that must be one run of memory) is used
 where it lies when it is a single local piece; comes by exchange when all of it is remote; and is gathered into a
 buffer of the tile when part of it is local and it is not one piece. The exchange writes remote parts of gathered
-operands straight into that buffer. What several vertices of a tile read is sent to the tile once. Outputs mirror this.
+operands straight into that buffer, so each of them is sent for itself; what several other operands of a tile read is
+sent to the tile once. Outputs mirror this.
+
+Buffers hold their contents in the order in which they appear here: gather buffers the gathered pieces of one field of
+one block after the other, message buffers the elements that a tile receives in ascending order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -76,8 +80,20 @@ class Accesses:
 
 
 @dataclass(frozen=True)
+class Operands:
+    """Pieces of one field of one block that a compute set reads (or writes): the vertex's tile of each, and whether it
+    lies in the gather buffer."""
+
+    block: VertexBlock
+    field: str
+    tile: I8
+    pieces: Pieces
+    gathered: Bools
+
+
+@dataclass(frozen=True)
 class ComputeArrangement:
-    before: Transfer
+    before: Transfer  #: rows that fill the message buffer, then those of gathered pieces, each in order
     message: I8  #: bytes per tile received into buffers that are not gather buffers
     gather: LocalCopy
     after: Transfer
@@ -85,6 +101,9 @@ class ComputeArrangement:
     scatter: LocalCopy
     received: I8  #: variables that the exchange before reads
     accesses: Accesses  #: of the compute set itself: of its inputs, those of which a piece is used where it lies
+    message_rows: int  #: rows of `before` that fill the message buffer
+    inputs: Sequence[Operands]
+    outputs: Sequence[Operands]
 
 
 @dataclass
@@ -93,6 +112,7 @@ class _Side:
 
     tiles: int
     remote: list[tuple[I8, Pieces, Bools]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
+    operands: list[Operands] = field(default_factory=list)
     moved: I8 = field(init=False)
     runs: I8 = field(init=False)
     buffer: I8 = field(init=False)
@@ -100,9 +120,10 @@ class _Side:
     def __post_init__(self) -> None:
         self.moved, self.runs, self.buffer = (np.zeros(self.tiles, np.int64) for _ in range(3))
 
-    def add(self, tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
+    def add(self, of: tuple[VertexBlock, str], tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
         local = emap.tile[pieces.row] == tile
         gathered = _gathered(operand, pieces, local, emap)
+        self.operands.append(Operands(*of, tile, pieces, gathered))
         if gathered.any():
             size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
             self.buffer += _per_tile(tile[gathered], size, self.tiles)
@@ -142,19 +163,22 @@ def arrange_compute_set(
             tile = vertex_tile[owner[pieces.region]]
             operand = _operands(spec, edges, owner, pieces)
             if spec.direction in ("in", "inout"):
-                inputs.add(tile, pieces, operand, emap)
+                inputs.add((block, name), tile, pieces, operand, emap)
                 local = emap.tile[pieces.row] == tile
                 near_rows.append(pieces.row[local])
                 far_rows.append(pieces.row[~local])
             if spec.direction in ("out", "inout"):
-                outputs.add(tile, pieces, operand, emap)
+                outputs.add((block, name), tile, pieces, operand, emap)
                 written.append(pieces)
-    before, message = _incoming(inputs, emap, tiles)
+    before, message, message_rows = _incoming(inputs, emap, tiles)
     after, output = _outgoing(outputs, emap, tiles)
     accesses = accesses_of(near_rows, written, emap, numels)
     received = accesses_of(far_rows, [], emap, numels).reads
     copies = inputs.local_copy(), outputs.local_copy()
-    return ComputeArrangement(before, message, copies[0], after, output, copies[1], received, accesses)
+    return ComputeArrangement(
+        before, message, copies[0], after, output, copies[1], received, accesses,
+        message_rows, inputs.operands, outputs.operands,
+    )  # fmt: skip
 
 
 def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
@@ -218,21 +242,24 @@ def _follows(operand: I8, pieces: Pieces, local: Bools, emap: ElementMap) -> Boo
     return follows
 
 
-def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:
-    """What is received before the compute set: each element once per tile."""
+def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8, int]:
+    """What is received before the compute set, bytes of the message buffers, and how many rows fill these. Each element
+    comes once per tile into the message buffer, and once for each gathered operand."""
     tile, pieces, gathered = side.joined()
     if len(tile) == 0:
-        return EMPTY_TRANSFER, np.zeros(tiles, np.int64)
-    span = int(emap.end[-1])
-    dst, start, length = union_in_groups(tile, pieces.start, pieces.length, span)
-    cut = emap.cut(start, length)
-    transfer = Transfer(emap.tile[cut.row], dst[cut.region], cut.start, cut.length, emap.item_bytes[cut.row])
+        return EMPTY_TRANSFER, np.zeros(tiles, np.int64), 0
     direct = ~gathered
-    if direct.all():
-        return transfer, _per_tile(transfer.dst, transfer.bytes, tiles)
-    to, start, length = union_in_groups(tile[direct], pieces.start[direct], pieces.length[direct], span)
+    to, start, length = union_in_groups(tile[direct], pieces.start[direct], pieces.length[direct], int(emap.end[-1]))
     cut = emap.cut(start, length)
-    return transfer, _per_tile(to[cut.region], cut.length * emap.item_bytes[cut.row], tiles)
+    message = Transfer(emap.tile[cut.row], to[cut.region], cut.start, cut.length, emap.item_bytes[cut.row])
+    size = _per_tile(message.dst, message.bytes, tiles)
+    if direct.all():
+        return message, size, len(message)
+    own = pieces.take(gathered)
+    columns = (emap.tile[own.row], tile[gathered], own.start, own.length, emap.item_bytes[own.row])
+    rows = (message.src, message.dst, message.start, message.length, message.item_bytes)
+    both = (np.concatenate(pair) for pair in zip(rows, columns, strict=True))
+    return Transfer(*both), size, len(message)
 
 
 def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:

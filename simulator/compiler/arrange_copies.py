@@ -27,10 +27,24 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class Runs:
+    """Runs of a copy, and the element that the first of each goes to."""
+
+    transfer: Transfer
+    to: I8
+
+    def take(self, keep: Bools) -> Runs:
+        return Runs(_rows(self.transfer, keep), self.to[keep])
+
+
+@dataclass(frozen=True)
 class CopyArrangement:
     transfer: Transfer
     local: LocalCopy
     accesses: Accesses
+    sent: Runs  #: those of the transfer
+    near: Runs  #: copied on the tiles
+    filled: Runs  #: written by the tiles, which know the value
 
 
 def arrange_copy(
@@ -53,18 +67,20 @@ def arrange_copy(
     far |= near & riding[every.dst]
     on_tile = ~riding[tile]
     moved = _per_tile(tile[on_tile], size[on_tile], tiles)
-    runs = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64)
+    count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64)
     filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
-    local = LocalCopy(moved, runs, np.zeros(tiles, np.int64), filled)
-    return CopyArrangement(_rows(every, far), local, accesses)
+    local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
+    runs = Runs(every, to)
+    sent = runs.take(far)
+    return CopyArrangement(sent.transfer, local, accesses, sent, runs.take(near & ~far), runs.take(fill))
 
 
 def paired_runs(
     source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
-) -> tuple[Transfer, Accesses]:
-    """Runs that lie on one tile at both ends, as rows of a transfer (also where both ends are the same tile)."""
-    runs, _, _, accesses = _paired(source, destination, emap, numels, unmapped)
-    return runs, accesses
+) -> tuple[Runs, Accesses]:
+    """Runs that lie on one tile at both ends (also where both ends are the same tile)."""
+    runs, to, _, accesses = _paired(source, destination, emap, numels, unmapped)
+    return Runs(runs, to), accesses
 
 
 def _paired(

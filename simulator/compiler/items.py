@@ -15,12 +15,13 @@ import numpy.typing as npt
 from simulator.compiler import copy_groups
 from simulator.compiler.arrange import (
     Accesses,
+    ComputeArrangement,
     LocalCopy,
     Transfer,
     arrange_compute_set,
     check_mapped,
 )
-from simulator.compiler.arrange_copies import arrange_copy, paired_runs
+from simulator.compiler.arrange_copies import CopyArrangement, Runs, arrange_copy, paired_runs
 from simulator.compiler.element_map import ElementMap, Pieces
 from simulator.compiler.exchange import Exchanges, plan_between_replicas, plan_exchange
 from simulator.compiler.machine import Machine
@@ -58,6 +59,7 @@ class ComputeItem:
     packets_before: Packets
     packets_after: Packets
     placed: bool = False  #: some program runs it already, so its exchange code has been counted
+    arranged: ComputeArrangement | None = None  #: kept where values follow addresses
 
 
 @dataclass
@@ -70,13 +72,17 @@ class CopyItem:
     accesses: Accesses
     packets: Packets
     placed: bool = False
+    arranged: CopyArrangement | Runs | None = None  #: kept where values follow addresses
 
 
 class Items:
     """Compute set i < number of the graph's own is the graph's; the rest are local copies, in order."""
 
-    def __init__(self, store: GraphStore, emap: ElementMap, machine: Machine) -> None:
+    def __init__(
+        self, store: GraphStore, emap: ElementMap, machine: Machine, *, keep_arrangements: bool = False
+    ) -> None:
         self.emap = emap
+        self._keep = keep_arrangements
         self.numels = np.array(store.variables.numel, np.int64)
         self.compute_set_names = list(store.compute_set_names)
         self.compute_set_debug_ids = list(store.compute_set_debug_ids)
@@ -146,6 +152,7 @@ class Items:
             arranged.accesses,
             self._packets(f"{label}/GlobalPre", before, arranged.before, debug_id),
             self._packets(f"{label}/GlobalPost", after, arranged.after, debug_id),
+            arranged=arranged if self._keep else None,
         )
 
     def _new_copy(self, copies: Sequence[Any]) -> CopyItem:
@@ -158,7 +165,7 @@ class Items:
         label = f"copy{self.number()}_{description}"
         packets = self._packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
         local = self._local_copy(f"{label}/OnTileCopy-0", arranged.local)
-        return CopyItem(label, exchange, local, arranged.accesses, packets)
+        return CopyItem(label, exchange, local, arranged.accesses, packets, arranged=arranged if self._keep else None)
 
     def cross_replica_copy(self, copy: Any) -> CopyItem:
         """The item of a copy to another replica."""
@@ -166,11 +173,13 @@ class Items:
             m = self._machine
             source, destination = copy.source.regions(), copy.destination.regions()
             runs, accesses = paired_runs(source, destination, self.emap, self.numels, self.unmapped)
-            exchange = Exchanges(None, plan_between_replicas(runs, m.ipu_of_tile, m.links))
+            rows = runs.transfer
+            exchange = Exchanges(None, plan_between_replicas(rows, m.ipu_of_tile, m.links))
             description = copy_groups.description(source, destination, self.emap, self._variable_names)
             label = f"crossReplicaCopy{self.number()}_{description}"
-            packets = self._packets(f"{label}/GlobalPre", exchange, runs, -1, everything=True)
-            self._copies[id(copy),] = (CopyItem(label, exchange, -1, accesses, packets), [copy])
+            packets = self._packets(f"{label}/GlobalPre", exchange, rows, -1, everything=True)
+            item = CopyItem(label, exchange, -1, accesses, packets, arranged=runs if self._keep else None)
+            self._copies[id(copy),] = (item, [copy])
         return self._copies[id(copy),][0]
 
     def _packets(

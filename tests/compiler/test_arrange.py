@@ -67,20 +67,22 @@ def refuse(variable, element):
 
 
 def slow_inputs(vertices_, tiles):
-    """(received, message, moved, buffer) bytes per tile."""
-    received, message = [set() for _ in range(TILES)], [set() for _ in range(TILES)]
+    """(received, message, moved, buffer) bytes per tile. Message buffers hold an element once, gather buffers as often
+    as it is gathered."""
+    received, message = np.zeros(TILES, int), [set() for _ in range(TILES)]
     moved, buffer = np.zeros(TILES, int), np.zeros(TILES, int)
     for tile, regions_ in vertices_:
         used = elements(regions_)
         local = [e for e in used if tiles[e] == tile]
-        remote = {e for e in used if tiles[e] != tile}
-        received[tile] |= remote
+        remote = [e for e in used if tiles[e] != tile]
         if pieces(regions_, tiles) > 1 and local:
             moved[tile] += SIZE[local].sum()
             buffer[tile] += SIZE[used].sum()
+            received[tile] += SIZE[remote].sum()
         else:
-            message[tile] |= remote
-    return [SIZE[sorted(r)].sum() for r in received], [SIZE[sorted(m)].sum() for m in message], moved, buffer
+            message[tile] |= set(remote)
+    once = [SIZE[sorted(m)].sum() for m in message]
+    return [int(r + o) for r, o in zip(received, once, strict=True)], once, moved, buffer
 
 
 @given(mappings, vertices)
