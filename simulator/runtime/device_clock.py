@@ -14,7 +14,7 @@ record is marked truncated; the length of the run stays exact.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from popvision.formats.profile.model import IntArray, StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.runtime.barriers import external_barrier, internal_barrier
+from simulator.runtime.idle_ipus import BusyIpus, carried, put_back
 from simulator.runtime.segments import Parts, Segment, State
 
 I8 = npt.NDArray[np.int64]
@@ -74,6 +75,7 @@ class DeviceClock:
         self._max_arrays = max_arrays * machine.device_ipus
         self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.device_tiles))
         self._additive: dict[int, bool] = {}
+        self._busy = BusyIpus(table, cycles, function_roots, machine)
         self._waits: Iterator[I8] | None = None
         self._branch = -1
         self._forget()
@@ -118,7 +120,7 @@ class DeviceClock:
             return kept
         type_ = self._table.type[row]
         if type_ == "Repeat":
-            segment = self._repeat(state, self._table.children[row], self._table.repeat_count[row])
+            segment = self._loop(state, self._table.children[row], self._table.repeat_count[row])
         elif type_ == "Call":
             segment = self._segment(state, self._functions[self._table.function[row]])
         elif type_ == "OnEveryTileSwitch":
@@ -137,7 +139,23 @@ class DeviceClock:
             parts.add(self._segment(parts.state, row))
         return parts.joined()
 
-    def _repeat(self, state: State, rows: list[int], count: int) -> Segment:
+    def _loop(self, state: State, rows: list[int], count: int) -> Segment:
+        busy = self._busy.of(rows)
+        if busy.all() or not busy.any():
+            return self._repeat(state, rows, count, lambda s: self._in_order(s, rows))
+        tiles = self._machine.tiles_per_ipu
+        idle = np.repeat(~busy, tiles)
+        low = int(state.offsets[~idle].min())
+        inner = self._state(np.where(idle, 0, state.offsets - low))
+        loop = self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state))
+        own = {}
+        for ipu in np.flatnonzero(~busy).tolist():
+            clocks = state.offsets[self._machine.tiles_of(ipu)]
+            own[ipu] = len(self.patterns)
+            self.patterns.append(StepOnIpu(self._kept(clocks - clocks.min()), self._kept(np.zeros(tiles, np.int64))))
+        return put_back(loop, state, low, idle, own, self._state)
+
+    def _repeat(self, state: State, rows: list[int], count: int, trip: Callable[[State], Segment]) -> Segment:
         """Trips until a state comes back; from there on the trips since then repeat."""
         parts = Parts(self._machine.device_ipus, self._max_steps, state)
         seen: dict[State, int] = {}
@@ -147,22 +165,22 @@ class DeviceClock:
             if self._waits is None and parts.state in seen:
                 break
             if parts.truncated and all(self._adds_only(row) for row in rows):
-                parts.skip(*self._without_recording(parts.state, rows, count - done - len(trips)))
+                parts.skip(*self._without_recording(parts.state, trip, count - done - len(trips)))
                 return parts.joined()
             if len(seen) >= _LONGEST_PERIOD:
                 done, seen, trips = done + len(trips), {}, []
             seen[parts.state] = len(trips)
-            trips.append(self._in_order(parts.state, rows))
+            trips.append(trip(parts.state))
             parts.add(trips[-1])
         left = count - done - len(trips)
         if left:
             period = trips[seen[parts.state] :]
             whole = Parts(self._machine.device_ipus, self._max_steps, parts.state)
-            for trip in period:
-                whole.add(trip)
+            for part in period:
+                whole.add(part)
             parts.add_times(whole.joined(), left // len(period))
-            for trip in period[: left % len(period)]:
-                parts.add(trip)
+            for part in period[: left % len(period)]:
+                parts.add(part)
         return parts.joined()
 
     def _adds_only(self, row: int) -> bool:
@@ -175,10 +193,10 @@ class DeviceClock:
             self._additive[row] = own and all(self._adds_only(child) for child in below)
         return self._additive[row]
 
-    def _without_recording(self, state: State, rows: list[int], trips: int) -> tuple[State, int]:
+    def _without_recording(self, state: State, trip: Callable[[State], Segment], trips: int) -> tuple[State, int]:
         """State and elapsed cycles after `trips` trips of a body that only adds."""
-        trip = self._in_order(state, rows)
-        once = trip.state.offsets + trip.elapsed - state.offsets
+        first = trip(state)
+        once = first.state.offsets + first.elapsed - state.offsets
         after = state.offsets + trips * once
         elapsed = int(after.min())
         return self._state(after - elapsed), elapsed

@@ -175,3 +175,35 @@ def test_tiles_of_a_virtual_graph():
         second.setTileMapping(x, 4)
     with pytest.raises(invalid_tile_mapping, match="not within one IPU"):
         graph.createVirtualGraph(3, 5)
+
+
+@pytest.mark.parametrize("on", [0, 2])
+def test_a_loop_on_one_ipu_equals_its_trips_written_out_and_is_found_out_at_once(on):
+    """The other IPU keeps its clock. The loop's tiles drift apart within a trip and meet in its exchange."""
+    target = model(tiles=2, ipus=2)
+
+    def program(graph, trips):
+        a, b = variable(graph, "a", on), variable(graph, "b", on + 1)
+        c, d, e = (variable(graph, name, 2 - on, n) for name, n in (("c", 90), ("d", 90), ("e", 4)))
+        body = Sequence(Copy(a, b), Copy(b, a))
+        return Sequence(Copy(c, d), *trips(body), Copy(a, e))
+
+    found = []
+    for trips in (lambda body: [Repeat(7, body)], lambda body: [body] * 7):
+        graph = Graph(target)
+        found.append([tiles for _, _, tiles in steps_of(graph, program(graph, trips))[1]])
+    assert found[0] == found[1]
+    trip = max(t[1] for t in found[0][-5] if t) - max(t[1] for t in found[0][-9] if t)  # four steps each, four behind
+    lengths = []
+    for count in (50_000, 100_000):
+        graph = Graph(target)
+        executable = compile_graph(
+            graph.store, target, [program(graph, lambda body, count=count: [Repeat(count, body)])]
+        )
+        lowered = executable.lowered
+        clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
+        run = clock.run(lowered.branches[0])
+        assert len(clock.patterns) < 200
+        assert all((tail >= 0).all() for tail in run.tail)
+        lengths.append(run.cycles)
+    assert lengths[1] - lengths[0] == 50_000 * trip

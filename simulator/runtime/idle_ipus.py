@@ -1,0 +1,75 @@
+"""Loops that leave some IPUs alone: those keep their clocks, while the loop moves the others.
+
+Seen over the whole device no state of such a loop comes back, since one part runs away from the other. So trips are
+counted with the idle IPUs *carried along*, at the smallest clock of the busy ones; afterwards they get their own clock
+back. No step of the loop looks at the clock of an idle IPU, so nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.machine import Machine
+from simulator.compiler.program_table import ProgramTable
+from simulator.runtime.segments import Segment, State
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class BusyIpus:
+    """Which IPUs of the device lowered programs concern: one flag per IPU."""
+
+    def __init__(
+        self, table: ProgramTable, cycles: list[I8 | None], functions: dict[int, int], machine: Machine
+    ) -> None:
+        self._table, self._cycles, self._functions, self._machine = table, cycles, functions, machine
+        self._known: dict[int, Bools] = {}
+
+    def of(self, rows: list[int]) -> Bools:
+        """IPUs on which any tile spends time in one of these programs, or in what they call."""
+        found = np.zeros(self._machine.num_ipus, np.bool_)
+        for row in rows:
+            found = found | self._of_one(row)
+        return np.tile(found, self._machine.num_replicas)
+
+    def _of_one(self, row: int) -> Bools:
+        if row not in self._known:
+            ipus = self._machine.num_ipus
+            own, waiting = self._cycles[row], self._table.work[row].waiting
+            found = np.zeros(ipus, np.bool_) if own is None else (own > 0).reshape(ipus, -1).any(axis=1)
+            if self._table.type[row] in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch"):
+                found = found | (True if waiting is None else waiting.reshape(ipus, -1).any(axis=1))
+            below = list(self._table.children[row])
+            if self._table.function[row] >= 0:
+                below.append(self._functions[self._table.function[row]])
+            for child in below:
+                found = found | self._of_one(child)
+            self._known[row] = found
+        return self._known[row]
+
+
+def carried(trip: Segment, idle: Bools, state_of: Callable[[I8], State]) -> Segment:
+    """A trip after which the idle tiles (flags) stand at the smallest clock of the others."""
+    clocks = trip.state.offsets + trip.elapsed
+    elapsed = int(clocks[~idle].min())
+    return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed)), elapsed=elapsed)
+
+
+def put_back(
+    loop: Segment, before: State, low: int, idle: Bools, own: dict[int, int], state_of: Callable[[I8], State]
+) -> Segment:
+    """The loop as seen from the state `before` it, in which the busy tiles began at `low`. `own`: for each idle IPU the
+    pattern of its tiles as they stand."""
+    clocks = np.where(idle, before.offsets, loop.state.offsets + loop.elapsed + low)
+    base, pattern = loop.base + low, loop.pattern.copy()
+    tiles = len(clocks) // base.shape[1]
+    for ipu, row in own.items():
+        base[:, ipu] = before.offsets[ipu * tiles : (ipu + 1) * tiles].min()
+        pattern[:, ipu] = row
+    elapsed = int(clocks.min())
+    return replace(loop, base=base, pattern=pattern, state=state_of(clocks - elapsed), elapsed=elapsed)
