@@ -9,5 +9,7 @@
   var theme = stored("popvision.theme");
   root.dataset.themeChoice = theme === "light" || theme === "dark" ? theme : "auto";
   root.dataset.theme = root.dataset.themeChoice !== "auto" ? theme : dark ? "dark" : "light";
-  root.dataset.nav = stored("popvision.nav") === "narrow" ? "narrow" : "wide";
+  // On a small screen, or one at twice its size, the page needs the width more than the names of the views do.
+  const nav = stored("popvision.nav") || (window.innerWidth < 900 ? "narrow" : "wide");
+  root.dataset.nav = nav === "narrow" ? "narrow" : "wide";
 })();
