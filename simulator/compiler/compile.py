@@ -18,6 +18,7 @@ from simulator.compiler.element_needs import copied_pairs, interleaved_variables
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.exchange_goal import aim_exchanges
 from simulator.compiler.executable import Executable, Lowered
+from simulator.compiler.function_buffers import settle
 from simulator.compiler.instrumentation import instrumented, needs_sync
 from simulator.compiler.inventory import Inventory
 from simulator.compiler.items import Items
@@ -25,13 +26,14 @@ from simulator.compiler.liveness import live_classes
 from simulator.compiler.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import MemoryReport, memory_report
-from simulator.compiler.overlays import add_overlays
+from simulator.compiler.overlays import Overlays, add_overlays
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
 from simulator.poplar.checks import check_graph, check_programs
+from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.numeric_plan import NumericPlan
 
 if TYPE_CHECKING:
@@ -83,17 +85,20 @@ class _Compiler:
 
     def run(self) -> Executable:
         emap = _elements(self.store)
-        items = Items(self.store, emap, self.machine)
+        items = Items(self.store, emap, self.machine, keep_arrangements=self.settings.address_accurate)
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
         lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs))
         aim_exchanges(lowering.table, self.settings.exchange_goal)
-        lowering.settle(control_code(lowering.table, self.machine, self.settings.limit_vertex_state))
+        control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
+        overlays = settle(
+            lowering.pending, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine
+        )
         estimates = self._phase("estimate", lambda: self._estimates(items))
         memory = None
         if self.settings.memory:
-            memory = self._phase("layOut", lambda: self._memory(items, lowering, emap))
+            memory = self._phase("layOut", lambda: self._memory(items, lowering, emap, control, overlays))
         plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs))
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles
@@ -109,7 +114,11 @@ class _Compiler:
         infos = self.store.debug_infos
         self._report_progress(_PHASES)
         serialized = serialized_graph(self.store, compilation) if self.settings.serialized_graph else None
-        return Executable(compilation, self.machine, lowered, plan, len(self.programs), infos, serialized, problem)
+        facts = None
+        if self.settings.address_accurate:
+            facts = AddressFacts(self.store, items, lowering.programs_by_debug_id())
+        programs = len(self.programs)
+        return Executable(compilation, self.machine, lowered, plan, programs, infos, serialized, problem, facts)
 
     def _estimates(self, items: Items) -> list[ComputeEstimate]:
         """Costs of every compute set: the graph's own, then local copies."""
@@ -128,13 +137,19 @@ class _Compiler:
         estimates += [estimate_local_copy(own + i, copy, fast) for i, copy in enumerate(items.local_copies)]
         return [instrumented(estimate, i, level, self.machine) for i, estimate in enumerate(estimates)]
 
-    def _memory(self, items: Items, lowering: Lowering, emap: ElementMap) -> MemoryReport:
+    def _memory(
+        self,
+        items: Items,
+        lowering: Lowering,
+        emap: ElementMap,
+        control: Sequence[I8 | None],
+        overlays: Overlays,
+    ) -> MemoryReport:
         store, machine, table = self.store, self.machine, lowering.table
         order = static_order(table, lowering.branches, lowering.function_roots)
         v = store.variables
         constant = np.array([c is not None for c in v.constant], np.bool_)
         always = constant | np.array(v.host_visible, np.bool_) | np.array([bool(i) for i in v.initial], np.bool_)
-        overlays = lowering.overlays
         live = live_classes(table, order, items.numels, always, len(items.buffers), overlays)
         inventory = Inventory()
         has_interleaved = machine.region_split < machine.usable_bytes
@@ -144,7 +159,6 @@ class _Compiler:
         add_overlays(inventory, overlays, live.of_overlay)
         own_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
         own_memory.add_local_copies(inventory, items.local_copies, machine)
-        control = control_code(table, machine, self.settings.limit_vertex_state)
         own_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
         own_memory.add_packet_headers(inventory, lowering.global_packets)
         own_memory.add_stacks(inventory, self.settings, machine)

@@ -18,12 +18,13 @@ from simulator.compiler.arrange import LocalCopy
 from simulator.compiler.host_copies import HostCopy, bytes_copy
 from simulator.compiler.machine import Machine
 from simulator.compiler.overlays import Overlay, Overlays, overlay_of
-from simulator.compiler.program_table import ProgramTable
+from simulator.compiler.program_table import ProgramTable, Work
 from simulator.poplar import program as host
 from simulator.poplar.graph_objects import Function, FunctionBuffer
 from simulator.poplar.types import FunctionBufferMappingType
 
 if TYPE_CHECKING:
+    from simulator.compiler.items import Items
     from simulator.poplar.store import VertexBlock
 
 I8 = npt.NDArray[np.int64]
@@ -46,20 +47,33 @@ def _function_of(copy: host.Copy) -> int:
     return copy.source.id if isinstance(copy.source, Function) else copy.source.function
 
 
-def name_of(copy: host.Copy) -> str:
-    """What the nodes of a copy are called: as the function's body."""
-    return f"function {_function_of(copy)}"
+def lowered(
+    copy: host.Copy,
+    table: ProgramTable,
+    parent: int,
+    items: Items,
+    machine: Machine,
+    host_group: str,
+    debug_id: int,
+) -> Pending:
+    """Add the nodes of a copy: through the host link, or within tiles. A barrier is left to the caller."""
+    name, row = f"function {_function_of(copy)}", len(table)
+    if _is_remote(copy):
+        for part in ("Begin", "Mid", "End"):
+            work = Work(sync_group=host_group if part == "Begin" else "")
+            table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
+        return Pending(copy, row, None)
+    local = LocalCopy(*(np.zeros(machine.tiles, np.int64) for _ in range(3)))
+    title = f"copy{items.number()}_{name}/OnTileCopy-0"
+    number = items.add_local_copy(title, local)
+    table.add(parent, "OnTileExecute", title, compute_set=number, debug_id=debug_id)
+    return Pending(copy, row, local)
 
 
-def is_remote(copy: host.Copy) -> bool:
+def _is_remote(copy: host.Copy) -> bool:
     """Whether one end is outside the tiles."""
     ends = (copy.source, copy.destination)
     return any(isinstance(e, FunctionBuffer) and e.mapping is FunctionBufferMappingType.REMOTE for e in ends)
-
-
-def empty_copy(machine: Machine) -> LocalCopy:
-    """A copy within tiles whose bytes `settle` fills in."""
-    return LocalCopy(*(np.zeros(machine.tiles, np.int64) for _ in range(3)))
 
 
 def settle(

@@ -30,7 +30,6 @@ from simulator.compiler.exchange import Exchange, Exchanges, broadcast
 from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
 from simulator.compiler.items import Items, Packets
 from simulator.compiler.machine import Machine
-from simulator.compiler.overlays import Overlays
 from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
 from simulator.compiler.sync_domains import Bools, SyncDomains, sync_domains
 from simulator.machine.packets import packets as packet_counts
@@ -73,8 +72,7 @@ class Lowering:
         self._host_group = host_group  #: sync group of host copies
         self._domains = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
         self._functions: list[int] = []
-        self._pending: list[function_buffers.Pending] = []  #: copies of function buffers
-        self.overlays = Overlays()
+        self.pending: list[function_buffers.Pending] = []  #: copies of function buffers
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
 
     def lower(self, programs: Rows[host.Program]) -> None:
@@ -101,11 +99,6 @@ class Lowering:
             self.function_roots[index] = body
             self._into(body, self._store.functions[index])
             done += 1
-
-    def settle(self, control: Rows[I8 | None]) -> None:
-        """Find what function buffers hold, and what their copies move. `control`: control code of every program."""
-        blocks = self._store.settled_blocks
-        self.overlays = function_buffers.settle(self._pending, self.table, control, blocks, self.packets, self._machine)
 
     def _into(self, parent: int, program: host.Program) -> None:
         """Lower a program into an existing Sequence: only its parts when it is a Sequence itself."""
@@ -202,19 +195,13 @@ class Lowering:
         self.table.add(parent, "Call", f"function {index}", function=index, debug_id=self._debug_id(program))
 
     def _function_copy(self, parent: int, copy: host.Copy) -> None:
-        """A copy of a function's code, through the host link or within tiles; its figures follow in `settle`."""
-        debug_id, name, row = self._debug_id(copy), function_buffers.name_of(copy), len(self.table)
-        if function_buffers.is_remote(copy):
-            for part in ("Begin", "Mid", "End"):
-                work = Work(sync_group=self._host_group if part == "Begin" else "")
-                self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
+        debug_id = self._debug_id(copy)
+        lowered = function_buffers.lowered(
+            copy, self.table, parent, self._items, self._machine, self._host_group, debug_id
+        )
+        self.pending.append(lowered)
+        if lowered.local is None or self._sync_after_compute:
             self._barrier(parent, debug_id, "", None)
-            self._pending.append(function_buffers.Pending(copy, row, None))
-        else:
-            local = function_buffers.empty_copy(self._machine)
-            number = self._items.add_local_copy(f"copy{self._items.number()}_{name}/OnTileCopy-0", local)
-            self._on_tile(parent, number, Work(), debug_id)
-            self._pending.append(function_buffers.Pending(copy, row, local))
 
     def _write_undef(self, parent: int, program: host.WriteUndef) -> None:
         emap = self._items.emap
