@@ -32,6 +32,7 @@ from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
+from simulator.machine.local_copy import copy_rate
 from simulator.poplar.checks import check_graph, check_programs
 from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.numeric_plan import NumericPlan
@@ -133,8 +134,8 @@ class _Compiler:
             estimate_compute_set(index, blocks.get(index, []), types, self.machine, level == "vertex")
             for index in range(own)
         ]
-        fast = self.settings.multi_access_copies
-        estimates += [estimate_local_copy(own + i, copy, fast) for i, copy in enumerate(items.local_copies)]
+        rate = copy_rate(self.machine.target.getMemcpyBytesPerCycle(), self.settings.multi_access_copies)
+        estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(items.local_copies)]
         return [instrumented(estimate, i, level, self.machine) for i, estimate in enumerate(estimates)]
 
     def _memory(

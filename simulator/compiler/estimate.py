@@ -99,10 +99,11 @@ def estimate_compute_set(
     return estimate
 
 
-def estimate_local_copy(index: int, copy: LocalCopy, multi_access: bool = True) -> ComputeEstimate:
-    """Cost the copies of one compute set of local copies: source in `simulator.machine.local_copy`."""
+def estimate_local_copy(index: int, copy: LocalCopy, rate: int = local_copy.BYTES_PER_CYCLE) -> ComputeEstimate:
+    """Cost the copies of one compute set of local copies, `rate` bytes a cycle of a thread: source in
+    `simulator.machine.local_copy`."""
     filled = np.zeros_like(copy.moved) if copy.filled is None else copy.filled
-    cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled, multi_access)
+    cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled, rate)
     filling = footprint.WORKERS * local_copy.fill_threads(filled)
     name = f"computeSet:{index}"
 
@@ -113,7 +114,8 @@ def estimate_local_copy(index: int, copy: LocalCopy, multi_access: bool = True) 
             ("tile", tile),
             ("bytes moved", copy.moved[tile]),
             ("runs", copy.runs[tile]),
-            ("constants", filled[tile]),
+            ("bytes of constants", filled[tile]),
+            ("bytes a cycle of a thread", rate),
         )
         terms = [CostTerm(name, term, float(value), "exact: arrangement of the copy") for term, value in facts]
         if filling[tile] == cycles[tile]:

@@ -45,14 +45,19 @@ FILL_START_CYCLES = 28
 FILL_SOURCE = "fitted: 1,123 cycles of copy6 (published-numbers 6.1)"
 
 
-def copy_threads(moved: I8, runs: I8, workers: I8 | int = WORKERS, multi_access: bool = True) -> I8:
-    """Thread cycles of the busiest of `workers` workers of each tile that moves so many bytes in so many runs; 0 for no
-    run. Without `multi_access` (opt.enableMultiAccessCopies) a load and its store take a cycle each."""
-    rate = BYTES_PER_CYCLE if multi_access else BYTES_PER_CYCLE // 2
+def copy_threads(moved: I8, runs: I8, workers: I8 | int = WORKERS, rate: int = BYTES_PER_CYCLE) -> I8:
+    """Thread cycles of the busiest of `workers` workers of each tile that moves so many bytes in so many runs, `rate`
+    bytes a cycle; 0 for no run."""
     steps = np.maximum(-(-moved // rate), runs)  # a run takes one cycle at least
     further = np.maximum(-(-runs // workers) - 1, 0)
     cycles = START_CYCLES + CYCLES_PER_RUN * further + -(-steps // workers)
     return np.asarray(np.where(runs > 0, np.maximum(cycles, LEAST_CYCLES), 0), dtype=np.int64)
+
+
+def copy_rate(memcpy_bytes_per_cycle: int, multi_access: bool) -> int:
+    """Bytes a cycle of a copying thread. Without `multi_access` (opt.enableMultiAccessCopies) a load and its store take
+    a cycle each."""
+    return max(1, memcpy_bytes_per_cycle if multi_access else memcpy_bytes_per_cycle // 2)
 
 
 def fill_threads(filled: I8) -> I8:
@@ -60,8 +65,8 @@ def fill_threads(filled: I8) -> I8:
     return np.asarray(np.where(filled > 0, FILL_START_CYCLES + -(-filled // 4), 0), dtype=np.int64)
 
 
-def local_copy_cycles(moved: I8, runs: I8, filled: I8, multi_access: bool = True) -> I8:
+def local_copy_cycles(moved: I8, runs: I8, filled: I8, rate: int = BYTES_PER_CYCLE) -> I8:
     """Tile cycles of the on-tile copies of one program; all arrays have one entry per tile. Where one worker writes
     constants, five copy."""
-    copies = copy_threads(moved, runs, np.where(filled > 0, WORKERS - 1, WORKERS), multi_access)
+    copies = copy_threads(moved, runs, np.where(filled > 0, WORKERS - 1, WORKERS), rate)
     return WORKERS * np.maximum(copies, fill_threads(filled))

@@ -118,3 +118,14 @@ def test_two_runs_of_one_tile_are_copied_on_tile():
     kinds, _, cycles = lowered(graph, Sequence(Copy(concat([source.slice(0, 20)]), target)))
     assert kinds == ["DoExchange", "OnTileExecute"]
     assert (cycles["OnTileExecute"] > 0).tolist() == [False, True, False, False]
+
+
+def test_memcpy_bytes_per_cycle_of_the_model_counts():
+    def cycles(rate):
+        model = IPUModel()
+        model.tilesPerIPU, model.memcpyBytesPerCycle = 1, rate
+        graph = Graph(model.createDevice())
+        a, b = graph.addVariable(FLOAT, [12_000], "a"), graph.addVariable(FLOAT, [12_000], "b")
+        return int(lowered(graph, Copy(a, b))[2]["OnTileExecute"][0])
+
+    assert [cycles(8), cycles(16)] == [360 + 48_000 // 8, 360 + 48_000 // 16]
