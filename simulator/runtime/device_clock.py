@@ -24,10 +24,11 @@ from popvision.formats.profile.model import IntArray, StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.runtime.barriers import external_barrier, internal_barrier
-from simulator.runtime.idle_ipus import BusyIpus, carried, put_back
+from simulator.runtime.idle_tiles import BusyTiles, carried, put_back
 from simulator.runtime.segments import Parts, Segment, State
 
 I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
@@ -75,7 +76,7 @@ class DeviceClock:
         self._max_arrays = max_arrays * machine.device_ipus
         self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.device_tiles))
         self._additive: dict[int, bool] = {}
-        self._busy = BusyIpus(table, cycles, function_roots, machine)
+        self._busy = BusyTiles(table, cycles, function_roots, machine)
         self._waits: Iterator[I8] | None = None
         self._branch = -1
         self._forget()
@@ -140,14 +141,14 @@ class DeviceClock:
         return parts.joined()
 
     def _loop(self, state: State, rows: list[int], count: int) -> Segment:
-        busy = self._busy.of(rows)
-        if busy.all() or not busy.any():
-            return self._repeat(state, rows, count, lambda s: self._in_order(s, rows))
         tiles = self._machine.tiles_per_ipu
+        busy_tiles = self._busy.of(rows)
+        busy = busy_tiles.reshape(-1, tiles).any(axis=1)
+        if busy.all() or not busy.any():
+            spare = None if busy_tiles.all() or not busy.any() else ~busy_tiles
+            return self._repeat(state, rows, count, lambda s: self._in_order(s, rows), spare)
         idle = np.repeat(~busy, tiles)
-        low = int(state.offsets[~idle].min())
-        inner = self._state(np.where(idle, 0, state.offsets - low))
-        loop = self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state))
+        loop, low = self._carrying(state, rows, count, idle)
         own = {}
         for ipu in np.flatnonzero(~busy).tolist():
             clocks = state.offsets[self._machine.tiles_of(ipu)]
@@ -155,8 +156,17 @@ class DeviceClock:
             self.patterns.append(StepOnIpu(self._kept(clocks - clocks.min()), self._kept(np.zeros(tiles, np.int64))))
         return put_back(loop, state, low, idle, own, self._state)
 
-    def _repeat(self, state: State, rows: list[int], count: int, trip: Callable[[State], Segment]) -> Segment:
-        """Trips until a state comes back; from there on the trips since then repeat."""
+    def _carrying(self, state: State, rows: list[int], count: int, idle: Bools) -> tuple[Segment, int]:
+        """A loop with its idle tiles carried along, and the smallest clock of the others before it."""
+        low = int(state.offsets[~idle].min())
+        inner = self._state(np.where(idle, 0, state.offsets - low))
+        return self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state)), low
+
+    def _repeat(
+        self, state: State, rows: list[int], count: int, trip: Callable[[State], Segment], spare: Bools | None = None
+    ) -> Segment:
+        """Trips until a state comes back; from there on the trips since then repeat. `spare`: tiles to carry along once
+        nothing is recorded any more."""
         parts = Parts(self._machine.device_ipus, self._max_steps, state)
         seen: dict[State, int] = {}
         trips: list[Segment] = []  # those since `seen` was begun; `done` before
@@ -166,6 +176,11 @@ class DeviceClock:
                 break
             if parts.truncated and all(self._adds_only(row) for row in rows):
                 parts.skip(*self._without_recording(parts.state, trip, count - done - len(trips)))
+                return parts.joined()
+            if parts.truncated and spare is not None:
+                rest, low = self._carrying(parts.state, rows, count - done - len(trips), spare)
+                rest = put_back(rest, parts.state, low, spare, {}, self._state)
+                parts.skip(rest.state, rest.elapsed)
                 return parts.joined()
             if len(seen) >= _LONGEST_PERIOD:
                 done, seen, trips = done + len(trips), {}, []

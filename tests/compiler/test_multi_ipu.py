@@ -207,3 +207,28 @@ def test_a_loop_on_one_ipu_equals_its_trips_written_out_and_is_found_out_at_once
         assert all((tail >= 0).all() for tail in run.tail)
         lengths.append(run.cycles)
     assert lengths[1] - lengths[0] == 50_000 * trip
+
+
+def test_beyond_the_cap_of_records_a_loop_beside_idle_io_tiles_keeps_its_length():
+    """Tile 2 gets input and then idles while tiles 0 and 1 loop; each trip's record is another one."""
+    lengths = {}
+    for count in (300, 100_000):
+        target = model(tiles=3)
+        graph = Graph(target)
+        graph.addCodelets(Scale)
+        box, a, b, c = (variable(graph, name, tile, 30) for name, tile in (("box", 2), ("a", 0), ("b", 1), ("c", 0)))
+        cs = graph.addComputeSet("triple")
+        graph.setTileMapping(graph.addVertex(cs, "Scale", {"x": a, "y": c}), 0)
+        stream = graph.addHostToDeviceFIFO("in", FLOAT, 30)
+        loop = Repeat(count, Sequence(Execute(cs), Copy(c, b), Copy(b, a)))
+        program = Sequence(Copy(stream, box), loop, Copy(box, a))
+        lowered = compile_graph(graph.store, target, [program]).lowered
+        for cap in (100, 100_000)[: 2 if count == 300 else 1]:
+            clock = DeviceClock(
+                lowered.table, lowered.cycles, lowered.function_roots, machine_of(target), max_arrays=cap
+            )
+            run = clock.run(lowered.branches[0])
+            assert run.segment.truncated == (cap == 100)
+            lengths[count, cap] = run.cycles
+    assert lengths[300, 100] == lengths[300, 100_000]
+    assert (lengths[100_000, 100] - lengths[300, 100]) % 99_700 == 0  # trips are alike

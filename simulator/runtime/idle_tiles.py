@@ -1,8 +1,10 @@
-"""Loops that leave some IPUs alone: those keep their clocks, while the loop moves the others.
+"""Loops that leave some tiles alone: those keep their clocks, while the loop moves the others.
 
 Seen over the whole device no state of such a loop comes back, since one part runs away from the other. So trips are
-counted with the idle IPUs *carried along*, at the smallest clock of the busy ones; afterwards they get their own clock
-back. No step of the loop looks at the clock of an idle IPU, so nothing else changes.
+counted with the idle tiles *carried along*, at the smallest clock of the busy ones; afterwards they get their own clock
+back. No step of the loop looks at the clock of an idle tile, so nothing else changes. Where all of an IPU is idle,
+records of the trips are alike too; an idle tile on a busy IPU (an I/O tile, say) makes every trip's record another one,
+because starts are counted from the smallest clock of the IPU, so there only time beyond the caps is found this way.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ I8 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-class BusyIpus:
-    """Which IPUs of the device lowered programs concern: one flag per IPU."""
+class BusyTiles:
+    """Which tiles lowered programs concern: those that spend time in one of them, or in what they call."""
 
     def __init__(
         self, table: ProgramTable, cycles: list[I8 | None], functions: dict[int, int], machine: Machine
@@ -31,19 +33,20 @@ class BusyIpus:
         self._known: dict[int, Bools] = {}
 
     def of(self, rows: list[int]) -> Bools:
-        """IPUs on which any tile spends time in one of these programs, or in what they call."""
-        found = np.zeros(self._machine.num_ipus, np.bool_)
+        """One flag per tile of the device."""
+        found = np.zeros(self._machine.tiles, np.bool_)
         for row in rows:
             found = found | self._of_one(row)
         return np.tile(found, self._machine.num_replicas)
 
     def _of_one(self, row: int) -> Bools:
         if row not in self._known:
-            ipus = self._machine.num_ipus
             own, waiting = self._cycles[row], self._table.work[row].waiting
-            found = np.zeros(ipus, np.bool_) if own is None else (own > 0).reshape(ipus, -1).any(axis=1)
+            found: Bools = np.zeros(self._machine.tiles, np.bool_)
+            if own is not None:
+                found |= own > 0
             if self._table.type[row] in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch"):
-                found = found | (True if waiting is None else waiting.reshape(ipus, -1).any(axis=1))
+                found |= True if waiting is None else waiting
             below = list(self._table.children[row])
             if self._table.function[row] >= 0:
                 below.append(self._functions[self._table.function[row]])
