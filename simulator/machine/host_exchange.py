@@ -13,7 +13,7 @@ not known, so no rule follows from it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +40,18 @@ class HostLink:
         return self.bytes_per_second / self.clock_hz
 
 
+HARDWARE = HostLink(
+    155, 80_000, 1_500, 87, 81_000, 20e9, 1.33e9,
+    "fitted: medians of a published Mk2 trace (published-numbers 3), 20 GB/s",
+)  # fmt: skip
+MODEL = HostLink(
+    90, 90, 20, 10, 10, 8e9, 1.33e9, "fitted: 114 and 128 cycles per control copy (published-numbers 6.1), 8.0 GB/s"
+)
+
+
 def host_link(*, hardware: bool, clock_hz: float) -> HostLink:
     """The link of an IPU at this tile clock."""
-    if hardware:
-        source = "fitted: medians of a published Mk2 trace (published-numbers 3), 20 GB/s"
-        return HostLink(155, 80_000, 1_500, 87, 81_000, 20e9, clock_hz, source)
-    source = "fitted: 114 and 128 cycles per control copy (published-numbers 6.1), 8.0 GB/s"
-    return HostLink(90, 90, 20, 10, 10, 8e9, clock_hz, source)
+    return replace(HARDWARE if hardware else MODEL, clock_hz=clock_hz)
 
 
 #: Bytes of one packet's payload, to a tile and to the host (published-numbers 1). Packets to a tile that carry up to 60
