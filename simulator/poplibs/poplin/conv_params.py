@@ -74,6 +74,11 @@ class ConvParams:
         return self.batch * prod(self.output_field)
 
     @property
+    def input_positions(self) -> int:
+        """Positions of the activations of all batches."""
+        return self.batch * prod(self.field)
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates, padding counted where the kernel reaches over it."""
         return self.groups * self.positions * self.in_channels * self.out_channels * prod(self.kernel)

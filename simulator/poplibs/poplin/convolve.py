@@ -92,15 +92,18 @@ def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str)
 
 
 def output_runs(shares: Shares) -> tuple[I8, I8, I8, I8]:
-    """(tile, places, sizes, offsets): the runs of the partial sums that each tile writes, one per convolution group
-    and output group."""
+    """(tile, places, sizes, offsets): the runs of the partial sums that each tile writes, at least one per convolution
+    group and output group."""
     plan = shares.plan
-    tile, step, offsets = nested(shares.group.size * shares.out.size)
-    group, out = np.divmod(step, shares.out.size[tile])
+    first, begin, size = shares.runs
+    runs = np.diff(first)
+    tile, step, offsets = nested(shares.group.size * shares.out.size * runs)
+    block, run = np.divmod(step, runs[tile])
+    group, out = np.divmod(block, shares.out.size[tile])
     line = shares.inp.number[tile] * plan.conv_groups + shares.group.begin[tile] + group
     line = line * plan.out_groups + shares.out.begin[tile] + out
-    starts = (line * plan.field + shares.field.begin[tile]) * shares.block
-    return tile, starts, shares.field.size[tile] * shares.block, offsets
+    at = first[tile] + run
+    return tile, (line * plan.field + begin[at]) * shares.block, size[at] * shares.block, offsets
 
 
 def add_convolve(

@@ -67,7 +67,7 @@ class Constraints(NamedTuple):
 FREE = Constraints()
 
 
-class _Order(NamedTuple):
+class Order(NamedTuple):
     """Plans compare by this, the least is the best: what does not fit comes last, by its memory."""
 
     misfit: int
@@ -84,13 +84,17 @@ class _Trial(NamedTuple):
     method: Method
 
 
-class _Search:
+class Search:
     """The best plan found so far, of one product on one machine."""
 
-    def __init__(self, params: ConvParams, machine: Machine, partials: Dtype, constraints: Constraints) -> None:
+    def __init__(
+        self, params: ConvParams, machine: Machine, partials: Dtype, constraints: Constraints,
+        transforms: Transforms = Transforms(False),
+    ) -> None:  # fmt: skip
         self.params, self.machine, self.partials, self.constraints = params, machine, partials, constraints
+        self.transforms = transforms  #: what must be rearranged besides what a place of the operands asks for
         self.best: Plan | None = None
-        self._order: _Order | None = None
+        self._order: Order | None = None
 
     def run(self) -> Plan | None:
         """Try every method with the operands in both places."""
@@ -130,7 +134,7 @@ class _Search:
         if not len(splits.groups):
             return True
         share = share_of(params, method, splits)
-        memory = temporary_bytes(params, method, splits, share, self.machine, Transforms(swapped))
+        memory = temporary_bytes(params, method, splits, share, self.machine, self.transforms._replace(swapped=swapped))
         fits = memory <= self.machine.memory_limit
         worth = least_cycles(params, method, splits, share) <= self._bound()
         if passes != (1, 1):
@@ -156,13 +160,13 @@ class _Search:
         of them fits."""
         params, swapped, method = trial
         share = share_of(params, method, splits)
-        columns = cost_columns(params, method, splits, share, self.machine, Transforms(swapped))
+        columns = cost_columns(params, method, splits, share, self.machine, self.transforms._replace(swapped=swapped))
         total, tiles = columns.total, splits.tiles
         fits = memory <= self.machine.memory_limit
         first, second = (total, memory) if fits.any() else (memory, total)
         order = np.lexsort((second, tiles, first))
         row = int(order[fits[order]][0]) if fits.any() else int(order[0])
-        rank = _Order(int(not fits[row]), int(first[row]), int(tiles[row]), int(second[row]))
+        rank = Order(int(not fits[row]), int(first[row]), int(tiles[row]), int(second[row]))
         if self._order is None or rank < self._order:
             self._order = rank
             self.best = _plan(trial, splits, columns, memory, row, bool(fits[row]))
@@ -192,7 +196,7 @@ def plan_matmul(
     if min(m, k, n, groups) < 1:
         raise ValueError(f"matMul of [{m}, {k}] x [{k}, {n}]: every dimension must be at least 1")
     params = matmul_params(dtype, out_dtype or dtype, groups, m, k, n)
-    best = _Search(params, machine, partials, constraints).run()
+    best = Search(params, machine, partials, constraints).run()
     if best is None:
         raise ValueError(f"no plan of [{m}, {k}] x [{k}, {n}] meets the plan constraints {constraints}")
     return best

@@ -44,6 +44,11 @@ class Shares:
         return np.arange(len(self.field.number), dtype=np.int64)
 
     @property
+    def runs(self) -> tuple[I8, I8, I8]:
+        """The positions of each tile as runs: (offsets by tile, first position, positions)."""
+        return np.arange(len(self.tiles) + 1, dtype=np.int64), self.field.begin, self.field.size
+
+    @property
     def conv_groups(self) -> int:
         return self.plan.conv_groups
 

@@ -9,6 +9,7 @@ Source: PopLibs' public planner; the factors are its own ("computed from a few l
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -42,14 +43,15 @@ class Transforms(NamedTuple):
 
     swapped: bool
     matmul: bool = True
+    expanded: bool = False  #: kernel positions become input channels, so that both operands are copied
 
     def columns(self, params: ConvParams, method: Method, tiles: I8, machine: Machine) -> Moved:
         """The costs on `tiles` tiles. `params` are those of the operands as they are multiplied (swapped or not)."""
         pad_in = params.in_channels % method.in_group != 0
         pad_out = params.out_channels % method.out_group != 0
         misplaced = self.swapped != self.matmul
-        inputs = misplaced or pad_in or machine.fully_connected_pass in ("TRAINING_WU", "TRAINING_BWD")
-        weights = misplaced or pad_in or pad_out
+        inputs = misplaced or pad_in or self.expanded or machine.fully_connected_pass in ("TRAINING_WU", "TRAINING_BWD")
+        weights = misplaced or pad_in or pad_out or self.expanded
         outputs = misplaced or pad_out or machine.fully_connected_pass == "TRAINING_WU"
         regroup = not machine.fully_connected and method.out_group != IN_GROUP[params.dtype]
         in_width = _padded(params.in_channels, method.in_group)
@@ -59,8 +61,8 @@ class Transforms(NamedTuple):
         scale = _surcharge(params.dtype, params.in_channels * params.out_channels)
         out_scale = _surcharge(params.out_dtype, params.out_channels)
         zero = np.zeros_like(tiles)
-        i = _spread(params.positions * in_width * groups * element, tiles) if inputs else zero
-        w = _spread(in_width * out_width * groups * element, tiles) if weights else zero
+        i = _spread(params.input_positions * in_width * groups * element, tiles) if inputs else zero
+        w = _spread(prod(params.kernel) * in_width * out_width * groups * element, tiles) if weights else zero
         o = _spread(params.positions * out_width * groups * out_element, tiles) if outputs or regroup else zero
         rate = min(_COPY_BYTES, out_element if outputs else method.out_group * out_element)
         return Moved(
