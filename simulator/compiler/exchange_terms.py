@@ -17,6 +17,8 @@ from simulator.machine import exchange_code, links
 
 _WORD = "exact: 4 B a cycle each way, 8 for what both tiles of a bus receive (published-numbers 7.7)"
 _ARRANGED = "exact: arrangement of the copies"
+_CONCERNED = "guess: simulator/compiler/sync_domains.py"
+_GLOBAL = "exact: getGlobalSyncCycles of the target (published-numbers 3)"
 
 
 def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[CostTerm]:
@@ -28,6 +30,8 @@ def program_terms(row: int, type_: str, work: Work, machine: Machine) -> list[Co
         return _link_terms(name, work.exchange)
     if type_ == "StreamCopyMid" and work.cycles is not None and work.cycles.any():
         return _host_terms(name, work, machine)
+    if type_ == "Sync":
+        return _sync_terms(name, work, machine)
     if type_ == "StreamCopyBegin":
         term = "+ host after the last tile has come"
         return [CostTerm(name, term, float(np.max(work.host_wait)), machine.host_link.source)]
@@ -71,6 +75,17 @@ def exchange_terms(name: str, exchange: Exchange, machine: Machine, tile: int) -
     table = int(exchange.cycles[tile]) - int(sum(t.value for t in terms if t.term.startswith("+ ")))
     if table:
         terms.append(CostTerm(name, "+ 3 x runs received, from a table", table, exchange_code.SOURCE))
+    return terms
+
+
+def _sync_terms(name: str, work: Work, machine: Machine) -> list[CostTerm]:
+    """Who waits: how long follows from when the last of them comes."""
+    taking_part = machine.tiles if work.waiting is None else int(work.waiting.sum())
+    terms = [CostTerm(name, "tiles of a replica that take part", taking_part, _CONCERNED)]
+    if work.sync_group:
+        group = int(work.sync_group.removeprefix("GS"))
+        terms.append(CostTerm(name, "sync group (GS1: IPUs of a replica, GS2: all)", group, _CONCERNED))
+        terms.append(CostTerm(name, "cycles after the last tile", machine.global_sync_cycles, _GLOBAL))
     return terms
 
 

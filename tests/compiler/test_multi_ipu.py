@@ -90,6 +90,18 @@ def test_explicit_syncs_join_tiles_ipus_or_replicas(kind, waiting):
     assert sync == [(late, late + waiting), other] * 2
 
 
+def test_terms_of_a_sync_name_its_group_and_who_takes_part():
+    target = model(tiles=2, ipus=6)
+    graph = Graph(target, 2)
+    a, b, c = (variable(graph, name, tile) for name, tile in (("a", 0), ("b", 3), ("c", 2)))
+    executable, _ = steps_of(graph, Sequence(Copy(a, b), CrossReplicaCopy(b, c, {0: 1, 1: 0})))
+    terms = {(t.object, t.term[:10]): t.value for t in executable.compilation.cost_terms}
+    table = executable.lowered.table
+    external = [row for row in range(len(table)) if table.sync_type[row] == "external"]
+    found = [(terms[f"program:{row}", "sync group"], terms[f"program:{row}", "tiles of a"]) for row in external]
+    assert found == [(1, 4), (2, 2)]  # two IPUs of three; one IPU
+
+
 def test_groups_of_a_barrier():
     """Clocks of two replicas with two IPUs of one tile: who leaves when, in each group."""
     target = model(tiles=1, ipus=2)
