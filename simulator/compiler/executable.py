@@ -17,6 +17,7 @@ from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 
 if TYPE_CHECKING:
+    from simulator.runtime.address_accurate.facts import AddressFacts
     from simulator.runtime.numeric_plan import NumericPlan
 
 I8 = npt.NDArray[np.int64]
@@ -43,3 +44,4 @@ class Executable:
     debug_infos: list[dict[str, Any]]
     serialized: SerializedGraph | None = None  #: kept when the settings ask for it
     out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits
+    address_facts: AddressFacts | None = None  #: kept for the address-accurate mode

@@ -88,7 +88,7 @@ class Items:
         self.compute_set_debug_ids = list(store.compute_set_debug_ids)
         self.local_copies: list[LocalCopy] = []
         self.buffers: list[Buffer] = []
-        self._machine = machine
+        self.machine = machine
         self._variable_names = store.variables.name
         self._fills = np.array([_of_one_value(values) for values in store.variables.constant], np.bool_)
         self._blocks: dict[int, list[VertexBlock]] = {}
@@ -96,15 +96,15 @@ class Items:
             self._blocks.setdefault(block.compute_set, []).append(block)
         streams = (info for info in store.debug_infos if info["category"] == "stream")
         self._stream_debug_ids = {str(info["name"]): int(info["id"]) for info in streams}
-        self._computes: dict[int, ComputeItem] = {}
+        self.computes: dict[int, ComputeItem] = {}  #: by compute set
         self._copies: dict[tuple[int, ...], tuple[CopyItem, list[Any]]] = {}
         self._next_number = 0
 
     def compute(self, index: int) -> ComputeItem:
         """The item of a compute set of the graph."""
-        if index not in self._computes:
-            self._computes[index] = self._new_compute(index)
-        return self._computes[index]
+        if index not in self.computes:
+            self.computes[index] = self._new_compute(index)
+        return self.computes[index]
 
     def copy(self, copies: Sequence[Any]) -> CopyItem:
         """The item of one or more copies that run as one."""
@@ -112,6 +112,11 @@ class Items:
         if key not in self._copies:
             self._copies[key] = (self._new_copy(copies), list(copies))  # ids are unique while the objects live
         return self._copies[key][0]
+
+    @property
+    def copies(self) -> list[CopyItem]:
+        """The items of all copies."""
+        return [item for item, _ in self._copies.values()]
 
     def number(self) -> int:
         """The next number of an exchange or copy."""
@@ -132,7 +137,7 @@ class Items:
         )
 
     def _new_compute(self, index: int) -> ComputeItem:
-        name, m = self.compute_set_names[index], self._machine
+        name, m = self.compute_set_names[index], self.machine
         debug_id = self.compute_set_debug_ids[index]
         arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
         before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
@@ -156,7 +161,7 @@ class Items:
         )
 
     def _new_copy(self, copies: Sequence[Any]) -> CopyItem:
-        m = self._machine
+        m = self.machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
         arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped, self._fills)
@@ -170,7 +175,7 @@ class Items:
     def cross_replica_copy(self, copy: Any) -> CopyItem:
         """The item of a copy to another replica."""
         if (id(copy),) not in self._copies:
-            m = self._machine
+            m = self.machine
             source, destination = copy.source.regions(), copy.destination.regions()
             runs, accesses = paired_runs(source, destination, self.emap, self.numels, self.unmapped)
             rows = runs.transfer
@@ -188,7 +193,7 @@ class Items:
         between = exchanges.between_ipus
         if between is None:
             return Packets(-1, ())
-        of_tile = self._machine.ipu_of_tile
+        of_tile = self.machine.ipu_of_tile
         crosses = everything | (of_tile[transfer.src] != of_tile[transfer.dst])
         copy = self._local_copy(f"{name}/OnTileCopy-0", packet_copy(between, transfer, crosses))
         return Packets(copy, self._buffer(name, "globalMessage", between.tx, debug_id))

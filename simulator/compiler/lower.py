@@ -100,6 +100,10 @@ class Lowering:
             self._into(body, self._store.functions[index])
             done += 1
 
+    def programs_by_debug_id(self) -> dict[int, host.Program]:
+        """The host program of each record of a lowered one."""
+        return dict(self._debug_ids.values())
+
     def _into(self, parent: int, program: host.Program) -> None:
         """Lower a program into an existing Sequence: only its parts when it is a Sequence itself."""
         if isinstance(program, host.Sequence):

@@ -22,3 +22,4 @@ class CompileSettings:
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2
     flops: bool = False  #: put floating-point operations into the report
+    address_accurate: bool = False  #: keep what simulator.runtime.address_accurate needs

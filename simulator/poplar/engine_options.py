@@ -20,10 +20,12 @@ from typing import Any, Literal, cast
 from simulator.poplar.errors import invalid_option
 from simulator.poplar.option_flags import OptionFlags, checked, from_environment, integer, notice_without_effect
 from simulator.poplar.option_table import ENGINE_TABLE, REPORTS
-from simulator.poplar.target import Target
+from simulator.poplar.target import Target, TargetType
+from simulator.runtime.address_accurate.facts import MOST_TILES
 
 InstrumentationLevel = Literal["vertex", "tile", "ipu", "device"]
 VARIABLE = "POPLAR_ENGINE_OPTIONS"
+ADDRESS_ACCURATE = "POPVISION_ADDRESS_ACCURATE"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class EngineOptions:
     sync_replicas_independently: bool
     worker_stack_bytes: int | None
     supervisor_stack_bytes: int | None
+    address_accurate: bool
 
     @property
     def any_report(self) -> bool:
@@ -110,6 +113,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         sync_replicas_independently=on["target.syncReplicasIndependently"],
         worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),
         supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),
+        address_accurate=_address_accurate(values, environment, target),
     )
 
 
@@ -148,3 +152,20 @@ def _tile(name: str, values: Mapping[str, str], tiles: int) -> int:
 
 def _optional(value: str) -> int | None:
     return integer(value) if value else None
+
+
+def _address_accurate(values: Mapping[str, str], environment: Mapping[str, str], target: Target) -> bool:
+    asked = values["popvision.addressAccurate"]
+    if asked == "<POPVISION_ADDRESS_ACCURATE>":
+        asked = "true" if environment.get(ADDRESS_ACCURATE) == "1" else "false"
+    if asked != "true":
+        return False
+    if target.getTargetType() is TargetType.CPU:
+        raise invalid_option("Option 'popvision.addressAccurate' needs tiles with addresses, which a CPU has not.")
+    tiles = target.getNumTiles()
+    if tiles > MOST_TILES:
+        raise invalid_option(
+            f"Option 'popvision.addressAccurate' takes at most {MOST_TILES} tiles, the target has {tiles}; "
+            "set tilesPerIPU of the model or POPVISION_TILES."
+        )
+    return True

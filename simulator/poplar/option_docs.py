@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from simulator.poplar.option_flags import expectation
-from simulator.poplar.option_table import DEBUG, OPTIMISATION, OTHER, REPORTS, RUNTIME, SEEN, TARGET, Option
+from simulator.poplar.option_table import DEBUG, OPTIMISATION, OTHER, OWN, REPORTS, RUNTIME, SEEN, TARGET, Option
 
 _HEAD = """# Options
 
@@ -29,7 +29,8 @@ too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets th
 Variables of the simulator itself: `POPVISION_TARGET` (ipu1, ipu2, ipu21) and `POPVISION_TILES` (tiles per IPU) replace
 what a program asks for, and reports say so; `POPVISION_IPUS` = IPUs of the simulated system (16); `POPVISION_LOCKS` =
 folder of its lock files; `POPVISION_SOURCES` = `off` leaves the texts of the user's source files out of debug.json and
-debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all).
+debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all); `POPVISION_ADDRESS_ACCURATE` = `1`
+turns on popvision.addressAccurate where the program does not say.
 """
 
 _SECTIONS = (
@@ -38,6 +39,7 @@ _SECTIONS = (
     ("Target", TARGET),
     ("Reports", REPORTS),
     ("Experimental", OTHER),
+    ("Of the simulator itself", OWN),
     ("Names from published programs and reports", SEEN),
     ("Runtime", RUNTIME),
 )

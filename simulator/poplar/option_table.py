@@ -137,6 +137,15 @@ REPORTS = (
 
 OTHER = (Option("experimental.minLoweringTiles", "int", "5888", "Tiles lowered at a time; 0 = all."),)
 
+OWN = (
+    _flag(
+        "popvision.addressAccurate",
+        "<POPVISION_ADDRESS_ACCURATE>",
+        "Values live only at the tile addresses that the report claims; at most 64 tiles. See address-accurate.md.",
+        True,
+    ),
+)
+
 SEEN = (
     _seen("debug.branchRecordFlush", "bool", "true", "Flush the branch record at the end of a run."),
     _seen("debug.loweredVarDumpFile", "path", "", "File for the lowered variables."),
@@ -185,5 +194,5 @@ RUNTIME = (
 )
 
 DOCUMENTED_ENGINE = DEBUG + OPTIMISATION + TARGET + REPORTS + OTHER
-ENGINE_TABLE = {option.name: option for option in DOCUMENTED_ENGINE + SEEN + RUNTIME}
+ENGINE_TABLE = {option.name: option for option in DOCUMENTED_ENGINE + OWN + SEEN + RUNTIME}
 RUNTIME_TABLE = {option.name: option for option in RUNTIME}

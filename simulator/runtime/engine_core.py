@@ -17,9 +17,9 @@ from simulator.compiler.executable import Executable
 from simulator.compiler.machine import Machine
 from simulator.poplar.errors import poplar_error, stream_connection_error
 from simulator.poplar.program import PrintTensorFmt
-from simulator.runtime.arena import Arena, Place, arenas
+from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.device_clock import DeviceClock, RunTime
-from simulator.runtime.numeric_plan import Action
+from simulator.runtime.numeric_plan import Action, NumericPlan
 from simulator.runtime.print_tensor import printed
 from simulator.runtime.recorder import Recorder
 from simulator.runtime.streams import Streams, memory_of
@@ -40,7 +40,8 @@ class EngineCore:
         self.device_cycles = 0  #: of all runs since loading
         self.recorder = Recorder(executable.lowered, executable.machine, runs_kept)
         self._measured_host = measured_host
-        self._arenas: list[Arena] = []  #: one per replica; none while not loaded
+        self._plan = _plan_of(executable)
+        self._arenas: list[Any] = []  #: one per replica; none while not loaded
         self._actions: list[Action] = []
         lowered = executable.lowered
         self.clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
@@ -52,8 +53,8 @@ class EngineCore:
     def load(self) -> None:
         """Bring all variables into their first state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
-            self._arenas = arenas(self.executable.plan.layout)
-            self._actions = self.executable.plan.bind(self._arenas, self)
+            self._arenas = list(self._plan.memories())
+            self._actions = self._plan.bind(self._arenas, self)
             self.device_cycles = 0
 
     def unload(self) -> None:
@@ -91,7 +92,7 @@ class EngineCore:
 
     def list_streams(self) -> list[str]:
         """Every stream's handle with "+" for host to device and "-" for device to host, host copies included."""
-        plan = self.executable.plan
+        plan = self._plan
         user = [handle + ("+" if to_device else "-") for handle, (_, _, to_device, _) in plan.streams.items()]
         return user + [handle + ("+" if kind == "write" else "-") for kind, handle in plan.host_copies]
 
@@ -117,9 +118,9 @@ class EngineCore:
             return self.clock.run(branch)
         return self.clock.run(branch, _waits(seconds, self.executable.machine))
 
-    def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Place]:
+    def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Any]:
         """(the buffer as elements, a row for each replica; where the tensor is)."""
-        plan = self.executable.plan
+        plan = self._plan
         place = plan.host_copies.get((kind, handle))
         if place is None:
             known = ", ".join(h for k, h in plan.host_copies if k == kind) or "none"
@@ -136,6 +137,13 @@ class EngineCore:
             each = "" if replicas == 1 else f" in each of {replicas} replicas, {size * replicas} in all"
             raise stream_connection_error(f"{what} has {size} elements{each}, but the buffer holds {len(memory)}.")
         return memory.reshape(replicas, size), place
+
+
+def _plan_of(executable: Executable) -> Any:
+    """What computes: NumericPlan, or AddressPlan where the executable was compiled for it."""
+    facts = executable.address_facts
+    plan: NumericPlan | AddressPlan = executable.plan if facts is None else AddressPlan(executable, facts)
+    return plan
 
 
 def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[npt.NDArray[np.int64]]:

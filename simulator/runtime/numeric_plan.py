@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simulator.poplar import program as host
 from simulator.poplar.errors import poplar_error
-from simulator.runtime.arena import Arena, ArenaLayout, Place
+from simulator.runtime.arena import Arena, ArenaLayout, Place, arenas
 from simulator.runtime.kernels import kernel
 from simulator.runtime.temporaries import shared_slots
 from simulator.runtime.vertices import BlockPlan
@@ -74,6 +74,10 @@ class NumericPlan:
         }
         self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
         del self._store, self._blocks
+
+    def memories(self) -> list[Arena]:
+        """The arenas of all replicas in their first state."""
+        return arenas(self.layout)
 
     def bind(self, arenas: Sequence[Arena], side: HostSide) -> list[Action]:
         """One function per program, in order; `arenas`: one per replica."""

@@ -285,7 +285,7 @@ def test_flop_estimates(tmp_path):
 
 
 #: Options with an effect, and the test above that shows it; target.syncReplicasIndependently: test_replicas.py;
-#: opt.*: tests/compiler/test_memory_options.py.
+#: opt.*: tests/compiler/test_memory_options.py; popvision.addressAccurate: test_address_accurate.py.
 SHOWN = {
     "autoReport.all", "autoReport.directory", "autoReport.executionProfileProgramRunCount",
     "autoReport.streamAtEachRun",
@@ -294,7 +294,8 @@ SHOWN = {
     "debug.instrumentCompute", "debug.instrumentControlFlow", "debug.instrumentExternalExchange", "debug.profilingTile",
     "debug.retainDebugInformation", "debug.supervisorStackSizeInBytes", "debug.workerStackSizeInBytes",
     "opt.enableMultiAccessCopies", "opt.internalExchangeOptimisationTarget", "opt.limitVertexStateToLower256K",
-    "profiler.includeFlopEstimates", "target.saveArchive", "target.syncReplicasIndependently",
+    "popvision.addressAccurate", "profiler.includeFlopEstimates", "target.saveArchive",
+    "target.syncReplicasIndependently",
 }  # fmt: skip
 
 

@@ -1,0 +1,72 @@
+"""What the report claims: where each allocation lies, when it is live, what is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import Compilation, LoweredTile
+from simulator.poplar.errors import poplar_error
+
+I8 = npt.NDArray[np.int64]
+
+NOWHERE = -1
+
+
+@dataclass
+class Claims:
+    """Addresses count over the device: tile x bytes per tile + byte offset. `begin` and `size` have a row for each
+    variable of the report that holds values and a column for each tile; NOWHERE = no memory there."""
+
+    begin: I8
+    size: I8
+    order: I8  #: program at each liveness index
+    starts: dict[int, list[slice]] = field(default_factory=dict)  #: what begins to be live at a liveness index
+    ends: dict[int, list[slice]] = field(default_factory=dict)  #: what is no longer live after a liveness index
+    always: list[slice] = field(default_factory=list)  #: variables that are always live
+    own: list[tuple[str, slice]] = field(default_factory=list)  #: always-live memory that holds no variable
+    sent: dict[int, I8] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
+
+
+def claims_of(report: Compilation, holders: int, capacity: int, tiles: int) -> Claims:
+    """The claims of a report whose first `holders` variables hold values. Raises poplar_error for a report without
+    lowered variables and for memory beyond `capacity` bytes of a tile."""
+    if report.liveness is None or report.eq_classes is None or not report.lowered:
+        raise poplar_error("The report has no lowered variables or no liveness, so it claims no addresses.")
+    claims = Claims(np.full((holders, tiles), NOWHERE), np.zeros((holders, tiles), np.int64), report.liveness.program)
+    ranges: dict[int, list[slice]] = {}
+    for tile in report.lowered:
+        _enter(tile, claims, ranges, report.lowered_names, capacity)
+    live = report.eq_classes
+    for number, places in ranges.items():
+        for row in range(int(live.offsets[number]), int(live.offsets[number + 1])):
+            claims.starts.setdefault(int(live.starts[row]), []).extend(places)
+            claims.ends.setdefault(int(live.ends[row]) - 1, []).extend(places)
+    for message in report.messages:
+        table = claims.sent.setdefault(message.program, np.zeros((tiles, tiles), np.int64))
+        np.add.at(table, (message.src, message.dst), message.bytes)
+    return claims
+
+
+def _enter(tile: LoweredTile, claims: Claims, ranges: dict[int, list[slice]], names: list[str], capacity: int) -> None:
+    if len(tile.bytes) and int((tile.address + tile.bytes).max()) > capacity:
+        raise poplar_error(
+            f"Tile {tile.tile} needs more than its {capacity} bytes, so some values have no address; "
+            "use fewer values or more tiles."
+        )
+    holders = len(claims.begin)
+    rows = zip(*(c.tolist() for c in (tile.address, tile.bytes, tile.variable, tile.eq_class, tile.name)), strict=True)
+    for address, size, variable, live_class, name in rows:
+        place = slice(tile.tile * capacity + address, tile.tile * capacity + address + size)
+        if live_class >= 0:
+            ranges.setdefault(live_class, []).append(place)
+        elif variable < holders:
+            claims.always.append(place)
+        else:
+            claims.own.append((f"{names[name]} of tile {tile.tile}", place))
+        if 0 <= variable < holders:
+            if claims.begin[variable, tile.tile] != NOWHERE:
+                raise poplar_error(f"The report gives '{names[name]}' two places on tile {tile.tile}.")
+            claims.begin[variable, tile.tile], claims.size[variable, tile.tile] = place.start, size

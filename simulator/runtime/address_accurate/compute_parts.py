@@ -1,0 +1,153 @@
+"""Where a compute set's operands lie, and what moves before and after it.
+
+An operand is used where it lies, in the message or output buffer of the tile, or in its gather buffer: which, the
+compiler's arrangement says (`simulator.compiler.arrange`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.arrange import Operands
+from simulator.compiler.element_map import ElementMap
+from simulator.compiler.items import ComputeItem, Items
+from simulator.runtime.address_accurate.claims import Claims
+from simulator.runtime.address_accurate.moves import Moved, buffer_address
+from simulator.runtime.address_accurate.sendings import Sending
+from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One replica's places: the tiles from `shift` on, all variables by `slots`."""
+
+    claims: Claims
+    items: Items
+    slots: Slots
+    shift: int
+
+    @property
+    def emap(self) -> ElementMap:
+        return self.items.emap
+
+    def buffer(self, numbers: Sequence[int], category: str, tile: I8, offset: I8, size: I8) -> I8:
+        """Addresses of things in the buffer of this category among `numbers` (rows of Items.buffers)."""
+        if len(tile) == 0:
+            return tile
+        (number,) = (n for n in numbers if self.items.buffers[n].category == category)
+        row = len(self.items.numels) + number
+        return buffer_address(self.claims, row, tile, offset, size, self.items.buffers[number].name)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The inputs (or outputs) of a compute set: the address of every element of every field, by (block, field) in the
+    order of the regions; runs in gather buffers; and Slots of what lies in buffers."""
+
+    elements: dict[tuple[int, str], I8]
+    near: Moved  #: from variables of the tile into gather buffers
+    buffered: Slots
+    far_gathered: I8  #: addresses in gather buffers of what comes from (goes to) other tiles, in order
+
+
+def inputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
+    """Inputs, and the exchange that brings those of other tiles."""
+    assert item.arranged is not None
+    arranged, rows = item.arranged, item.arranged.before
+    first = slice(arranged.message_rows)
+    tile = rows.dst + replica.shift
+    size = rows.bytes
+    address = replica.buffer(
+        item.before_buffers, "message", tile[first], stacked(tile[first], size[first]), size[first]
+    )
+    message = Slots(
+        f"the message buffer of '{item.label}'",
+        tile[first], rows.start[first], rows.length[first], rows.item_bytes[first], address,
+    )  # fmt: skip
+    side = _side(replica, arranged.inputs, item.before_buffers, message)
+    return side, Sending(rows, replica.slots, np.concatenate([address, side.far_gathered]))
+
+
+def outputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
+    """Outputs, and the exchange that takes those of other tiles there."""
+    assert item.arranged is not None
+    arranged, rows = item.arranged, item.arranged.after
+    tile, pieces = _far(replica, arranged.outputs, gathered=False)
+    columns = [pieces[name] for name in ("start", "length", "item")]
+    size = columns[1] * columns[2]
+    address = replica.buffer(item.after_buffers, "outputEdge", tile, stacked(tile, size), size)
+    output = Slots(f"the output buffer of '{item.label}'", tile, *columns, address)
+    side = _side(replica, arranged.outputs, item.after_buffers, output)
+    far_tile, far = _far(replica, arranged.outputs, gathered=True)
+    source = Slots(
+        f"the buffers of '{item.label}'",
+        np.concatenate([tile, far_tile]),
+        *(np.concatenate([pieces[name], far[name]]) for name in ("start", "length", "item")),
+        np.concatenate([address, side.far_gathered]),
+    )
+    target = replica.slots.addresses(rows.dst + replica.shift, rows.start)
+    return side, Sending(rows, source, target)
+
+
+def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> tuple[I8, dict[str, I8]]:
+    """(vertex's tile, columns) of pieces on other tiles, gathered ones or the others."""
+    emap = replica.emap
+    none = np.empty(0, np.int64)
+    tile, start, length, row = [none], [none], [none], [none]
+    for o in operands:
+        kept = (emap.tile[o.pieces.row] != o.tile) & (o.gathered == gathered)
+        tile.append(o.tile[kept] + replica.shift)
+        start.append(o.pieces.start[kept])
+        length.append(o.pieces.length[kept])
+        row.append(o.pieces.row[kept])
+    columns = {"start": np.concatenate(start), "length": np.concatenate(length)}
+    return np.concatenate(tile), columns | {"item": emap.item_bytes[np.concatenate(row)]}
+
+
+def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int], buffered: Slots) -> Side:
+    emap = replica.emap
+    places = _gather_places(replica, operands, buffers)
+    elements: dict[tuple[int, str], I8] = {}
+    none = np.empty(0, np.int64)
+    near: list[tuple[I8, I8]] = [(none, none)]
+    far: list[I8] = [none]
+    for o, place in zip(operands, places, strict=True):
+        tile, item = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
+        local = emap.tile[o.pieces.row] == o.tile
+        used = np.empty(len(tile), np.int64)
+        in_place, waiting = local & ~o.gathered, ~local & ~o.gathered
+        used[in_place] = replica.slots.addresses(tile[in_place], o.pieces.start[in_place])
+        used[waiting] = buffered.addresses(tile[waiting], o.pieces.start[waiting])
+        used[o.gathered] = place
+        elements[id(o.block), o.field] = bytes_from_items(used, o.pieces.length, item)
+        copied = local & o.gathered
+        size = o.pieces.length[copied] * item[copied]
+        at = replica.slots.addresses(tile[copied], o.pieces.start[copied])
+        near.append((bytes_from(at, size), bytes_from(used[copied], size)))
+        far.append(used[~local & o.gathered])
+    moved = Moved(np.concatenate([a for a, _ in near]), np.concatenate([b for _, b in near]))
+    return Side(elements, moved, buffered, np.concatenate(far))
+
+
+def _gather_places(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]) -> list[I8]:
+    """The address of every gathered piece, per field."""
+    tiles = [o.tile[o.gathered] + replica.shift for o in operands]
+    sizes = [(o.pieces.length * replica.emap.item_bytes[o.pieces.row])[o.gathered] for o in operands]
+    if not operands:
+        return []
+    tile, size = np.concatenate(tiles), np.concatenate(sizes)
+    address = replica.buffer(buffers, "rearrangement", tile, stacked(tile, size), size)
+    return np.split(address, np.cumsum([len(t) for t in tiles])[:-1])
+
+
+def bytes_from_items(address: I8, length: I8, item_bytes: I8) -> I8:
+    """The address of each element of runs that begin at `address`."""
+    within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+    return np.asarray(np.repeat(address, length) + within * np.repeat(item_bytes, length), dtype=np.int64)

@@ -1,0 +1,24 @@
+"""What a compilation keeps for the address-accurate mode besides the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.compiler.items import Items
+    from simulator.poplar.program import Program
+    from simulator.poplar.store import GraphStore
+
+#: More tiles than this are refused: their memory would be held twice over, and vertices run one by one.
+MOST_TILES = 64
+
+
+@dataclass(frozen=True)
+class AddressFacts:
+    """`items` with the arrangements kept; `programs`: host program of each debug record."""
+
+    store: GraphStore
+    items: Items
+    programs: Mapping[int, Program]

@@ -1,0 +1,178 @@
+"""What each kind of lowered program does to the bytes of the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.arrange_copies import CopyArrangement, Runs
+from simulator.compiler.exchange import Exchange, Exchanges
+from simulator.compiler.items import ComputeItem, CopyItem, Packets
+from simulator.poplar import program as host
+from simulator.runtime.address_accurate.claims import NOWHERE
+from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
+from simulator.runtime.address_accurate.moves import Moved, joined
+from simulator.runtime.address_accurate.sendings import Sending, check_sent
+from simulator.runtime.address_accurate.tile_memory import TileMemory
+from simulator.runtime.address_accurate.transfers import HostTransfers
+from simulator.runtime.address_accurate.vertices import run_vertices, vertices_of
+
+if TYPE_CHECKING:
+    from simulator.compiler.program_table import ProgramTable, Work
+    from simulator.runtime.address_accurate.facts import AddressFacts
+
+I8 = npt.NDArray[np.int64]
+Action = Callable[[], None]
+
+
+class Leaves:
+    """The action of each lowered program that does something. Nothing is read or written but through `memory`."""
+
+    def __init__(
+        self,
+        facts: AddressFacts,
+        table: ProgramTable,
+        replicas: Sequence[Replica],
+        memory: TileMemory,
+        host_side: HostTransfers,
+    ) -> None:
+        self._facts, self._table, self._replicas = facts, table, replicas
+        self._memory, self._host = memory, host_side
+        self._items = facts.items
+        self._ipu_of_tile = facts.items.machine.ipu_of_tile
+        self._made: dict[int, Action | None] = {}
+        self._on_tile: dict[int, Action] = {}  #: by compute set
+        self._exchanges: dict[int, tuple[list[Sending], Packets, bool]] = {}  #: by id of the exchange
+        for compute_set, item in self._items.computes.items():
+            self._enter_compute(compute_set, item)
+        for copy in self._items.copies:
+            self._enter_copy(copy)
+
+    def action(self, row: int) -> Action | None:
+        """What the program in this row does, None if nothing."""
+        if row not in self._made:
+            self._made[row] = self._action(row, self._table.type[row], self._table.work[row])
+        return self._made[row]
+
+    def _action(self, row: int, type_: str, work: Work) -> Action | None:
+        if type_ in ("DoExchange", "GlobalExchange") and work.exchange is not None:
+            return self._exchange(row, work.exchange, work.replica_map)
+        if type_ == "OnTileExecute":
+            return self._on_tile.get(self._table.compute_set[row])
+        if type_ == "StreamCopyMid":
+            program = self._facts.programs.get(self._table.debug_id[row])
+            return self._host.action(program) if isinstance(program, host.Copy | host.PrintTensor) else None
+        if type_ == "WriteUndef" and work.undefined is not None:
+            return self._undefined(work.undefined)
+        return None
+
+    # Exchanges
+
+    def _exchange(self, row: int, exchange: Exchange, replica_map: Sequence[int]) -> Action | None:
+        if id(exchange) not in self._exchanges:
+            return None  # the broadcast of the switch's control word, which is no variable
+        sendings, packets, between = self._exchanges[id(exchange)]
+        rows = sendings[0].rows
+        tiles = len(self._ipu_of_tile)
+        shifts = [replica.shift for replica in self._replicas]
+        to = [shifts[r] for r in replica_map] if replica_map else shifts
+        src = np.concatenate([rows.src + shift for shift in shifts])
+        dst = np.concatenate([rows.dst + shift for shift in to])
+        away = src != dst  # a tile's own run that rides along is no message
+        size = np.tile(rows.bytes, len(to))[away]
+        check_sent(self._replicas[0].claims, row, self._table.name[row], src[away], dst[away], size)
+        if not between:
+            return self._copying(joined([s.moved(shift) for s, shift in zip(sendings, shifts, strict=True)]))
+        by_target = self._aimed(sendings, [shift // tiles for shift in to])
+        parts = [self._packets(s, packets, r)[1] for s, r in zip(by_target, self._replicas, strict=True)]
+        return self._copying(joined(parts))
+
+    def _aimed(self, sendings: list[Sending], to: list[int]) -> list[Sending]:
+        """Each replica's rows with the places of the replica that receives them."""
+        return [Sending(s.rows, s.source, sendings[r].target) for s, r in zip(sendings, to, strict=True)]
+
+    def _packets(self, sending: Sending, packets: Packets, replica: Replica) -> tuple[Moved, Moved]:
+        (number,) = packets.buffers
+        row, name = len(self._items.numels) + number, self._items.buffers[number].name
+        return sending.through_packets(replica.claims, row, name, replica.emap, replica.shift)
+
+    def _enter_exchanges(self, exchanges: Exchanges, sendings: list[Sending], packets: Packets, all_: bool) -> None:
+        """Split as the compiler did: within IPUs and between them (`all_`: everything between)."""
+        rows = sendings[0].rows
+        crosses = all_ | (self._ipu_of_tile[rows.src] != self._ipu_of_tile[rows.dst])
+        if exchanges.internal is not None:
+            inside = [s.take(~crosses) for s in sendings]
+            self._exchanges[id(exchanges.internal)] = inside, packets, False
+        if exchanges.between_ipus is not None:
+            outside = [s.take(crosses) for s in sendings]
+            self._exchanges[id(exchanges.between_ipus)] = outside, packets, True
+            filled = [self._packets(s, packets, r)[0] for s, r in zip(outside, self._replicas, strict=True)]
+            self._on_tile[packets.copy] = self._copying(joined(filled))
+
+    # Compute sets and copies
+
+    def _enter_compute(self, compute_set: int, item: ComputeItem) -> None:
+        inputs = [inputs_of(replica, item) for replica in self._replicas]
+        outputs = [outputs_of(replica, item) for replica in self._replicas]
+        store = self._facts.store
+        blocks = [block for block in store.settled_blocks if block.compute_set == compute_set]
+        vertices = [
+            vertex
+            for (read, _), (written, _) in zip(inputs, outputs, strict=True)
+            for block in blocks
+            for vertex in vertices_of(block, read.elements, written.elements, store)
+        ]
+        self._on_tile[compute_set] = lambda: run_vertices(vertices, self._memory)
+        if item.gather >= 0:
+            self._on_tile[item.gather] = self._copying(joined([side.near for side, _ in inputs]))
+        if item.scatter >= 0:
+            back = [Moved(side.near.destination, side.near.source) for side, _ in outputs]
+            self._on_tile[item.scatter] = self._copying(joined(back))
+        self._enter_exchanges(item.before, [s for _, s in inputs], item.packets_before, False)
+        self._enter_exchanges(item.after, [s for _, s in outputs], item.packets_after, False)
+
+    def _enter_copy(self, item: CopyItem) -> None:
+        arranged = item.arranged
+        if isinstance(arranged, Runs):
+            self._enter_exchanges(item.exchange, [self._sent(arranged, r) for r in self._replicas], item.packets, True)
+        elif isinstance(arranged, CopyArrangement):
+            sendings = [self._sent(arranged.sent, r) for r in self._replicas]
+            self._enter_exchanges(item.exchange, sendings, item.packets, False)
+            if item.local >= 0:
+                self._on_tile[item.local] = self._local(arranged)
+
+    def _sent(self, runs: Runs, replica: Replica) -> Sending:
+        rows = runs.transfer
+        return Sending(rows, replica.slots, replica.slots.addresses(rows.dst + replica.shift, runs.to))
+
+    def _local(self, arranged: CopyArrangement) -> Action:
+        copy = self._copying(joined([self._sent(arranged.near, r).moved(r.shift) for r in self._replicas]))
+        rows, store = arranged.filled.transfer, self._facts.store
+        filling: list[tuple[I8, npt.NDArray[Any]]] = []
+        for replica in self._replicas:
+            target = self._sent(arranged.filled, replica).target
+            for at, start, size in zip(target.tolist(), rows.start.tolist(), rows.bytes.tolist(), strict=True):
+                constant = store.variables.constant[int(store.variable_of(np.array([start]))[0])]
+                value = np.ravel(constant)[:1]
+                filling.append((np.arange(at, at + size), np.tile(value, size // value.itemsize)))
+
+        def run() -> None:
+            copy()
+            for addresses, values in filling:
+                self._memory.write(addresses, values)
+
+        return run
+
+    def _copying(self, moved: Moved) -> Action:
+        return lambda: self._memory.copy(moved.source, moved.destination)
+
+    def _undefined(self, variables: I8) -> Action:
+        claims = self._replicas[0].claims
+        begin, size = claims.begin[variables], claims.size[variables]
+        places = [
+            slice(b, b + n) for b, n in zip(begin.ravel().tolist(), size.ravel().tolist(), strict=True) if b != NOWHERE
+        ]
+        return lambda: self._memory.poison(places)

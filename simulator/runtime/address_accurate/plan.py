@@ -1,0 +1,99 @@
+"""The plan of the address-accurate mode: the same face as NumericPlan, on the bytes of the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.runtime.address_accurate.claims import claims_of
+from simulator.runtime.address_accurate.compute_parts import Replica
+from simulator.runtime.address_accurate.facts import AddressFacts
+from simulator.runtime.address_accurate.leaves import Leaves
+from simulator.runtime.address_accurate.slots import variable_slots
+from simulator.runtime.address_accurate.tile_memory import TileMemory
+from simulator.runtime.address_accurate.transfers import AddressedTensor, HostTransfers, ReplicaMemory, addressed
+from simulator.runtime.address_accurate.walk import branch_actions
+
+if TYPE_CHECKING:
+    from simulator.compiler.executable import Executable
+    from simulator.runtime.numeric_plan import HostSide
+
+
+class AddressPlan:
+    """All programs and host copies of an executable that kept its AddressFacts.
+
+    Raises poplar_error where the report's addresses, liveness and messages do not agree with what the programs need."""
+
+    def __init__(self, executable: Executable, facts: AddressFacts) -> None:
+        m = executable.machine
+        store, items = facts.store, facts.items
+        self._facts, self._lowered, self._programs = facts, executable.lowered, executable.num_programs
+        self._claims = claims_of(
+            executable.compilation, len(items.numels) + len(items.buffers), m.bytes_per_tile, m.device_tiles
+        )
+        names = list(store.variables.name)
+        self._replicas = [
+            Replica(self._claims, items, variable_slots(self._claims, items.emap, m.tiles, r, names), r * m.tiles)
+            for r in range(m.num_replicas)
+        ]
+        self._size = m.bytes_per_tile * m.device_tiles
+        self.streams = executable.plan.streams
+        self.host_types = executable.plan.host_types
+        self.host_copies: dict[tuple[str, str], AddressedTensor] = {
+            (kind, handle): addressed(tensor, self._replicas) for kind, handle, tensor in store.host_copies
+        }
+
+    def memories(self) -> list[ReplicaMemory]:
+        """Memory in its first state, seen by each replica."""
+        memory = TileMemory(self._claims, self._size)
+        for replica in self._replicas:
+            number = replica.shift // max(len(replica.items.machine.ipu_of_tile), 1)
+            for element, values in self._initial(number):
+                _store(memory, replica, element, values)
+        return [ReplicaMemory(memory, r) for r in range(len(self._replicas))]
+
+    def bind(self, memories: Sequence[ReplicaMemory], side: HostSide) -> list[Callable[[], None]]:
+        """One function per program, in order."""
+        memory = memories[0].memory
+        host_side = HostTransfers(self._replicas, memories, self.streams, side)
+        table = self._lowered.table
+        leaves = Leaves(self._facts, table, self._replicas, memory, host_side)
+        branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory)
+
+        def guarded(action: Callable[[], None]) -> Callable[[], None]:
+            def run() -> None:
+                action()
+                memory.check_guards()
+
+            return run
+
+        return [guarded(action) for action in branches[: self._programs]]
+
+    def _initial(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """(first element, values) of constants and initial values."""
+        v = self._facts.store.variables
+        for base, constant, initial in zip(v.base, v.constant, v.initial, strict=True):
+            if constant is not None:
+                yield base, np.ravel(constant)
+            for first, values in initial:
+                yield base + first, np.ravel(values)
+        for variable, by_replica in v.by_replica.items():
+            yield v.base[variable], np.array(by_replica[replica : replica + 1], np.uint32)
+
+
+def _store(memory: TileMemory, replica: Replica, element: int, values: npt.NDArray[Any]) -> None:
+    """Write values from an element on, where it has a tile and the report a place for it."""
+    emap, claims = replica.emap, replica.claims
+    cut = emap.cut(np.array([element]), np.array([len(values)]))
+    tile = emap.tile[cut.row]
+    for i in range(len(cut.row)):
+        row = cut.row[i : i + 1]
+        there = tile[i : i + 1] + replica.shift
+        if tile[i] < 0 or int(claims.begin[emap.variable[row], there][0]) < 0:
+            continue
+        place = replica.slots.bytes_of(there, cut.start[i : i + 1], cut.length[i : i + 1], emap.item_bytes[row])
+        first = int(cut.start[i]) - element
+        memory.write(place, values[first : first + int(cut.length[i])])

@@ -1,0 +1,58 @@
+"""Exchanges as bytes that move from tile to tile, within an IPU or through packets between IPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.arrange import Transfer
+from simulator.compiler.element_map import ElementMap
+from simulator.poplar.errors import poplar_error
+from simulator.runtime.address_accurate.claims import Claims
+from simulator.runtime.address_accurate.moves import Moved, packets_of, rows_of
+from simulator.runtime.address_accurate.slots import Slots, bytes_from
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Rows of a transfer (tiles of one replica), the slots that they come from, and the address of each row's first
+    byte where it arrives."""
+
+    rows: Transfer
+    source: Slots
+    target: I8
+
+    def take(self, keep: Bools) -> Sending:
+        """Some of the rows."""
+        return Sending(rows_of(self.rows, keep), self.source, self.target[keep])
+
+    def moved(self, shift: int) -> Moved:
+        """Straight from tile to tile; `shift` = first tile of the replica that sends."""
+        r = self.rows
+        source = self.source.bytes_of(r.src + shift, r.start, r.length, r.item_bytes)
+        return Moved(source, bytes_from(self.target, r.bytes))
+
+    def through_packets(self, claims: Claims, row: int, name: str, emap: ElementMap, shift: int) -> tuple[Moved, Moved]:
+        """(into the packet buffers, from there to the receivers)."""
+        filled, packets = packets_of(claims, row, name, self.rows, self.source, emap, shift)
+        return filled, Sending(self.rows, packets, self.target).moved(shift)
+
+
+def check_sent(claims: Claims, program: int, name: str, src: I8, dst: I8, size: I8) -> None:
+    """Raises poplar_error where what is about to move is not what the report's messages of the program say."""
+    tiles = claims.begin.shape[1]
+    found = np.zeros((tiles, tiles), np.int64)
+    np.add.at(found, (src, dst), size)
+    said = claims.sent.get(program, np.zeros((tiles, tiles), np.int64))
+    wrong = np.argwhere(found != said)
+    if len(wrong):
+        a, b = wrong[0].tolist()
+        raise poplar_error(
+            f"'{name}' moves {int(found[a, b])} bytes from tile {a} to tile {b}, "
+            f"but the report lists {int(said[a, b])}."
+        )

@@ -1,0 +1,90 @@
+"""Slots: where the elements of variables, or of a buffer, lie."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.element_map import ElementMap
+from simulator.poplar import regions
+from simulator.poplar.errors import poplar_error
+from simulator.runtime.address_accurate.claims import NOWHERE, Claims
+
+I8 = npt.NDArray[np.int64]
+
+
+class Slots:
+    """Runs of elements on tiles: run i is `length[i]` elements from `start[i]` on, at `address[i]`. Runs of a tile are
+    disjoint. `what` names the memory in errors."""
+
+    def __init__(self, what: str, tile: I8, start: I8, length: I8, item_bytes: I8, address: I8) -> None:
+        self._what = what
+        self._span = int((start + length).max(initial=0)) + 1
+        order = np.argsort(tile * self._span + start, kind="stable")
+        self._tile, self._start, self._length = tile[order], start[order], length[order]
+        self._item_bytes, self._address = item_bytes[order], address[order]
+        self._key = self._tile * self._span + self._start
+
+    def addresses(self, tile: I8, element: I8) -> I8:
+        """The address of each element on its tile. Raises poplar_error where there is none."""
+        if len(element) == 0:
+            return element
+        at = np.searchsorted(self._key, tile * self._span + element, side="right") - 1
+        inside = (at >= 0) & (element < self._span)
+        at = np.maximum(at, 0)
+        if len(self._key):
+            inside &= (self._tile[at] == tile) & (element < self._start[at] + self._length[at])
+        else:
+            inside[:] = False
+        if not inside.all():
+            bad = int(np.flatnonzero(~inside)[0])
+            raise poplar_error(
+                f"Element {int(element[bad])} of the element space has no place in {self._what} "
+                f"on tile {int(tile[bad])}."
+            )
+        return np.asarray(self._address[at] + (element - self._start[at]) * self._item_bytes[at], dtype=np.int64)
+
+    def bytes_of(self, tile: I8, start: I8, length: I8, item_bytes: I8) -> I8:
+        """The address of every byte of runs of elements, in order."""
+        first = self.addresses(np.repeat(tile, length), regions.elements(start, length))
+        return bytes_from(first, np.repeat(item_bytes, length))
+
+
+def bytes_from(address: I8, size: I8) -> I8:
+    """The address of every byte of places that begin at `address`, in order."""
+    return regions.elements(address, size)
+
+
+def stacked(tile: I8, size: I8) -> I8:
+    """Offsets of things that lie one after the other on each tile, in order."""
+    order = np.argsort(tile, kind="stable")
+    end = np.cumsum(size[order])
+    before = end - size[order]
+    first = np.flatnonzero(np.append(True, tile[order][1:] != tile[order][:-1])[: len(order)])
+    count = np.diff(np.append(first, len(order)))
+    offset = np.empty(len(size), np.int64)
+    offset[order] = before - np.repeat(before[first], count)
+    return offset
+
+
+def variable_slots(claims: Claims, emap: ElementMap, tiles: int, replica: int, names: list[str]) -> Slots:
+    """Places of all variables of one replica, whose elements lie on a tile as `emap.place` says. Raises
+    poplar_error where the report claims another number of bytes than are mapped there."""
+    rows = np.flatnonzero(emap.tile >= 0)
+    variable, tile = emap.variable[rows], emap.tile[rows] + replica * tiles
+    length = emap.end[rows] - emap.begin[rows]
+    size = length * emap.item_bytes[rows]
+    begin = claims.begin[variable, tile]
+    pair = variable * claims.begin.shape[1] + tile
+    mapped = np.bincount(pair, weights=size, minlength=claims.size.size).astype(np.int64)[pair]
+    wrong = np.flatnonzero((begin != NOWHERE) & (mapped != claims.size[variable, tile]))
+    if len(wrong):
+        v, t = int(variable[wrong[0]]), int(tile[wrong[0]])
+        raise poplar_error(
+            f"The report gives '{names[v]}' {int(claims.size[v, t])} bytes on tile {t}, but "
+            f"{int(mapped[wrong[0]])} bytes of it are mapped there."
+        )
+    address = begin + emap.place[rows] * emap.item_bytes[rows]
+    kept = begin != NOWHERE
+    columns = (column[kept] for column in (tile, emap.begin[rows], length, emap.item_bytes[rows], address))
+    return Slots("any variable that the report lists", *columns)

@@ -1,0 +1,56 @@
+"""The bytes of all tiles, and what befalls them when lives end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.errors import poplar_error
+from simulator.runtime.address_accurate.claims import Claims
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+
+#: Fills memory that holds no live value: not a number in FLOAT and HALF, -1 in integers.
+POISON = 0xFF
+
+#: Fills memory that holds code, stacks and the like, which no program may touch.
+GUARD = 0xC5
+
+
+class TileMemory:
+    """`data`: bytes of tile 0, then of tile 1, ... of the device. Always-live variables begin as zeros."""
+
+    def __init__(self, claims: Claims, size: int) -> None:
+        self.data = np.full(size, POISON, np.uint8)
+        for place in claims.always:
+            self.data[place] = 0
+        for _, place in claims.own:
+            self.data[place] = GUARD
+        self._own = claims.own
+
+    def copy(self, source: I8, destination: I8) -> None:
+        """Bytes move at once: nothing is read that this copy wrote."""
+        self.data[destination] = self.data[source]
+
+    def poison(self, places: Iterable[slice]) -> None:
+        """The contents of these places are gone."""
+        for place in places:
+            self.data[place] = POISON
+
+    def read(self, addresses: I8, dtype: np.dtype[Any]) -> Array:
+        """Items whose bytes lie at `addresses`, a private copy."""
+        return self.data[addresses].view(dtype)
+
+    def write(self, addresses: I8, values: Array) -> None:
+        """Store items at the addresses of their bytes."""
+        self.data[addresses] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+    def check_guards(self) -> None:
+        """Raises poplar_error when a program wrote where code or anything else of the compiler's own lies."""
+        for name, place in self._own:
+            if not (self.data[place] == GUARD).all():
+                raise poplar_error(f"A program wrote into {name}, which holds no variable.")

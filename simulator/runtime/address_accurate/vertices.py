@@ -1,0 +1,119 @@
+"""Running the vertices of a compute set, one by one, on the bytes of their tiles."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.types import numpy_type
+from simulator.runtime.address_accurate.tile_memory import TileMemory
+
+if TYPE_CHECKING:
+    from simulator.codelets.vertex_type import FieldSpec
+    from simulator.poplar.store import FieldEdges, GraphStore, VertexBlock
+
+I8 = npt.NDArray[np.int64]
+Addresses = dict[tuple[int, str], I8]
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """One array of a vertex: addresses of the bytes it is read from and written to (None = not)."""
+
+    read: I8
+    written: I8 | None
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Vertex:
+    compute: Callable[[Any], Any]
+    values: dict[str, Any]
+    fields: dict[str, _Vector | list[_Vector]]
+
+
+def vertices_of(block: VertexBlock, inputs: Addresses, outputs: Addresses, store: GraphStore) -> list[_Vertex]:
+    """The vertices of a block. `inputs` and `outputs`: address of each element by (block, field)."""
+    compute = block.type.compute
+    assert compute is not None, f"{block.type.name} has no compute function"
+    values = [{name: _value(value, i) for name, value in block.values.items()} for i in range(len(block))]
+    found = [_Vertex(compute, own, {}) for own in values]
+    for name, edges in block.edges.items():
+        spec = block.type.fields_by_name[name]
+        key = id(block), name
+        read = inputs[key] if spec.direction != "out" else outputs[key]
+        written = outputs[key] if spec.direction != "in" else None
+        dtype = _dtype(spec, edges, store)
+        ends = np.concatenate([[0], np.cumsum(edges.lengths)])
+        for i, vertex in enumerate(found):
+            vertex.fields[name] = _arrays(spec, edges, i, ends, read, written, dtype)
+    return found
+
+
+def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> None:
+    """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write."""
+    for vertex in vertices:
+        fields = SimpleNamespace(**vertex.values)
+        for name, field in vertex.fields.items():
+            given = [_read(v, memory) for v in field] if isinstance(field, list) else _read(field, memory)
+            setattr(fields, name, given)
+        vertex.compute(fields)
+        for name, field in vertex.fields.items():
+            made = getattr(fields, name)
+            if isinstance(field, list):
+                for vector, values in zip(field, made, strict=True):
+                    _write(vector, values, memory)
+            else:
+                _write(field, made, memory)
+
+
+def _read(vector: _Vector, memory: TileMemory) -> Any:
+    return memory.read(vector.read, vector.dtype).reshape(vector.shape)
+
+
+def _write(vector: _Vector, values: Any, memory: TileMemory) -> None:
+    if vector.written is not None:
+        memory.write(vector.written, np.asarray(values, vector.dtype))
+
+
+def _arrays(
+    spec: FieldSpec, edges: FieldEdges, i: int, ends: I8, read: I8, written: I8 | None, dtype: np.dtype[Any]
+) -> _Vector | list[_Vector]:
+    """What the field of vertex `i` holds. `ends`: elements before each region."""
+
+    def vector(first: int, last: int, shape: tuple[int, ...] = (-1,)) -> _Vector:
+        part = slice(int(first), int(last))
+        to = None if written is None else _bytes(written[part], dtype)
+        return _Vector(_bytes(read[part], dtype), to, dtype, shape)
+
+    first, last = (i, i + 1) if edges.offsets is None else (int(edges.offsets[i]), int(edges.offsets[i + 1]))
+    if spec.kind == "scalar":
+        return vector(ends[first], ends[first] + 1, ())
+    if spec.kind == "vector":
+        return vector(ends[first], ends[last])
+    if spec.kind == "scalars":
+        return [vector(at, at + 1, ()) for at in range(int(ends[first]), int(ends[last]))]
+    borders = np.arange(first, last + 1) if edges.row_offsets is None else edges.row_offsets[first : last + 1]
+    return [vector(ends[a], ends[b]) for a, b in itertools.pairwise(borders.tolist())]
+
+
+def _bytes(address: I8, dtype: np.dtype[Any]) -> I8:
+    return np.asarray((address[:, None] + np.arange(dtype.itemsize)).reshape(-1), dtype=np.int64)
+
+
+def _dtype(spec: FieldSpec, edges: FieldEdges, store: GraphStore) -> np.dtype[Any]:
+    type_ = spec.type
+    if type_ is None and len(edges.starts):
+        type_ = store.variables.type[int(store.variable_of(edges.starts[:1])[0])]
+    return np.dtype(np.float32) if type_ is None else numpy_type(type_)
+
+
+def _value(value: Any, i: int) -> Any:
+    return value if np.ndim(value) == 0 and not isinstance(value, list) else value[i]

@@ -1,0 +1,72 @@
+"""The tree of lowered programs unfolded along the liveness indices, so that each step knows what lives there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.compiler.program_table import ProgramTable
+from simulator.poplar.errors import poplar_error
+from simulator.runtime.address_accurate.claims import Claims
+from simulator.runtime.address_accurate.leaves import Leaves
+from simulator.runtime.address_accurate.tile_memory import TileMemory
+
+Action = Callable[[], None]
+
+
+def branch_actions(
+    table: ProgramTable, branches: list[int], claims: Claims, leaves: Leaves, memory: TileMemory
+) -> list[Action]:
+    """One action per branch of the root switch. Raises poplar_error when the report's static order is another one than
+    the order in which programs run."""
+    walk = _Walk(table, frozenset(branches), claims, leaves, memory)
+    walk.node(0)
+    if walk.position != len(claims.order):
+        raise poplar_error(f"The report has {len(claims.order)} liveness indices, the programs {walk.position}.")
+    return [walk.branches[row] for row in branches]
+
+
+class _Walk:
+    def __init__(
+        self, table: ProgramTable, wanted: frozenset[int], claims: Claims, leaves: Leaves, memory: TileMemory
+    ) -> None:
+        self.position = 0
+        self.branches: dict[int, Action] = {}
+        self._table, self._wanted, self._claims, self._leaves, self._memory = table, wanted, claims, leaves, memory
+
+    def node(self, row: int) -> Action:
+        """What running the program in this row does, at this place of the order. Syncs have no place."""
+        type_ = self._table.type[row]
+        if type_ == "Sync":
+            return lambda: None
+        own = self._own(row)
+        inner = [self.node(child) for child in self._table.children[row]]
+        if self._table.function[row] >= 0:
+            inner.append(self.node(self._table.function_roots[self._table.function[row]]))
+        times = self._table.repeat_count[row] if type_ == "Repeat" else 1
+
+        def run() -> None:
+            own()
+            for _ in range(times):
+                for action in inner:
+                    action()
+
+        if row in self._wanted:
+            self.branches[row] = run
+        return run
+
+    def _own(self, row: int) -> Action:
+        """The program itself: what begins to live has no contents before it, what lives no longer has none after."""
+        at, claims = self.position, self._claims
+        if at >= len(claims.order) or int(claims.order[at]) != row:
+            raise poplar_error(f"The report has another program than {row} at liveness index {at}.")
+        self.position += 1
+        action, memory = self._leaves.action(row), self._memory
+        begins, ends = claims.starts.get(at, []), claims.ends.get(at, [])
+
+        def run() -> None:
+            memory.poison(begins)
+            if action is not None:
+                action()
+            memory.poison(ends)
+
+        return run
