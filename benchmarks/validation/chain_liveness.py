@@ -1,4 +1,4 @@
-"""The 42 liveness indices of the published matmul chain beside ours: `python -m benchmarks.published_liveness`.
+"""The 42 liveness indices of the published matmul chain beside ours.
 
 Heights were read from a plot (+- 0.5 MiB; published-numbers 6.1), the programs from the published tree. Ours ends with
 the program of the chain; the eleven further indices of the published curve stand at the always-live level, and nothing
@@ -7,13 +7,9 @@ public says what they are, so ours are compared as what remains live when the pr
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.document import write_section
-from benchmarks.validate import MIB, run_chain
+from benchmarks.validation import row
 from popvision.analysis.liveness import curve
 from popvision.analysis.source import ReportSource
 
@@ -27,6 +23,8 @@ class Published(NamedTuple):
 def _rows(count: int, program: str, low: float, high: float | None = None) -> list[Published]:
     return [Published(program, low, low if high is None else high)] * count
 
+
+MIB = 2**20
 
 INDICES = [
     *_rows(1, "Sequence", 3.2),
@@ -111,38 +109,15 @@ def _pair(published: Published, ours: Ours) -> float:
     return 0.0 if within(published, ours.mib) else 0.5
 
 
-def table(ours: list[Ours]) -> tuple[str, int]:
-    """The section's text and how many indices are off."""
-    lines = [
-        "## Liveness of the matmul chain, index by index",
-        "",
-        __doc__.split("\n\n", 1)[1].strip() if __doc__ else "",
-        "",
-        "| index | published program | published MiB | ours MiB | our program | verdict |",
-        "|---:|---|---:|---:|---|---|",
-    ]
-    missed = 0
+def groups(source: ReportSource) -> list[row.Group]:
+    """One row for each published index, and the peak. Of a range that was read, the nearer end is the published one."""
+    ours = measured(source)
+    bound, plot = row.within(15, 0.5, "MiB"), "6.1, plot"
+    rows = [row.Row("peak", 57.1, max(each.mib for each in ours), "MiB", "6.1, memory page", bound)]
     for index, (published, mine) in enumerate(paired(ours)):
-        height = f"{published.low:g}" if published.low == published.high else f"{published.low:g} to {published.high:g}"
-        good = mine is not None and within(published, mine.mib)
-        missed += not good
-        figures = "| - | none" if mine is None else f"| {mine.mib:.2f} | {mine.name or mine.program or 'ended'}"
-        lines.append(f"| {index} | {published.program or '?'} | {height} {figures} | {'within' if good else 'off'} |")
-    extra = len([row for row in ours if row.program]) - sum(bool(p.program) for p in INDICES)
-    lines += ["", f"{len(INDICES) - missed} of {len(INDICES)} within 15 % or 0.5 MiB. Programs that the published tree "
-              f"does not have: {max(extra, 0)}."]  # fmt: skip
-    return "\n".join(lines), missed
-
-
-def main() -> int:
-    """Print and write the table; exit code 1 when an index is off."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, _ = run_chain(Path(folder))
-        text, missed = table(measured(source))
-    print(text)
-    write_section("validation.md", "chain liveness", text)
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        value = None if mine is None else mine.mib
+        read = published.low if value is None else min(max(value, published.low), published.high)
+        title = f"index {index}, {published.program or 'after the program'}"
+        rows.append(row.Row(f"{title}: {mine.name}" if mine and mine.name else title, read, value, "MiB", plot, bound))
+    about = (__doc__ or "").split("\n\n", 1)[1].strip()
+    return [row.Group("Matmul chain: liveness, index by index", about, rows)]
