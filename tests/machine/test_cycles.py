@@ -19,6 +19,7 @@ from simulator.machine.cycles import (
     scaled,
     slices,
 )
+from simulator.machine.cycles.partial_reduction import stage_depths
 
 
 def test_amp_1x1_half_equals_the_published_estimator_column() -> None:
@@ -113,7 +114,7 @@ def test_movement() -> None:
 
 
 def test_reduction_stages_follow_the_published_thresholds() -> None:
-    assert [reduction.stages(n) for n in (1, 15, 16, 124, 125, 5000)] == [1, 1, 2, 2, 3, 3]
+    assert [1 + len(stage_depths(n)) for n in (1, 15, 16, 124, 125, 5000)] == [1, 1, 2, 2, 3, 3]
 
 
 def test_reduction_forms() -> None:

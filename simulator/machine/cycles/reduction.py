@@ -12,9 +12,6 @@ import numpy.typing as npt
 
 from simulator.machine.cycles.rounding import I8, ceil_div, vector_width, whole
 
-#: partials per output from which two, then three stages are planned
-TWO_STAGES, THREE_STAGES = 16, 125
-
 _LOGICAL = ("LOGICAL_AND", "LOGICAL_OR")
 #: cycles of one LOG_ADD of a vector in the strided form, and of an element in the others
 _LOG_ADD = {"half": 13, "float": 23}
@@ -28,11 +25,6 @@ def accumulator_width(op: str, dtype: str) -> int:
 
 def _load_width(op: str, dtype: str, interleaved: bool) -> int:
     return min(accumulator_width(op, dtype), vector_width(dtype) * (2 if interleaved else 1))
-
-
-def stages(partials: int) -> int:
-    """Stages planned for `partials` values per output: one below 16, two below 125, else three."""
-    return 1 + (partials >= TWO_STAGES) + (partials >= THREE_STAGES)
 
 
 def single_output(op: str, dtype: str, n: npt.ArrayLike, out_dtype: str = "float", *, interleaved: bool = False) -> I8:

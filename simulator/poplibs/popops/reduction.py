@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.run import store
-from simulator.machine.cycles.reduction import stages
+from simulator.machine.cycles.partial_reduction import stage_depths
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import index_error, poplar_error
 from simulator.poplar.graph import Graph
@@ -79,25 +79,18 @@ def _reduce(
     call = operation(graph, context, "popops", "reduce", **{"in": tensor}, dims=list(dims), op=op)
     matrix = tensor.dimShuffle([*kept, *dims]).reshape([outputs, terms])
     programs: list[Program] = []
-    stage_count = stages(terms)
+    depths = [*stage_depths(terms), 1]
     stage_op = op
-    for stage in range(stage_count):
-        last = stage == stage_count - 1
-        groups = 1 if last else _groups(matrix.dim(1), stage_count - stage)
+    for stage, groups in enumerate(depths):
+        last = stage == len(depths) - 1
         type_ = out_type if last else _partial_type(matrix.elementType(), op)
-        label = f"Reduce/ReduceStage{stage + 1}" if stage_count > 1 else "Reduce"
+        label = f"Reduce/ReduceStage{stage + 1}" if len(depths) > 1 else "Reduce"
         cs, matrix = reduction_stage.add_stage(graph, matrix, groups, type_, stage_op, (call, label))
         programs.append(Execute(cs))
         stage_op = "ADD" if op == "SQUARE_ADD" else op
     out = matrix.reshape(shape)
     prog.add(LibraryGroup(programs, "popops.reduce", [tensor], [out], {"op": op, "dims": dims}))
     return out
-
-
-def _groups(terms: int, stages_left: int) -> int:
-    """Groups that leave each of the remaining stages about as many terms to add."""
-    share: float = float(terms) ** ((stages_left - 1) / stages_left)
-    return max(2, round(share))
 
 
 def _partial_type(type_: Type, op: str) -> Type:
