@@ -44,10 +44,11 @@ def layer(graph: Graph, inputs: Tensor, weights: Tensor, kind: NonLinearityType,
 
 def build(graph: Graph, weights: list[np.ndarray]) -> Sequence:
     """One trip of the loop."""
-    per_ipu = COMPUTE_TILES + IO_TILES
-    ipu0, io0 = graph.createVirtualGraph(0, COMPUTE_TILES), graph.createVirtualGraph(COMPUTE_TILES, per_ipu)
-    ipu1 = graph.createVirtualGraph(per_ipu, per_ipu + COMPUTE_TILES)
-    io1 = graph.createVirtualGraph(per_ipu + COMPUTE_TILES, 2 * per_ipu)
+    per_ipu = graph.getTarget().getTilesPerIPU()
+    compute = per_ipu - IO_TILES
+    ipu0, io0 = graph.createVirtualGraph(0, compute), graph.createVirtualGraph(compute, per_ipu)
+    ipu1 = graph.createVirtualGraph(per_ipu, per_ipu + compute)
+    io1 = graph.createVirtualGraph(per_ipu + compute, 2 * per_ipu)
     inbox, outbox = tensor(io0, [BATCH, FEATURES], "inbox"), tensor(io1, [BATCH, CLASSES], "outbox")
     batch, arrived = tensor(ipu0, [BATCH, FEATURES], "batch"), tensor(ipu1, [BATCH, HIDDEN], "arrived")
     w1, w2, w3, w4 = (

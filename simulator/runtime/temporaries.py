@@ -57,6 +57,8 @@ class _Walk:
                     [] if program.kind == "host_to_device" else [program.source],
                     [] if program.kind == "device_to_host" else [program.destination],
                 )
+            case host.CrossReplicaCopy():
+                self._access(block, [program.source], [program.destination])
             case host.PrintTensor():
                 self._access(block, [program.tensor], [])
             case host.Repeat():

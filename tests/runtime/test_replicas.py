@@ -21,6 +21,7 @@ from simulator.poplar import (
     tensor_creation_error,
 )
 from simulator.poplar.program import Copy, CrossReplicaCopy, Execute, Repeat, Sequence
+from simulator.poplibs import popops
 from tests.compiler.tiny_graphs import Scale, model
 
 R = 4
@@ -151,6 +152,22 @@ def test_a_copy_between_replicas_goes_where_the_map_says():
         engine.run()
         assert np.array_equal(read(engine, "y", R, 6), x[[3, 0, 1, 2]])
         assert np.array_equal(read(engine, "back", R, 6), x[[3, 0, 1, 2]][[1, 0, 3, 2]])
+
+
+def test_what_is_sent_keeps_its_memory_until_it_is_sent():
+    """Results that nothing else reads take turns in memory; one that waits to be sent must not give its up."""
+    case = Case()
+    program = Sequence()
+    sent = popops.add(case.graph, case.x, 1.0, program)
+    other = popops.mul(case.graph, case.x, 100.0, program)
+    other = popops.mul(case.graph, other, 10.0, program)
+    program.add(CrossReplicaCopy(sent, case.y, NEXT))
+    program.add(Copy(other, case.x))
+    with case.engine(program) as engine:
+        x = values(R, 6)
+        engine.writeTensor("x", x)
+        engine.run()
+        assert np.array_equal(read(engine, "y", R, 6), x[[3, 0, 1, 2]] + 1)
 
 
 def test_maps_and_shapes_that_cannot_be():
