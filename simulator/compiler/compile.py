@@ -33,6 +33,7 @@ from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
 from simulator.machine.local_copy import copy_rate
+from simulator.machine.memory_map import FETCH_AHEAD
 from simulator.poplar.checks import check_graph, check_programs
 from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.numeric_plan import NumericPlan
@@ -226,6 +227,11 @@ def _elements(store: GraphStore) -> ElementMap:
 def _out_of_memory(memory: MemoryReport | None, machine: Machine) -> str:
     if memory is None:
         return ""
+    if memory.high_code:
+        return (
+            f"Out of memory: code can only run in the first {machine.region_split - FETCH_AHEAD} bytes of a tile, and "
+            f"on {memory.high_code} of {machine.tiles} tiles there is more of it."
+        )
     if memory.high_state:
         return (
             f"Out of memory: opt.limitVertexStateToLower256K wants vertex state in the first {machine.region_split} "

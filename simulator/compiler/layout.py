@@ -40,15 +40,15 @@ ELEMENT = 16 * 1024
 #: The address of a block on tiles where it has no bytes.
 _NOWHERE = 1 << 60
 
-_CODE = (
+CODE_CATEGORIES = (
     "controlCode", "vertexCode", "internalExchangeCode", "hostExchangeCode", "globalExchangeCode", "sharedCodeStorage",
 )  # fmt: skip
 _DATA = ("constant", "variable")
-_ORDER = [*_CODE, "stack", *(c for c in CATEGORIES if c not in (*_CODE, "stack", *_DATA)), *_DATA]
+_ORDER = [*CODE_CATEGORIES, "stack", *(c for c in CATEGORIES if c not in (*CODE_CATEGORIES, "stack", *_DATA)), *_DATA]
 _RANK = np.zeros(len(CATEGORIES), np.int64)
 for _position, _name in enumerate(_ORDER):
     _RANK[CATEGORY_NUMBER[_name]] = _position
-_STACK_RANK, _DATA_RANK = len(_CODE), len(_ORDER) - len(_DATA)
+_STACK_RANK, _DATA_RANK = len(CODE_CATEGORIES), len(_ORDER) - len(_DATA)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from popvision.formats.profile import model
 from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations, Inventory
-from simulator.compiler.layout import Needs, lay_out
+from simulator.compiler.layout import CODE_CATEGORIES, Needs, lay_out
 from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.liveness import LiveClasses
 from simulator.compiler.machine import Machine
 from simulator.compiler.overlap import Coverage, coverage
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import StaticOrder
+from simulator.machine.memory_map import FETCH_AHEAD
 
 I8 = npt.NDArray[np.int64]
 
@@ -35,6 +36,7 @@ class MemoryReport:
     lowered: Sequence[model.LoweredTile]
     lowered_names: list[str]
     terms: Sequence[model.CostTerm] = ()
+    high_code: int = 0  #: tiles whose code ends where it cannot run
     high_state: int = 0  #: tiles whose vertex state lies above the border against opt.limitVertexStateToLower256K
 
 
@@ -65,7 +67,8 @@ def memory_report(
         _lowered(a, address, machine) if settings.lowered_variables else (),
         inventory.names,
         inventory.terms,
-        _high_state(a, address, machine) if low_state else 0,
+        _tiles_above(a, address, CODE_CATEGORIES, machine.region_split - FETCH_AHEAD),
+        _tiles_above(a, address, ("vertexInstanceState",), machine.region_split) if low_state else 0,
     )
 
 
@@ -83,11 +86,10 @@ def _tile_memory(a: Allocations, address: I8, cover: Coverage, peak: I8, machine
     )
 
 
-def _high_state(a: Allocations, address: I8, machine: Machine) -> int:
-    """Tiles with vertex state that ends above the border."""
-    state = a.category == CATEGORY_NUMBER["vertexInstanceState"]
-    above = state & (address + a.bytes > machine.region_split)
-    return len(np.unique(a.tile[above]))
+def _tiles_above(a: Allocations, address: I8, categories: Sequence[str], limit: int) -> int:
+    """Tiles on which something of these categories ends above an offset."""
+    of_them = np.isin(a.category, [CATEGORY_NUMBER[name] for name in categories])
+    return len(np.unique(a.tile[of_them & (address + a.bytes > limit)]))
 
 
 def _category_memory(a: Allocations, cover: Coverage, machine: Machine) -> list[model.CategoryMemory]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from simulator.machine.targets import Chip
 
+#: The supervisor fetches this far ahead, so code cannot reach the very end of the memory that can hold it
+#: (poplar-model 6.3).
+FETCH_AHEAD = 64
+
 
 def element_offsets(chip: Chip, bytes_per_tile: int | None = None) -> list[int]:
     """Byte offset of every memory element of a tile. An element serves one access per cycle."""
