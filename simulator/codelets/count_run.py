@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from types import FrameType
 from typing import Any
 
@@ -83,7 +85,7 @@ def _run(
     before = sys.gettrace()
     sys.settrace(_loops_of(cls.compute.__code__.co_filename, counter))
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), redirect_stdout(StringIO()):
             instance.compute() if worker is None else instance.compute(worker)
     finally:
         sys.settrace(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.count_run import Figures, count_vertex
-from simulator.codelets.counted_functions import NotCountableError
+from simulator.codelets.counted_functions import NotCountableError, TooLongError
 from simulator.codelets.vertex_type import BlockCosts, CostFunction, FieldSpec
 from simulator.poplar import notices
 
@@ -20,6 +21,8 @@ I8 = npt.NDArray[np.int64]
 
 #: Vertices of a block that are run, at most; figures of others are interpolated by the number of their elements.
 SAMPLES = 9
+#: Elements of the longest vector with which a vertex too large to be followed is run, and half of it.
+FOLLOWED = 2048
 
 #: Where nothing can be counted: 20 instructions to start, and 2 per element read or written. A published naive triad
 #: takes 6.3 issue slots per element of three arrays (published-numbers 2), which is 2.1 per element moved.
@@ -105,8 +108,39 @@ def _figures(
     values = {name: value_at(value, row) for name, value in block.values.items()}
     key = (tuple(sizes.items()), tuple((name, str(value)) for name, value in values.items()))
     if key not in kept:
-        kept[key] = count_vertex(cls, kind, fields, sizes, values)
+        try:
+            kept[key] = count_vertex(cls, kind, fields, sizes, values)
+        except TooLongError:
+            kept[key] = _drawn_on(cls, kind, fields, sizes, values)
     return kept[key]
+
+
+def _drawn_on(
+    cls: type[Any],
+    kind: str,
+    fields: tuple[FieldSpec, ...],
+    sizes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, Any],
+) -> Figures:
+    """The figures of a vertex too large to be followed: a straight line through those of two smaller ones, whose
+    vectors are all shorter by the same factor."""
+    largest = max(max(lengths, default=0) for lengths in sizes.values())
+    factor = -(-largest // FOLLOWED)
+    if factor < 2:
+        raise TooLongError("takes too many steps even on few elements")
+    small, smaller = (_shorter(sizes, by) for by in (factor, 2 * factor))
+    high, low = (count_vertex(cls, kind, fields, lengths, values) for lengths in (small, smaller))
+    many, more, less = (sum(map(sum, lengths.values())) for lengths in (sizes, small, smaller))
+    times = (many - more) / max(more - less, 1)
+    cycles, flops = (
+        math.ceil(top + max(top - bottom, 0) * times)
+        for top, bottom in ((high.cycles, low.cycles), (high.flops, low.flops))
+    )
+    return Figures(cycles, flops, f"{high.text}; drawn on from {less:,} and {more:,} elements to {many:,}")
+
+
+def _shorter(sizes: Mapping[str, tuple[int, ...]], factor: int) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(-(-length // factor) for length in lengths) for name, lengths in sizes.items()}
 
 
 def guess(kind: str, elements_moved: I8, workers: int) -> BlockCosts:

@@ -14,6 +14,10 @@ class NotCountableError(Exception):
     """The codelet does something that has no operation in the instruction table; the text says what, as a verb."""
 
 
+class TooLongError(NotCountableError):
+    """The codelet takes too many steps to be followed at this size."""
+
+
 _ADD = ("float add", "integer")
 _MULTIPLY = ("float multiply", "integer multiply")
 _COMPARE = ("float compare", "integer")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.counted_functions import ARRAY_FUNCTIONS, OPERATION_OF, THROUGH, NotCountableError
+from simulator.codelets.counted_functions import ARRAY_FUNCTIONS, OPERATION_OF, THROUGH, NotCountableError, TooLongError
 from simulator.machine.instructions import OperationCounts
 
 Array = npt.NDArray[Any]
@@ -27,7 +27,7 @@ MAXIMUM_EVENTS = 200_000
 
 
 class Counter(OperationCounts):
-    """Counts of one run, which ends with NotCountableError when it takes too long."""
+    """Counts of one run, which ends with TooLongError when it takes too long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Counter(OperationCounts):
         """One more event."""
         self.events += 1
         if self.events > MAXIMUM_EVENTS:
-            raise NotCountableError(f"takes more than {MAXIMUM_EVENTS:,} steps")
+            raise TooLongError(f"takes more than {MAXIMUM_EVENTS:,} steps")
 
 
 class CountedArray(np.ndarray[Any, Any]):

@@ -188,7 +188,28 @@ class Endless(Vertex):
             self.x[0] = self.x[0] * 1
 
 
-@pytest.mark.parametrize(("cls", "reason"), [(Sorts, "it sorts"), (Endless, "it takes more than 200,000 steps")])
+def test_a_vertex_too_large_to_be_followed_is_drawn_on_from_smaller_ones() -> None:
+    n = [1000, 100_000]
+    cycles = costs_of(Triad, {"a": n, "b": n, "out": n}, scale=3.0).cycles
+    assert cycles.tolist() == pytest.approx([12 + 6.3 * k for k in n], rel=1e-3)
+
+
+def test_what_a_codelet_prints_while_it_is_counted_is_not_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    class Talks(Vertex):
+        x = InOut(Vector(FLOAT))
+
+        def compute(self) -> None:
+            print("here")
+            self.x[0] = 1
+
+    assert costs_of(Talks, {"x": [4]}).cycles.tolist() == [ENTRY + EDGE + 1]
+    assert capsys.readouterr().out == ""
+
+
+TOO_LONG = "it takes too many steps even on few elements"
+
+
+@pytest.mark.parametrize(("cls", "reason"), [(Sorts, "it sorts"), (Endless, TOO_LONG)])
 def test_what_cannot_be_counted_is_said_and_guessed(
     cls: type[Vertex], reason: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
