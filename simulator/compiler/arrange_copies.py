@@ -5,10 +5,10 @@ after the exchange. Two rules spare some of that:
 
 - A constant of one value is not sent: the tiles that need it write it themselves. (Published: the padding of the matmul
   chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
-- A tile with a single run of its own sends it to itself with the exchange that happens anyway, if no exchange gets
-  longer by that; such a row has the tile at both ends and is not counted as traffic. (A guess from the chain's four
-  copies: those that leave one such run on a few tiles have no on-tile copy in the published tree, the others have. The
-  alternative, all local runs on tile, makes two of the four twice as long as published.)
+- A tile with no more than 640 bytes of its own sends them to itself with the exchange that happens anyway, if that gets
+  hardly longer; such rows have the tile at both ends and are not counted as traffic. (A guess from the chain's four
+  copies, which leave up to 128, 512, 544 and 768 bytes on a few tiles: the second and third have no on-tile copy in the
+  published tree, the fourth has. The alternative, all local runs on tile, makes these two twice as long as published.)
 """
 
 from __future__ import annotations
@@ -35,6 +35,13 @@ class Runs:
 
     def take(self, keep: Bools) -> Runs:
         return Runs(_rows(self.transfer, keep), self.to[keep])
+
+
+#: Most bytes of its own that a tile sends to itself. Fitted: 544 ride and 768 do not, see the module text.
+RIDING_BYTES = 640
+
+#: An exchange may get longer by this part of the words of its busiest tile. A guess.
+RIDING_SLACK = 32
 
 
 @dataclass(frozen=True)
@@ -121,13 +128,13 @@ def _merged(runs: Transfer, to: I8) -> tuple[I8, I8]:
 
 
 def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, tiles: int) -> Bools:
-    """Which tiles send their own run to themselves: those with one run, nothing to fill, and words to spare."""
+    """Which tiles send their own runs to themselves: those with few bytes, nothing to fill, and words to spare."""
     received, sent = (_per_tile(t, fabric.words(transfer.bytes), tiles) for t in (transfer.dst, transfer.src))
     busiest = int(max(received.max(initial=0), sent.max(initial=0)))
     words = _per_tile(tile, fabric.words(size), tiles)
-    single = np.bincount(tile, minlength=tiles) == 1
-    single[filling] = False
-    return np.asarray(single & (np.maximum(received, sent) + words <= busiest))
+    few = (words > 0) & (_per_tile(tile, size, tiles) <= RIDING_BYTES)
+    few[filling] = False
+    return np.asarray(few & (np.maximum(received, sent) + words <= busiest + busiest // RIDING_SLACK))
 
 
 def _per_tile(tile: I8, size: I8, tiles: int) -> I8:

@@ -84,11 +84,13 @@ def plan_exchange(
         return Exchanges(None, None)
     tiles = len(ipu_of_tile)
     crosses = ipu_of_tile[transfer.src] != ipu_of_tile[transfer.dst]
-    own = transfer.src == transfer.dst  # rides along in spare cycles (arrange_copies) and is no traffic between tiles
+    own = transfer.src == transfer.dst  # rides along (arrange_copies): takes time, but is no traffic between tiles
+    passing = _take(transfer, ~crosses)
     between = links or Links(int(ipu_of_tile[-1]) + 1, MK2.clock_hz)
 
     def within_ipu(t: Transfer, sent: _Sent) -> tuple[I8, Moving]:
-        return _within_ipu(t, bus_of_tile, sent.words, rate, stage)
+        words = sent.words + _sum(transfer.src[own], fabric.words(transfer.bytes[own]), tiles)
+        return _within_ipu(passing, bus_of_tile, words, rate, stage)
 
     def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
         busiest = _busiest_tile(t, sent, ipu_of_tile, rate)

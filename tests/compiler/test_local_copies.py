@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from simulator.compiler.compile import compile_graph
 from simulator.machine.local_copy import copy_threads, fill_threads, local_copy_cycles
-from simulator.poplar import FLOAT, Graph, IPUModel, concat
-from simulator.poplar.program import Copy, Sequence
+from simulator.poplar import FLOAT, Graph, IPUModel
+from simulator.poplar.program import Copy
 
 
 def columns(*values):
@@ -88,7 +88,7 @@ def test_a_constant_of_several_values_is_sent_from_its_tile():
     assert cycles["OnTileExecute"].tolist() == [432, 0, 0, 0]
 
 
-def test_a_single_run_rides_along_where_that_costs_nothing():
+def test_a_few_bytes_ride_along_where_that_costs_nothing():
     """Tile 3 receives two blocks; tile 1 keeps one block and is idle otherwise."""
     graph = graph_of()
     source, target = mapped(graph, "a", [0, 2, 1]), mapped(graph, "b", [3, 3, 1])
@@ -101,23 +101,27 @@ def test_a_single_run_rides_along_where_that_costs_nothing():
     assert pairs == [(0, 3, 16), (2, 3, 16)]
 
 
-@pytest.mark.parametrize("kept", [[1, 0], [3, 3]])
-def test_runs_that_would_cost_something_are_copied_on_tile(kept):
-    """Blocks that tile 3 keeps would lengthen its own receiving; so would two runs of one tile be an on-tile copy."""
+def test_runs_that_would_lengthen_the_exchange_are_copied_on_tile():
+    """Tile 3 receives two blocks and keeps two: it would be busy twice as long."""
     graph = graph_of()
-    tiles = [0, 2, *kept]
+    tiles = [0, 2, 3, 3]
     source, target = mapped(graph, "a", tiles), mapped(graph, "b", [3, 3, 3, 3])
     kinds, works, _ = lowered(graph, Copy(source, target))
-    assert kinds == (["DoExchange", "OnTileExecute"] if 3 in kept else ["DoExchange"])
-    assert works["DoExchange"].exchange.rx.tolist() == [0, 0, 0, 16 * sum(t != 3 for t in tiles)]
-
-
-def test_two_runs_of_one_tile_are_copied_on_tile():
-    graph = graph_of()
-    source, target = mapped(graph, "a", [0, 1, 2, 1, 0]), mapped(graph, "b", [3, 1, 3, 1, 3])
-    kinds, _, cycles = lowered(graph, Sequence(Copy(concat([source.slice(0, 20)]), target)))
     assert kinds == ["DoExchange", "OnTileExecute"]
-    assert (cycles["OnTileExecute"] > 0).tolist() == [False, True, False, False]
+    assert works["DoExchange"].exchange.rx.tolist() == [0, 0, 0, 32]
+
+
+@pytest.mark.parametrize(("floats", "kinds"), [(160, ["DoExchange"]), (161, ["DoExchange", "OnTileExecute"])])
+def test_more_than_640_bytes_are_copied_on_tile(floats, kinds):
+    """Tile 1 keeps a run; tile 0 sends 1,000 words to tile 3, so there is time enough."""
+    graph = graph_of()
+    a, b = graph.addVariable(FLOAT, [1000 + floats], "a"), graph.addVariable(FLOAT, [1000 + floats], "b")
+    for variable, tile in ((a, 0), (b, 3)):
+        graph.setTileMapping(variable.slice(0, 1000), tile)
+        graph.setTileMapping(variable.slice(1000, 1000 + floats), 1)
+    found, works, _ = lowered(graph, Copy(a, b))
+    assert found == kinds
+    assert works["DoExchange"].exchange.rx.tolist() == [0, 0, 0, 4000]
 
 
 def test_memcpy_bytes_per_cycle_of_the_model_counts():
