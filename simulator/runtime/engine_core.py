@@ -107,6 +107,8 @@ class EngineCore:
     def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
         begin = time.perf_counter()
         stream = self.print_stream or sys.stderr
+        if len(self._arenas) > 1:
+            title = f"{title} (replica {replica})" if title else f"replica {replica}"
         stream.write(printed(title, values, form) + "\n")
         if self.streams.host_seconds is not None:
             self.streams.host_seconds.append((replica, time.perf_counter() - begin))

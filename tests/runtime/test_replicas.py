@@ -1,5 +1,6 @@
 """A graph in several replicas: values by hand, streams by replica, copies between replicas, what reports say."""
 
+import io
 import time
 
 import numpy as np
@@ -20,7 +21,7 @@ from simulator.poplar import (
     stream_connection_error,
     tensor_creation_error,
 )
-from simulator.poplar.program import Copy, CrossReplicaCopy, Execute, Repeat, Sequence
+from simulator.poplar.program import Copy, CrossReplicaCopy, Execute, PrintTensor, Repeat, Sequence
 from simulator.poplibs import popops
 from tests.compiler.tiny_graphs import Scale, model
 
@@ -152,6 +153,18 @@ def test_a_copy_between_replicas_goes_where_the_map_says():
         engine.run()
         assert np.array_equal(read(engine, "y", R, 6), x[[3, 0, 1, 2]])
         assert np.array_equal(read(engine, "back", R, 6), x[[3, 0, 1, 2]][[1, 0, 3, 2]])
+
+
+def test_printed_tensors_say_whose_they_are():
+    case = Case()
+    index = case.graph.addReplicationIndexConstant()
+    case.graph.setTileMapping(index, 0)
+    text = io.StringIO()
+    with case.engine(Sequence(PrintTensor("index", index), PrintTensor(index))) as engine:
+        engine.setPrintTensorStream(text)
+        engine.run()
+    named, plain = [f"index (replica {r}): {r}" for r in range(R)], [f"replica {r}: {r}" for r in range(R)]
+    assert text.getvalue().splitlines() == named + plain
 
 
 def test_what_is_sent_keeps_its_memory_until_it_is_sent():
