@@ -63,6 +63,11 @@ def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
     return operand
 
 
+def zeros_of(graph: Graph, type_: Type, shape: list[int]) -> Tensor:
+    """Zeros of any shape: a view of one small constant."""
+    return _block_of(zeros(graph, type_, _ZEROS), shape)
+
+
 def _block_of(constant: Tensor, shape: list[int]) -> Tensor:
     """Zeros of any shape, read over and over from the constant along the last dimension."""
     width = shape[-1]
@@ -161,5 +166,11 @@ def transpose_vertex(type_: Type) -> VertexType:
         FieldSpec("numSrcColumns", "value", "", UNSIGNED_SHORT),
     )
     return VertexType(
-        f"poplin::Transpose2D<{short_name(type_)}>", "multi", fields, costs, compute, doc="transposed blocks"
+        f"poplin::Transpose2D<{short_name(type_)}>",
+        "multi",
+        fields,
+        costs,
+        compute,
+        doc="transposed blocks",
+        apart=(("src", "dst"),),
     )
