@@ -95,14 +95,14 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
     method = plan.method
     if acts.shape() == [shape[1] * method.conv_group, plan.field, shape[0] * shape[2] * method.in_group]:
         ready = _acts_view(steps, acts, plan)
-        if _in_order(ready):
+        if in_order(ready):
             return ready
-    source = _acts_view(steps, _adjacent(steps, acts), plan)
+    source = _acts_view(steps, adjacent(steps, acts), plan)
     out = steps.graph.addVariable(acts.elementType(), shape, (steps.name, "actsRearranged"))
     _map(steps.graph, out, shares, True)
     steps.arranged.append(out)
-    in_order = [1, 5, 3, 0, 2, 4]  # as the operand is read: by convolution group, position, channel
-    steps.copies.append(Copy(source.dimShuffle(in_order), out.dimShuffle(in_order)))
+    as_read = [1, 5, 3, 0, 2, 4]  # as the operand is read: by convolution group, position, channel
+    steps.copies.append(Copy(source.dimShuffle(as_read), out.dimShuffle(as_read)))
     return out
 
 
@@ -121,12 +121,12 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
     shape = _weights_shape(plan)
     outputs, inputs = shape[1] * shape[3] * method.out_group, shape[0] * shape[4] * method.in_group
     in_place = rearrange.channels_adjacent(weights, method.in_group) and plan.passes == 1
-    source = weights if in_place else _adjacent(steps, weights)
+    source = weights if in_place else adjacent(steps, weights)
     blocks = _whole(steps, source, plan, outputs, inputs).reshape(
         [shape[2], method.conv_group, shape[1], shape[3], method.out_group, shape[0], shape[4], method.in_group]
     )
     ready = blocks.dimShuffle([5, 2, 0, 3, 6, 4, 7, 1])
-    if in_place or _in_order(ready):
+    if in_place or in_order(ready):
         return ready
     out = steps.graph.addVariable(weights.elementType(), shape, (steps.name, "weightsRearranged"))
     _map(steps.graph, out, shares, False)
@@ -135,7 +135,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
     return out
 
 
-def _in_order(tensor: Tensor) -> bool:
+def in_order(tensor: Tensor) -> bool:
     """Whether a view is one run of memory, in its order."""
     strided = tensor.strided()
     if strided is None:
@@ -154,7 +154,7 @@ def _whole(steps: rearrange.Rearrangement, operand: Tensor, plan: Plan, rows: in
     return rearrange.padded(steps.graph, operand, (plan.conv_groups * plan.method.conv_group, rows, channels))
 
 
-def _adjacent(steps: rearrange.Rearrangement, operand: Tensor) -> Tensor:
+def adjacent(steps: rearrange.Rearrangement, operand: Tensor) -> Tensor:
     """The operand, or a rearranged one in which channels are adjacent in groups that AMP takes."""
     group = min(rearrange.AMP_GROUP[operand.elementType()], operand.dim(2))
     if rearrange.channels_adjacent(operand, group):

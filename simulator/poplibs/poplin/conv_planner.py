@@ -36,8 +36,8 @@ Form = Literal["pointwise", "expanded", "field"]
 
 #: what a 16-bit entry of a worklist can name
 _LARGEST_OFFSET = 65_535
-#: bytes of one work item of a worklist: output offset, positions, input offset
-ITEM_BYTES = 6
+#: bytes of one work item of a worklist: kernel position, first output, outputs, first input
+ITEM_BYTES = 8
 
 
 class ConvPlan(NamedTuple):
@@ -137,9 +137,7 @@ def _best_split(
 
 def field_share(params: ConvParams, method: Method, splits: Splits) -> tuple[Share, Box]:
     """What the fullest tile has: its box, its window of activations, its weights."""
-    batch, *sizes = (
-        largest(n, s) for n, s in zip((params.batch, *params.output_field), splits.field, strict=True)
-    )
+    batch, *sizes = (largest(n, s) for n, s in zip((params.batch, *params.output_field), splits.field, strict=True))
     box = Box(batch * prod(sizes[:-1], start=np.ones_like(batch)), sizes[-1])
     windows = [window(params, dim, size) for dim, size in enumerate(sizes)]
     cg = largest(groups_of(params.groups, method.conv_group), splits.groups)
@@ -152,9 +150,7 @@ def field_share(params: ConvParams, method: Method, splits: Splits) -> tuple[Sha
     return Share(TileWork(cg, positions, inp, out), inputs, weights, positions * channels * side), box
 
 
-def _cheapest(
-    params: ConvParams, method: Method, splits: Splits, had: tuple[Share, Box], machine: Machine
-) -> Plan:
+def _cheapest(params: ConvParams, method: Method, splits: Splits, had: tuple[Share, Box], machine: Machine) -> Plan:
     share, box = had
     transforms = Transforms(False, matmul=False)
     columns = cost_columns(params, method, splits, share, machine, transforms)
@@ -172,5 +168,3 @@ def _cheapest(
         int(splits.out[row]), 1, 1, tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
         int(total[row]), int(memory[row]), bool(fits[row]),
     )  # fmt: skip
-
-

@@ -51,9 +51,13 @@ def _matmul_kernel(outputs: list[Array], inputs: list[Array], attributes: dict[s
     """Stored as [conv groups, out groups, field, out channels x side]; what is padding is 0."""
     a, b = (_matrix(x, shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))
     left, right = (b.swapaxes(1, 2), a.swapaxes(1, 2)) if attributes["swapped"] else (a, b)
-    out = outputs[0]
-    units, side = attributes["out_group"], attributes["conv_group"]
     product = _in_shares(left, right, attributes["cuts"], attributes["rounded"])
+    store_product(outputs[0], product, attributes["out_group"], attributes["conv_group"])
+
+
+def store_product(out: Array, product: Array, units: int, side: int) -> None:
+    """[groups, field, channels] stored as [conv groups, out groups, field, `units` channels x `side` groups]; what is
+    padding is 0."""
     if side == 1:
         for group, block in zip(product, out, strict=True):
             _store_group(block, group, units)

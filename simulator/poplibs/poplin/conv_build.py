@@ -1,0 +1,230 @@
+"""Building a planned convolution step by step, and tensors that lie as its plan wants them.
+
+Operands here are [batch, groups x input channels, field] and [groups, output channels, input channels, kernel]; the
+result is stored as [conv groups, out groups, positions, block], like a product's. Steps below `<name>/Conv_KxK`:
+preRegroup and Transpose_#0 for operands whose channels are not adjacent in memory, copies to actsRearranged and
+weightsRearranged, Convolve, Reduce0 (Reduce1 ...) or Cast.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from simulator.machine.cycles.convolution import IN_GROUP
+from simulator.poplar.debug_context import DebugInfo
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Copy, Execute, Program
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import Type
+from simulator.poplibs.poplin import build, convolve, field_convolve, rearrange
+from simulator.poplibs.poplin.conv_params import ConvParams
+from simulator.poplibs.poplin.conv_planner import ConvPlan
+from simulator.poplibs.poplin.field_shares import FieldShares, Geometry, field_shares, geometry
+from simulator.poplibs.poplin.options import MatMulOptions
+from simulator.poplibs.poplin.plan import Plan
+from simulator.poplibs.poplin.reduce_partials import Reduction, add_reduce
+from simulator.poplibs.poputil import mapTensorLinearly
+
+#: elements of the constant that padding is read from when a kernel becomes input channels
+_ZEROS = 64
+
+
+def add_convolution(
+    graph: Graph, acts: Tensor, weights: Tensor, chosen: ConvPlan, params: ConvParams, out_type: Type, name: DebugInfo,
+    options: MatMulOptions,
+) -> tuple[list[Program], Tensor]:  # fmt: skip
+    """The programs of a convolution and its stored result."""
+    if chosen.form == "field":
+        return _field(graph, acts, weights, chosen.plan, out_type, name, options)
+    kernels = prod(params.kernel)
+    by_group = weights.reshape([params.groups, params.out_channels, params.in_channels, kernels])
+    right = by_group.dimShuffle([0, 3, 2, 1]).reshape(
+        [params.groups, kernels * params.in_channels, params.out_channels]
+    )
+    left = expanded_acts(graph, acts, params) if chosen.form == "expanded" else _positions(acts, params)
+    return build.build(graph, left, right, chosen.plan, out_type, name, options)
+
+
+def as_output(stored: Tensor, plan: Plan, params: ConvParams) -> Tensor:
+    """The stored result as [batch, groups x output channels, field]."""
+    product = build.as_product(stored, plan)
+    field = list(params.output_field)
+    whole = product.reshape([params.groups, params.batch, *field, params.out_channels])
+    last = whole.rank() - 1
+    channels_first = whole.dimShuffle([1, 0, last, *range(2, last)])
+    return channels_first.reshape([params.batch, params.groups * params.out_channels, *field])
+
+
+def _by_group(acts: Tensor, params: ConvParams) -> Tensor:
+    """[batch, groups x channels, field] as [groups, batch, field, channels]."""
+    apart = acts.reshape([params.batch, params.groups, params.in_channels, *params.field])
+    return apart.dimShuffle([1, 0, *range(3, apart.rank()), 2])
+
+
+def _positions(acts: Tensor, params: ConvParams) -> Tensor:
+    return _by_group(acts, params).reshape([params.groups, params.input_positions, params.in_channels])
+
+
+def expanded_acts(graph: Graph, acts: Tensor, params: ConvParams) -> Tensor:
+    """[groups, output positions, kernel positions x channels]: a view in which every output has its own copy of what
+    it reads; padding is read from a small constant of zeros."""
+    elements = _by_group(acts, params)._element_numbers()
+    zeros = rearrange.zeros(graph, acts.elementType(), _ZEROS)
+    blank = int(zeros.regions()[0][0]) + np.arange(params.in_channels) % _ZEROS
+    dims = len(params.field)
+    index, real = [], []
+    for dim, one in enumerate(geometry(params)):
+        at, inside = _reads(one, params.output_size(dim))
+        shape = [1] * (2 * dims)
+        shape[dim], shape[dims + dim] = at.shape
+        index.append(at.reshape(shape))
+        real.append(inside.reshape(shape))
+    taken = elements[(slice(None), slice(None), *np.broadcast_arrays(*index))]
+    inside = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*real)), taken.shape[2:-1])
+    taken = np.where(inside[None, None, ..., None], taken, blank)
+    shape = (params.groups, params.positions, prod(params.kernel) * params.in_channels)
+    return acts._spelled(shape, None, taken.reshape(shape), -1)
+
+
+def _reads(one: Geometry, outputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """([outputs, kernel] input element, whether there is one)."""
+    place = np.arange(outputs)[:, None] * one.stride + np.arange(one.kernel) * one.kernel_dilation + one.base
+    at, rest = np.divmod(place, one.input_dilation)
+    inside = (rest == 0) & (at >= 0) & (at < one.size)
+    return np.where(inside, at, 0), inside
+
+
+# ---- the field form --------------------------------------------------------------------------------------------
+
+
+def _field(
+    graph: Graph, acts: Tensor, weights: Tensor, plan: Plan, type_: Type, name: DebugInfo, options: MatMulOptions
+) -> tuple[list[Program], Tensor]:
+    shares = field_shares(plan)
+    steps = rearrange.Rearrangement(graph, name)
+    own_acts, own_weights = _field_acts(steps, acts, shares), _field_weights(steps, weights, shares)
+    alone = plan.in_split == 1 and convolve.partials_type(shares) is type_
+    partials = convolve.partials_variable(graph, shares, name, "partialReduceOut" if alone else "partials")
+    wide_load = options.wide_weight_load
+    cs = field_convolve.add_field_convolve(graph, shares, own_acts, own_weights, partials, name, wide_load)
+    graph.store.compute_set_terms[cs.id] = plan.cost_terms()
+    how = Reduction(options.multi_stage_reduce, options.fast_reduce)
+    added, out = add_reduce(graph, shares, partials, type_, name, how)
+    return [*steps.programs(), Execute(cs), *added], out
+
+
+def _field_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: FieldShares) -> Tensor:
+    """The activations as the vertices read them: as they lie where a group's channels are adjacent, else a copy."""
+    plan = shares.plan
+    params, method = plan.params, plan.method
+    whole = params.in_channels % method.in_group == 0 and params.groups % method.conv_group == 0
+    view = _blocked_acts(steps, _positions(acts, params), plan)
+    if whole and _in_runs(view):
+        return view
+    source = _blocked_acts(steps, build.adjacent(steps, _positions(acts, params)), plan)
+    out = steps.graph.addVariable(acts.elementType(), field_convolve.acts_shape(plan), (steps.name, "actsRearranged"))
+    field_convolve.map_inputs(steps.graph, out, shares)
+    steps.arranged.append(out)
+    steps.copies.append(Copy(source, out))
+    return out
+
+
+def _blocked_acts(steps: rearrange.Rearrangement, positions: Tensor, plan: Plan) -> Tensor:
+    """[groups, positions, channels], padded or not, as `acts_shape`."""
+    params, method = plan.params, plan.method
+    cut = positions.slice(0, params.input_positions, 1).slice(0, min(positions.dim(2), params.in_channels), 2)
+    shape = (plan.conv_groups * method.conv_group, params.input_positions, plan.in_groups * method.in_group)
+    padded = rearrange.padded(steps.graph, cut, shape).reshape(
+        [plan.conv_groups, method.conv_group, params.input_positions, plan.in_groups, method.in_group]
+    )
+    return padded.dimShuffle([0, 3, 2, 4, 1]).reshape(field_convolve.acts_shape(plan))
+
+
+def _field_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: FieldShares) -> Tensor:
+    """The weights as the vertices read them: as they lie where a group's channels are adjacent, else a copy."""
+    plan = shares.plan
+    params, method = plan.params, plan.method
+    kernels = prod(params.kernel)
+    apart = weights.reshape([params.groups, params.out_channels, params.in_channels, kernels])
+    rows = apart.dimShuffle([0, 1, 3, 2]).reshape([params.groups, params.out_channels * kernels, params.in_channels])
+    padded = params.in_channels % method.in_group or params.out_channels % method.out_group
+    view = _blocked_weights(steps, rows, plan)
+    if not padded and params.groups % method.conv_group == 0 and _in_runs(view):
+        return view
+    source = _blocked_weights(steps, build.adjacent(steps, rows), plan)
+    shape = field_convolve.weights_shape(plan)
+    out = steps.graph.addVariable(weights.elementType(), shape, (steps.name, "weightsRearranged"))
+    field_convolve.map_weights(steps.graph, out, shares)
+    steps.arranged.append(out)
+    steps.copies.append(Copy(source, out))
+    return out
+
+
+def _blocked_weights(steps: rearrange.Rearrangement, rows: Tensor, plan: Plan) -> Tensor:
+    """[groups, output channels x kernel positions, input channels], padded or not, as `weights_shape`."""
+    params, method = plan.params, plan.method
+    kernels = prod(params.kernel)
+    cut = rows.slice(0, params.out_channels * kernels, 1).slice(0, min(rows.dim(2), params.in_channels), 2)
+    cut = cut.reshape([params.groups, params.out_channels, kernels, cut.dim(2)])
+    outputs, inputs = plan.out_groups * method.out_group, plan.in_groups * method.in_group
+    padded = rearrange.padded(steps.graph, cut, (plan.conv_groups * method.conv_group, outputs, kernels, inputs))
+    apart = padded.reshape(
+        [plan.conv_groups, method.conv_group, plan.out_groups, method.out_group, kernels, plan.in_groups,
+         method.in_group]
+    )  # fmt: skip
+    return apart.dimShuffle([0, 2, 5, 4, 3, 6, 1])
+
+
+def _in_runs(view: Tensor) -> bool:
+    """Whether each group of channels, the last two dimensions, is one run of memory."""
+    return len(view.index([0] * (view.rank() - 2)).regions()[0]) == 1
+
+
+# ---- tensors that lie as a plan wants them ---------------------------------------------------------------------
+
+
+def create_input(graph: Graph, chosen: ConvPlan, params: ConvParams, type_: Type, name: DebugInfo) -> Tensor:
+    """A new [batch, groups x channels, field] tensor."""
+    plan = chosen.plan
+    if chosen.form == "pointwise":
+        left = build.create_operand(graph, plan, type_, True, name)
+        positions = left.reshape([params.groups, params.batch, *params.field, params.in_channels])
+    elif chosen.form == "field":
+        variable = graph.addVariable(type_, field_convolve.acts_shape(plan), name)
+        field_convolve.map_inputs(graph, variable, field_shares(plan))
+        side = variable.rank() - 1
+        by_group = variable.dimShuffle([0, side, *range(2, side - 1), 1, side - 1])
+        groups, channels = plan.conv_groups * plan.method.conv_group, plan.in_groups * plan.method.in_group
+        positions = by_group.reshape([groups, params.batch, *params.field, channels])
+        positions = positions.slice(0, params.groups, 0).slice(0, params.in_channels, positions.rank() - 1)
+    else:  # each element is read by many tiles: groups of channels stay together, positions are spread evenly
+        width = IN_GROUP[params.dtype]
+        width = width if params.in_channels % width == 0 else params.in_channels
+        blocks = params.in_channels // width
+        variable = graph.addVariable(type_, [params.groups, blocks, params.batch, *params.field, width], name)
+        mapTensorLinearly(graph, variable, grainSize=width)
+        last = variable.rank() - 1
+        positions = variable.dimShuffle([0, *range(2, last), 1, last])
+        positions = positions.reshape([params.groups, params.batch, *params.field, params.in_channels])
+    last = positions.rank() - 1
+    apart = positions.dimShuffle([1, 0, last, *range(2, last)])
+    return apart.reshape([params.batch, params.groups * params.in_channels, *params.field])
+
+
+def create_weights(graph: Graph, chosen: ConvPlan, params: ConvParams, type_: Type, name: DebugInfo) -> Tensor:
+    """A new [groups, output channels, input channels, kernel] tensor."""
+    plan, kernels = chosen.plan, prod(params.kernel)
+    if chosen.form == "field":
+        variable = graph.addVariable(type_, field_convolve.weights_shape(plan), name)
+        field_convolve.map_weights(graph, variable, field_shares(plan))
+        method = plan.method
+        outputs, inputs = plan.out_groups * method.out_group, plan.in_groups * method.in_group
+        apart = variable.dimShuffle([0, 6, 1, 4, 2, 5, 3])
+        whole = apart.reshape([plan.conv_groups * method.conv_group, outputs, inputs, kernels])
+        cut = whole.slice([0, 0, 0, 0], [params.groups, params.out_channels, params.in_channels, kernels])
+    else:
+        right = build.create_operand(graph, plan, type_, False, name)
+        cut = right.reshape([params.groups, kernels, params.in_channels, params.out_channels]).dimShuffle([0, 3, 2, 1])
+    return cut.reshape([params.groups, params.out_channels, params.in_channels, *params.kernel])
