@@ -1,16 +1,16 @@
 """poplin: matrix products and convolutions."""
 
-from simulator.poplibs.poplin.convolution import addBias as addBias
-from simulator.poplibs.poplin.convolution import calculateWeightDeltas as calculateWeightDeltas
-from simulator.poplibs.poplin.convolution import convolution as convolution
-from simulator.poplibs.poplin.convolution import convolution_plan as convolution_plan
-from simulator.poplibs.poplin.convolution import convolutionBiasUpdate as convolutionBiasUpdate
-from simulator.poplibs.poplin.convolution import convolutionWeightUpdate as convolutionWeightUpdate
-from simulator.poplibs.poplin.convolution import createBiases as createBiases
-from simulator.poplibs.poplin.convolution import createInput as createInput
-from simulator.poplibs.poplin.convolution import createWeights as createWeights
-from simulator.poplibs.poplin.convolution import reportPlanInfo as reportPlanInfo
-from simulator.poplibs.poplin.convolution import weightsTransposeChansFlipXY as weightsTransposeChansFlipXY
+from simulator.poplibs.poplin.conv_api import addBias as addBias
+from simulator.poplibs.poplin.conv_api import calculateWeightDeltas as calculateWeightDeltas
+from simulator.poplibs.poplin.conv_api import convolution as convolution
+from simulator.poplibs.poplin.conv_api import convolution_plan as convolution_plan
+from simulator.poplibs.poplin.conv_api import convolutionBiasUpdate as convolutionBiasUpdate
+from simulator.poplibs.poplin.conv_api import convolutionWeightUpdate as convolutionWeightUpdate
+from simulator.poplibs.poplin.conv_api import createBiases as createBiases
+from simulator.poplibs.poplin.conv_api import createInput as createInput
+from simulator.poplibs.poplin.conv_api import createWeights as createWeights
+from simulator.poplibs.poplin.conv_api import reportPlanInfo as reportPlanInfo
+from simulator.poplibs.poplin.conv_api import weightsTransposeChansFlipXY as weightsTransposeChansFlipXY
 from simulator.poplibs.poplin.convolution_params import ConvParams as ConvParams
 from simulator.poplibs.poplin.convolution_params import InputTransform as InputTransform
 from simulator.poplibs.poplin.convolution_params import OutputTransform as OutputTransform
