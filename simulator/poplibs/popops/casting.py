@@ -79,6 +79,6 @@ def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
     fields = (FieldSpec("src", kind, "in", None, "one_ptr", 8), FieldSpec("dst", kind, "out", None, "one_ptr", 8))
     name = f"popops::{'Cast1D' if flat else 'Cast2D'}<{from_dtype},{to_dtype}>"
-    kind_of = "multi" if flat else "worker"
     apart = (("src", "dst"),)  # as the public codelets ask
-    return VertexType(name, kind_of, fields, costs, compute, doc="values in another type", apart=apart)
+    doc = "values in another type"
+    return VertexType(name, "multi" if flat else "worker", fields, costs, compute, doc=doc, apart=apart)
