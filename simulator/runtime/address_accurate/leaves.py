@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,10 @@ from simulator.compiler.arrange_copies import CopyArrangement, Runs
 from simulator.compiler.exchange import Exchange, Exchanges
 from simulator.compiler.items import ComputeItem, CopyItem, Packets
 from simulator.poplar import program as host
-from simulator.runtime.address_accurate.claims import NOWHERE
 from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
 from simulator.runtime.address_accurate.moves import Moved, joined
 from simulator.runtime.address_accurate.sendings import Sending, check_sent
+from simulator.runtime.address_accurate.slots import bytes_from
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 from simulator.runtime.address_accurate.transfers import HostTransfers
 from simulator.runtime.address_accurate.vertices import run_vertices, vertices_of
@@ -150,29 +150,32 @@ class Leaves:
 
     def _local(self, arranged: CopyArrangement) -> Action:
         copy = self._copying(joined([self._sent(arranged.near, r).moved(r.shift) for r in self._replicas]))
-        rows, store = arranged.filled.transfer, self._facts.store
-        filling: list[tuple[I8, npt.NDArray[Any]]] = []
-        for replica in self._replicas:
-            target = self._sent(arranged.filled, replica).target
-            for at, start, size in zip(target.tolist(), rows.start.tolist(), rows.bytes.tolist(), strict=True):
-                constant = store.variables.constant[int(store.variable_of(np.array([start]))[0])]
-                value = np.ravel(constant)[:1]
-                filling.append((np.arange(at, at + size), np.tile(value, size // value.itemsize)))
+        filled = [self._filling(arranged.filled, replica) for replica in self._replicas]
+        addresses, contents = (np.concatenate(part) for part in zip(*filled, strict=True))
 
         def run() -> None:
             copy()
-            for addresses, values in filling:
-                self._memory.write(addresses, values)
+            self._memory.write(addresses, contents)
 
         return run
+
+    def _filling(self, runs: Runs, replica: Replica) -> tuple[I8, npt.NDArray[np.uint8]]:
+        """(addresses, bytes) of what tiles write themselves: constants of one value."""
+        v, rows = self._facts.store.variables, runs.transfer
+        variables = self._facts.store.variable_of(rows.start)
+        one = {i: np.ravel(v.constant[i])[:1].view(np.uint8) for i in np.unique(variables).tolist()}
+        contents = [np.tile(one[i], n) for i, n in zip(variables.tolist(), rows.length.tolist(), strict=True)]
+        addresses = bytes_from(self._sent(runs, replica).target, rows.bytes)
+        return addresses, np.concatenate([np.empty(0, np.uint8), *contents])
 
     def _copying(self, moved: Moved) -> Action:
         return lambda: self._memory.copy(moved.source, moved.destination)
 
     def _undefined(self, variables: I8) -> Action:
+        """The contents of variables that are always live are gone. The others' lives have ended already, and their
+        memory may hold something else."""
         claims = self._replicas[0].claims
-        begin, size = claims.begin[variables], claims.size[variables]
-        places = [
-            slice(b, b + n) for b, n in zip(begin.ravel().tolist(), size.ravel().tolist(), strict=True) if b != NOWHERE
-        ]
+        begin, size = claims.begin[variables].ravel().tolist(), claims.size[variables].ravel().tolist()
+        always = {place.start for place in claims.always}
+        places = [slice(b, b + n) for b, n in zip(begin, size, strict=True) if b in always]
         return lambda: self._memory.poison(places)
