@@ -16,6 +16,7 @@ from popvision.formats.errors import FormatError
 COMMANDS = {
     "info": "What a report or trace holds: counts, sizes, versions.",
     "summary": "The profile summary as text.",
+    "explain": "Where a figure comes from: terms, formulas, sources.",
     "diff": "Two reports compared; a gate for continuous integration.",
     "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
     "run": "Run a program with profiling on.",

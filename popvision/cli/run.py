@@ -15,6 +15,12 @@ from popvision.package_data import package_folder
 
 #: What POPVISION_TARGET may be.
 _TARGETS = ("ipu1", "ipu2", "ipu21")
+#: What POPVISION_IPU_MODEL may set (simulator.poplar.what_if.CONSTANTS; a test keeps the two alike).
+CONSTANTS = (
+    "numIPUs", "tilesPerIPU", "memoryBytesPerTile", "tileClockFrequency", "exchangeBytesPerCycle",
+    "memcpyBytesPerCycle", "interleavedMemoryElementIndex", "minIPUSyncDelay", "globalSyncCycles",
+    "relativeSyncDelay", "compileIPUCode",
+)  # fmt: skip
 
 
 @click.command(
@@ -24,6 +30,13 @@ _TARGETS = ("ipu1", "ipu2", "ipu21")
 @click.option("-d", "--directory", default="./popvision_report", show_default=True, help="Where the reports go.")
 @click.option("--target", type=click.Choice(_TARGETS), help="Compile for this target instead (what-if).")
 @click.option("--tiles", type=click.IntRange(min=1), help="Use this many tiles per IPU instead (what-if).")
+@click.option(
+    "--set",
+    "constants",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help=f"Use this constant of the IPU Model instead (what-if; repeatable): {', '.join(CONSTANTS)}.",
+)
 @click.option("--runs", type=click.IntRange(min=1), help="Runs of each program to record (default 2).")
 @click.option("--no-trace", is_flag=True, help="Do not write the host trace (.pvti).")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False))
@@ -32,6 +45,7 @@ def command(
     directory: str,
     target: str | None,
     tiles: int | None,
+    constants: tuple[str, ...],
     runs: int | None,
     no_trace: bool,
     program: str,
@@ -52,11 +66,22 @@ def command(
         environment["POPVISION_TARGET"] = target
     if tiles is not None:
         environment["POPVISION_TILES"] = str(tiles)
+    if constants:
+        environment["POPVISION_IPU_MODEL"] = _joined(environment.get("POPVISION_IPU_MODEL", ""), constants)
     paths = [str(package_folder("compat")), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     done = subprocess.run([sys.executable, program, *arguments], env=environment, check=False)
     click.echo(f"Reports are in {Path(directory).resolve()}; open them with: popvision view {directory}", err=True)
     raise SystemExit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
+
+
+def _joined(before: str, constants: tuple[str, ...]) -> str:
+    """What stands in the variable already, then these; raises click.UsageError for a name that is none."""
+    for each in constants:
+        name, equals, value = each.partition("=")
+        if name not in CONSTANTS or not equals or not value:
+            raise click.UsageError(f"--set {each} is not NAME=VALUE with one of the names {', '.join(CONSTANTS)}.")
+    return ",".join(filter(None, (before, *constants)))
 
 
 def _object(variable: str) -> dict[str, object]:

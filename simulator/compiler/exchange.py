@@ -193,7 +193,7 @@ def _within_ipu(
     none = np.zeros(tiles, np.int64)
     way = fabric.Way(none, none, none)
     if stage is not None:
-        way = way_of(transfer.src, transfer.dst, -(-passing // 2), stage)
+        way = way_of(transfer.src, transfer.dst, -(-passing // 2), stage, rate)
     columns = (fabric.moving_cycles(received, rate), fabric.moving_cycles(tx_words, rate), way.nearest, way.latest)
     cycles = fabric.exchange_cycles(received, tx_words, rate, way)
     return cycles, Moving(*(column.astype(np.int32) for column in columns))

@@ -21,14 +21,14 @@ class Stage:
     lead: I8
 
 
-def way_of(src: I8, dst: I8, moving: I8, stage: Stage) -> fabric.Way:
-    """How far the words of an exchange travel. Row i of the arguments: a run from tile `src[i]` to tile `dst[i]` that
-    takes `moving[i]` cycles to pass; the runs of a pair of tiles are one message."""
+def way_of(src: I8, dst: I8, words: I8, stage: Stage, rate: float = float(fabric.WORD_BYTES)) -> fabric.Way:
+    """How far the words of an exchange travel. Row i of the arguments: a run of `words[i]` words from tile `src[i]` to
+    tile `dst[i]` at `rate` bytes a cycle; the runs of a pair of tiles are one message."""
     tiles = len(stage.lead)
     far = np.iinfo(np.int64).max
     nearest, latest = np.full(tiles, far), np.zeros(tiles, np.int64)
     pair, inverse = np.unique(src * tiles + dst, return_inverse=True)
-    message = np.bincount(inverse, weights=moving).astype(np.int64)
+    message = fabric.moving_cycles(np.bincount(inverse, weights=words).astype(np.int64), rate)
     sender, receiver = np.divmod(pair, tiles)
     distance = fabric.distance_cycles(stage.places.take(sender), stage.places.take(receiver))
     np.minimum.at(nearest, receiver, distance)

@@ -53,7 +53,7 @@ class Target:
     global_sync_cycles: int = MK2.global_sync_cycles
     no_relative_sync_delay: bool = False
     compile_ipu_code: bool = False  #: code and stack have sizes (always on hardware)
-    overrides: tuple[str, ...] = ()  #: what POPVISION_TARGET and POPVISION_TILES changed, one sentence each
+    overrides: tuple[str, ...] = ()  #: what the variables of what-if questions changed, one sentence each
     #: for each tile of this (virtual) target, its tile on the device; None = the same
     device_tiles: tuple[int, ...] | None = None
 
