@@ -1,7 +1,8 @@
 """Arrange: what must move before and after a compute set runs. Copies: `simulator.compiler.arrange_copies`.
 
 A vertex works on memory of its own tile. An operand (one edge of the vertex that must be one run of memory) is used
-where it lies when it is a single local piece; comes by exchange when all of it is remote; and is gathered into a
+where it lies when it is one local run (pieces that follow each other in the memory of a variable on the tile are one);
+comes by exchange when all of it is remote; and is gathered into a
 buffer of the tile when part of it is local and it is not one piece. The exchange writes remote parts of gathered
 operands straight into that buffer, so each of them is sent for itself; what several other operands of a tile read is
 sent to the tile once. Outputs mirror this.

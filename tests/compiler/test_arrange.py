@@ -54,11 +54,22 @@ def elements(regions_):
     return [e for s, n in regions_ for e in range(s, s + n)]
 
 
-def pieces(regions_, tiles):
-    """Number of runs of one region on one tile within one variable."""
-    count = 0
+def pieces(regions_, tiles, tile):
+    """Number of runs of one region on one tile within one variable; what follows each other in the memory of a variable
+    on the vertex's own tile is one run."""
+    place = [sum(tiles[b] == tiles[e] and VARIABLE[b] == VARIABLE[e] for b in range(e)) for e in range(ELEMENTS)]
+    count, before = 0, None
     for s, n in regions_:
-        count += 1 + sum(tiles[e] != tiles[e - 1] for e in range(s + 1, s + n))
+        for e in range(s, s + n):
+            inside = e > s and tiles[e] == tiles[e - 1]
+            follows = (
+                before is not None
+                and tiles[e] == tiles[before] == tile
+                and VARIABLE[e] == VARIABLE[before]
+                and place[e] == place[before] + 1
+            )
+            count += not (inside or follows)
+            before = e
     return count
 
 
@@ -75,7 +86,7 @@ def slow_inputs(vertices_, tiles):
         used = elements(regions_)
         local = [e for e in used if tiles[e] == tile]
         remote = [e for e in used if tiles[e] != tile]
-        if pieces(regions_, tiles) > 1 and local:
+        if pieces(regions_, tiles, tile) > 1 and local:
             moved[tile] += SIZE[local].sum()
             buffer[tile] += SIZE[used].sum()
             received[tile] += SIZE[remote].sum()
@@ -121,7 +132,7 @@ def test_outputs_equal_the_twin(tiles, data):
     for tile, regions_ in vertices_:
         used = elements(regions_)
         local = [e for e in used if tiles[e] == tile]
-        scattered = pieces(regions_, tiles) > 1 and bool(local)
+        scattered = pieces(regions_, tiles, tile) > 1 and bool(local)
         for e in used:
             if tiles[e] != tile:
                 received[tiles[e]] += SIZE[e]
