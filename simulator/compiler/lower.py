@@ -31,7 +31,7 @@ from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
 from simulator.compiler.items import Items, Packets
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
-from simulator.compiler.sync_domains import Bools, SyncDomains, sync_domains
+from simulator.compiler.sync_domains import Bools, SyncDomains, covers, sync_domains
 from simulator.machine.packets import packets as packet_counts
 from simulator.poplar import program as host
 from simulator.poplar.debug_context import record
@@ -217,13 +217,9 @@ class Lowering:
         """The sync that a program needs, made for that program, unless one that does stands there already. `group`:
         "" = internal, "GS1" or "GS2"; `waiting`: tiles that take part, None = all."""
         before = self.table.children[parent][-1:]
-        if not before or not self._does(before[0], group, waiting):
+        stands = before and self.table.type[before[0]] == "Sync" and self.table.work[before[0]].sync_group == group
+        if not stands or not covers(self.table.work[before[0]].waiting, waiting):
             self._sync(parent, debug_id, group, waiting)
-
-    def _does(self, row: int, group: str, waiting: Bools | None) -> bool:
-        work = self.table.work[row]
-        same = self.table.type[row] == "Sync" and work.sync_group == group
-        return same and (work.waiting is None or (waiting is not None and bool(work.waiting[waiting].all())))
 
     def _sync(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
         name = "External" if group else "Internal"
@@ -281,18 +277,16 @@ class Lowering:
     def _host_copy(
         self, parent: int, name: str, copy: HostCopy, accesses: Accesses | None = None, debug_id: int = -1
     ) -> None:
-        waiting = self._waiting_for(copy) if accesses is not None else None
+        moved = copy.rx if copy.rx is not None else copy.tx
+        waiting = None  # control copies concern all tiles
+        if accesses is not None and moved is not None and moved.any():
+            waiting = self._domains.concerned(moved > 0)
         begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._host_group)
         mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses)
         for part, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
             self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
         self._barrier(parent, debug_id, "", waiting)
-
-    def _waiting_for(self, copy: HostCopy) -> Bools | None:
-        """Tiles that wait for the host: all of those that a copy concerns. (Control copies concern all.)"""
-        moved = copy.rx if copy.rx is not None else copy.tx
-        return None if moved is None or not moved.any() else self._domains.concerned(moved > 0)
 
     def _broadcast_switch(self, root: int) -> None:
         """The broadcast, after a barrier of its own besides that of the control copy (published-numbers 6.1: 125 cycles

@@ -42,6 +42,11 @@ class SyncDomains:
         return None if waiting.all() else waiting
 
 
+def covers(standing: Bools | None, wanted: Bools | None) -> bool:
+    """Whether a barrier of the `standing` tiles holds up all `wanted` ones; None = all tiles."""
+    return standing is None or (wanted is not None and bool(standing[wanted].all()))
+
+
 def sync_domains(store: GraphStore, programs: Iterable[host.Program], emap: ElementMap, ipu_of_tile: I8) -> SyncDomains:
     """The domains of a graph under these programs."""
     tiles = len(ipu_of_tile)
