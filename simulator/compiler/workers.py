@@ -25,14 +25,14 @@ def schedule(cycles: I8, offsets: I8, contexts: int) -> tuple[U1, I8]:
     A vertex goes to the context with the smallest sum so far, the lowest numbered of several; with equal costs this is
     round robin."""
     count = np.diff(offsets)
-    worker = _round_robin(offsets, count, len(cycles), contexts)
     longest = np.zeros(len(count), np.int64)
     busy = np.flatnonzero(count)
     if len(busy) == 0:
-        return worker, longest
+        return np.empty(0, np.uint8), longest
     low = np.minimum.reduceat(cycles, offsets[busy])
     high = np.maximum.reduceat(cycles, offsets[busy])
     even = low == high
+    worker = _round_robin(offsets, count, len(cycles), contexts) if even.any() else np.empty(len(cycles), np.uint8)
     longest[busy[even]] = -(-count[busy[even]] // contexts) * low[even]
     uneven = busy[~even]
     # Tiles whose counts are within a factor of two go together, so that no more is padded than there is.

@@ -34,7 +34,8 @@ _GRADIENT = {"GELU": 15, "GELU_ERF": 15, "SWISH": 5, "SIGMOID": 2, "TANH": 2}
 
 def typed(count: npt.ArrayLike, dtype: str) -> I8:
     """`count` where `dtype` is a floating point type, else 0."""
-    return np.asarray(count, np.int64) * int(dtype in FLOATING)
+    counted = np.asarray(count, np.int64)
+    return counted if dtype in FLOATING else np.zeros_like(counted)
 
 
 def binary(op: str) -> int:

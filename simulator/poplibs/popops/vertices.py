@@ -96,7 +96,7 @@ def elementwise_vertex(form: Form, op: str, dtype: str, in_place: bool, flat: bo
         )
         each = flop_counts.unary(op) if form == "unary" else flop_counts.binary(op)
         source = described("7.1", *_FORMULAS[form, flat])
-        return BlockCosts(spent, "exact", source, flop_counts.typed(each * count, dtype))
+        return BlockCosts(spent, "exact", source, flop_counts.typed(count if each == 1 else each * count, dtype))
 
     def compute(vertex: Any) -> None:
         outs = [vertex.out] if flat else vertex.out
