@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear, small_graph
+from programs import both_ways, linear
 from scipy import signal
 
-from simulator.poplar import FLOAT, HALF, Graph, IPUModel, Tensor, graph_connection_error, poplar_error, type_error
+from simulator.poplar import FLOAT, HALF, Graph, Tensor
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
-from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform
+from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform, conv_api
+from simulator.poplibs.poplin.conv_planner import plan_convolution
 
 
 def params_of(
@@ -111,3 +113,45 @@ def test_any_convolution_on_any_number_of_tiles(
         [dilation] * 2, [input_dilation] * 2,
     )  # fmt: skip
     checked(params, tiles, laid_out)
+
+
+@pytest.mark.parametrize(
+    ("method", "type_", "channels", "groups"),
+    [
+        ("AMP", FLOAT, (16, 24), 1), ("AMP", HALF, (5, 16), 2), ("HMAC", FLOAT, (3, 5), 2), ("HMAC", HALF, (6, 4), 1),
+        ("VMAC", HALF, (1, 1), 9),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("tiles", [1, 24])
+def test_boxes_with_halos(
+    method: str, type_: Any, channels: tuple[int, int], groups: int, tiles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vertices that slide over a kernel: strides, odd sizes, uneven padding, dilation, input channels split."""
+    monkeypatch.setattr(conv_api, "plan_convolution", partial(plan_convolution, form="field"))
+    options = {"planConstraints": {"method": method}}
+    for stride, dilation, input_dilation in (
+        ([1, 1], [1, 1], [1, 1]),
+        ([2, 3], [1, 2], [1, 1]),
+        ([1, 2], [1, 1], [2, 3]),
+    ):
+        params = params_of(
+            type_, 2, [7, 10], [3, 2], channels, groups, stride, ([1, 2], [0, 1]), dilation, input_dilation
+        )
+        checked(params, tiles, True, options)
+        checked(params, tiles, False, options)
+
+
+def test_one_dimension_and_three() -> None:
+    checked(params_of(FLOAT, 2, [11], [4], (3, 5), 1, [2], ([1], [3])), 8)
+    checked(params_of(FLOAT, 1, [4, 5, 3], [2, 3, 2], (2, 3)), 8)
+
+
+def test_every_transform() -> None:
+    params = ConvParams(
+        FLOAT, HALF, 1, [9, 8], [5, 3], 2, 3, 1,
+        InputTransform([1, 0], [0, 2], [2, 1], [0, 2], [1, 1], [True, False]),
+        InputTransform([1, 0], [1, 0], [1, 2], [1, 0], [0, 0], [False, True]),
+        OutputTransform([1, 0], [0, 1], [2, 1], [1, 0], [0, 2]),
+    )  # fmt: skip
+    checked(params, 6)
+    checked(params, 6, laid_out=False)

@@ -189,7 +189,8 @@ def _name(graph: Graph, context: Context) -> Any:
 def _check(tensor: Tensor, shape: list[int], type_: Type, what: str) -> None:
     if type_ not in (FLOAT, HALF) or tensor.elementType() is not type_:
         raise type_error(
-            f"convolution: {what} holds {tensor.elementType()}, the parameters say {type_}; FLOAT and HALF are possible."
+            f"convolution: {what} holds {tensor.elementType()}, the parameters say {type_}; FLOAT and HALF are possible"
+            "."
         )
     if tensor.shape() != shape:
         raise graph_connection_error(f"convolution: {what} has shape {tensor.shape()}, the parameters say {shape}.")

@@ -9,8 +9,10 @@ weightsRearranged, Convolve, Reduce0 (Reduce1 ...) or Cast.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.poplar.debug_context import DebugInfo
@@ -43,7 +45,7 @@ def add_convolution(
     right = by_group.dimShuffle([0, 3, 2, 1]).reshape(
         [params.groups, kernels * params.in_channels, params.out_channels]
     )
-    left = expanded_acts(graph, acts, params) if chosen.form == "expanded" else _positions(acts, params)
+    left = expanded_acts(graph, acts, params) if chosen.form == "expanded" else positions_of(acts, params)
     return build.build(graph, left, right, chosen.plan, out_type, name, options)
 
 
@@ -63,7 +65,7 @@ def _by_group(acts: Tensor, params: ConvParams) -> Tensor:
     return apart.dimShuffle([1, 0, *range(3, apart.rank()), 2])
 
 
-def _positions(acts: Tensor, params: ConvParams) -> Tensor:
+def positions_of(acts: Tensor, params: ConvParams) -> Tensor:
     return _by_group(acts, params).reshape([params.groups, params.input_positions, params.in_channels])
 
 
@@ -81,14 +83,15 @@ def expanded_acts(graph: Graph, acts: Tensor, params: ConvParams) -> Tensor:
         shape[dim], shape[dims + dim] = at.shape
         index.append(at.reshape(shape))
         real.append(inside.reshape(shape))
-    taken = elements[(slice(None), slice(None), *np.broadcast_arrays(*index))]
+    where: tuple[Any, ...] = (slice(None), slice(None), *np.broadcast_arrays(*index))
+    taken = elements[where]
     inside = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*real)), taken.shape[2:-1])
     taken = np.where(inside[None, None, ..., None], taken, blank)
-    shape = (params.groups, params.positions, prod(params.kernel) * params.in_channels)
-    return acts._spelled(shape, None, taken.reshape(shape), -1)
+    whole = (params.groups, params.positions, prod(params.kernel) * params.in_channels)
+    return acts._spelled(whole, None, taken.reshape(whole), -1)
 
 
-def _reads(one: Geometry, outputs: int) -> tuple[np.ndarray, np.ndarray]:
+def _reads(one: Geometry, outputs: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """([outputs, kernel] input element, whether there is one)."""
     place = np.arange(outputs)[:, None] * one.stride + np.arange(one.kernel) * one.kernel_dilation + one.base
     at, rest = np.divmod(place, one.input_dilation)
@@ -120,10 +123,10 @@ def _field_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: FieldShare
     plan = shares.plan
     params, method = plan.params, plan.method
     whole = params.in_channels % method.in_group == 0 and params.groups % method.conv_group == 0
-    view = _blocked_acts(steps, _positions(acts, params), plan)
-    if whole and _in_runs(view):
+    view = blocked_acts(steps, positions_of(acts, params), plan)
+    if whole and in_runs(view):
         return view
-    source = _blocked_acts(steps, build.adjacent(steps, _positions(acts, params)), plan)
+    source = blocked_acts(steps, build.adjacent(steps, positions_of(acts, params)), plan)
     out = steps.graph.addVariable(acts.elementType(), field_convolve.acts_shape(plan), (steps.name, "actsRearranged"))
     field_convolve.map_inputs(steps.graph, out, shares)
     steps.arranged.append(out)
@@ -131,7 +134,7 @@ def _field_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: FieldShare
     return out
 
 
-def _blocked_acts(steps: rearrange.Rearrangement, positions: Tensor, plan: Plan) -> Tensor:
+def blocked_acts(steps: rearrange.Rearrangement, positions: Tensor, plan: Plan) -> Tensor:
     """[groups, positions, channels], padded or not, as `acts_shape`."""
     params, method = plan.params, plan.method
     cut = positions.slice(0, params.input_positions, 1).slice(0, min(positions.dim(2), params.in_channels), 2)
@@ -151,7 +154,7 @@ def _field_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Fiel
     rows = apart.dimShuffle([0, 1, 3, 2]).reshape([params.groups, params.out_channels * kernels, params.in_channels])
     padded = params.in_channels % method.in_group or params.out_channels % method.out_group
     view = _blocked_weights(steps, rows, plan)
-    if not padded and params.groups % method.conv_group == 0 and _in_runs(view):
+    if not padded and params.groups % method.conv_group == 0 and in_runs(view):
         return view
     source = _blocked_weights(steps, build.adjacent(steps, rows), plan)
     shape = field_convolve.weights_shape(plan)
@@ -177,7 +180,7 @@ def _blocked_weights(steps: rearrange.Rearrangement, rows: Tensor, plan: Plan) -
     return apart.dimShuffle([0, 2, 5, 4, 3, 6, 1])
 
 
-def _in_runs(view: Tensor) -> bool:
+def in_runs(view: Tensor) -> bool:
     """Whether each group of channels, the last two dimensions, is one run of memory."""
     return len(view.index([0] * (view.rank() - 2)).regions()[0]) == 1
 

@@ -17,6 +17,9 @@ from simulator.poplibs.popops.operators import wide
 from simulator.runtime.kernels import register
 
 Array = npt.NDArray[Any]
+Index = tuple[Any, ...]
+
+_ALL: Index = (slice(None), slice(None))
 
 
 def attributes_of(plan: Plan, params: ConvParams) -> dict[str, Any]:
@@ -52,24 +55,24 @@ def convolve(acts: Array, weights: Array, params: ConvParams) -> Array:
     fixed = params.kernel if by_kernel else params.output_field
     for place in combinations(*(range(n) for n in fixed)):
         met = [
-            _outputs_of(s, k, n) if by_kernel else _kernels_of(s, k)
+            outputs_of(s, k, n) if by_kernel else _kernels_of(s, k)
             for s, k, n in zip(shapes, place, params.output_field, strict=True)
         ]
         if any(count == 0 for _, _, count in met):
             continue
         free, read = tuple(m[0] for m in met), tuple(m[1] for m in met)
-        picked = a[(slice(None), slice(None), *read)]
+        picked = a[_ALL + read]
         if by_kernel:
-            flat = picked.reshape(params.groups, -1, params.in_channels) @ w[(slice(None), *place)]
-            out[(slice(None), slice(None), *free)] += flat.reshape(*picked.shape[:-1], params.out_channels)
+            flat = picked.reshape(params.groups, -1, params.in_channels) @ w[_ALL[:1] + place]
+            out[_ALL + free] += flat.reshape(*picked.shape[:-1], params.out_channels)
         else:
             width = prod(picked.shape[2:])
-            right = w[(slice(None), *free)].reshape(params.groups, width, params.out_channels)
-            out[(slice(None), slice(None), *place)] += picked.reshape(params.groups, params.batch, width) @ right
+            right = w[_ALL[:1] + free].reshape(params.groups, width, params.out_channels)
+            out[_ALL + place] += picked.reshape(params.groups, params.batch, width) @ right
     return out
 
 
-def _outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
+def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
     """(outputs, inputs, how many) that meet through one kernel element."""
     return _met(one.stride, kernel * one.kernel_dilation + one.base, one, outputs)
 

@@ -54,7 +54,7 @@ class ConvPlan(NamedTuple):
 def expanded(params: ConvParams) -> ConvParams:
     """Kernel positions as input channels, positions in one row."""
     return ConvParams(
-        params.dtype, params.out_dtype, params.groups, 1, (params.positions,), (1,) * 1,
+        params.dtype, params.out_dtype, params.groups, 1, (params.positions,), (1,),
         params.in_channels * prod(params.kernel), params.out_channels,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def _field_plan(
 ) -> Plan | None:
     """The cheapest plan of the field form that takes at most `bound` cycles."""
     best: Plan | None = None
-    methods = [m for m in field_methods(params, machine.units(params.dtype), partials)]
+    methods = field_methods(params, machine.units(params.dtype), partials)
     for method in sorted(methods, key=lambda m: -_rate(params, m)):
         if constraints.method not in (None, method.name) or constraints.swapped:
             continue

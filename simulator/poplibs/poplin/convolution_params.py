@@ -77,7 +77,8 @@ class ConvParams:
         """`poplar_error` in one sentence for sizes that no convolution can have."""
         if len(self.inputFieldShape) != len(self.kernelShape) or not self.kernelShape:
             raise poplar_error(
-                f"ConvParams: a field {self.inputFieldShape} needs a kernel of as many dimensions, not {self.kernelShape}."
+                f"ConvParams: a field {self.inputFieldShape} needs a kernel of as many dimensions, not "
+                f"{self.kernelShape}."
             )
         sizes = (self.batchSize, self.inputChannels, self.outputChannels, self.numConvGroups)
         if min(*sizes, *self.inputFieldShape, *self.kernelShape) < 1:
@@ -90,11 +91,11 @@ class ConvParams:
                 raise poplar_error(f"ConvParams: nothing is left of dimension {dim} after its truncation.")
             if self._outputs(dim) < 1:
                 raise poplar_error(
-                    f"ConvParams: the kernel of dimension {dim} ({self.getTransformedKernelSize(dim)}) does not fit into "
-                    f"the input ({self.getTransformedInputSize(dim)}); pad the input."
+                    f"ConvParams: the kernel of dimension {dim} ({self.getTransformedKernelSize(dim)}) does not fit "
+                    f"into the input ({self.getTransformedInputSize(dim)}); pad the input."
                 )
 
-    # ---- sizes, as PopLibs names them --------------------------------------------------------------------------
+    # ---- sizes, as PopLibs names them ------------------------------------------------------------------------
 
     def getNumFieldDims(self) -> int:
         return len(self.inputFieldShape)
@@ -150,7 +151,7 @@ class ConvParams:
         left = self.getUntransformedOutputSize(dim) - o.truncationLower[dim] - o.truncationUpper[dim]
         return -(-left // o.stride[dim])
 
-    # ---- what it means -----------------------------------------------------------------------------------------
+    # ---- what it means -------------------------------------------------------------------------------------
 
     def _base(self, dim: int) -> int:
         """The place in the dilated input of output 0 and kernel element 0. A flip turns the padding around too."""

@@ -100,21 +100,15 @@ def add_field_convolve(
     """Add the compute set. `acts` is an `acts_shape` view, `weights` a `weights_shape` view, whatever their layout."""
     cs = graph.addComputeSet((name, "Convolve"))
     plan, method = shares.plan, shares.plan.method
-    tile, starts, sizes, _ = output_runs(shares)
-    base = int(partials.regions()[0][0])
-    runs = np.diff(shares.runs[0])
-    per_tile = shares.group.size * shares.out.size
-    vectors = np.concatenate([[0], np.cumsum(per_tile)])
-    inner = np.concatenate([[0], np.cumsum(np.repeat(runs, per_tile))])
     items = work_items(shares)
     edges = {
-        "in": _windows(graph, shares, acts),
+        "in": windows(graph, shares, acts),
         "weights": _weights(graph, shares, weights),
-        "out": rows_edges(base + starts, sizes, vectors, inner),
-        "worklists": _worklists(graph, shares, items, name),
+        "out": boxes(graph, shares, partials),
+        "worklists": worklist_edges(graph, shares, items, name),
     }
     step_out, step_in = strides(geometry(plan.params)[-1])
-    rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(runs))
+    rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
     values = {
         "numConvGroupsM1": shares.group.size - 1, "numOutGroupsM1": shares.out.size - 1,
         "numInGroups": shares.inp.size, "transformedInStride": step_in, "transformedOutStride": step_out,
@@ -128,12 +122,12 @@ def add_field_convolve(
 def _flops(shares: FieldShares, items: WorkItems) -> I8:
     """Of each tile: channels that are padding are multiplied too, positions that are padding are not."""
     method = shares.plan.method
-    met = np.bincount(items.tile, weights=items.count, minlength=len(shares.tiles)).astype(np.int64)
+    met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
     channels = shares.inp.size * method.in_group * shares.out.size * method.out_group
     return np.asarray(MAC * met * channels * shares.group.size * method.conv_group)
 
 
-def _windows(graph: Graph, shares: FieldShares, acts: Tensor) -> FieldEdges:
+def windows(graph: Graph, shares: FieldShares, acts: Tensor) -> FieldEdges:
     """Per tile, convolution group and input group the rows of its window."""
     plan = shares.plan
     size = plan.method.in_group * plan.method.conv_group
@@ -148,6 +142,15 @@ def _windows(graph: Graph, shares: FieldShares, acts: Tensor) -> FieldEdges:
     begin = (line * plan.params.input_positions + row_first[run]) * size
     vectors = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
     return _ranges(graph, acts, begin, row_size[run] * size, vectors[tile] + block, vectors)
+
+
+def boxes(graph: Graph, shares: FieldShares, source: Tensor) -> FieldEdges:
+    """Per tile, convolution group and output group the rows of its box in a [(in split,) conv groups, out groups,
+    positions, block] tensor."""
+    _, starts, sizes, _ = output_runs(shares)
+    runs = np.repeat(np.diff(shares.runs[0]), shares.group.size * shares.out.size)
+    vectors = np.concatenate([[0], np.cumsum(shares.group.size * shares.out.size)]).astype(np.int64)
+    return _ranges(graph, source, starts, sizes, np.repeat(np.arange(len(runs)), runs), vectors)
 
 
 def _weights(graph: Graph, shares: FieldShares, weights: Tensor) -> FieldEdges:
@@ -172,10 +175,10 @@ def _ranges(graph: Graph, source: Tensor, begins: I8, sizes: I8, vector: I8, vec
     return rows_edges(starts[first], np.add.reduceat(lengths, first), vectors, inner)
 
 
-def _worklists(graph: Graph, shares: FieldShares, items: WorkItems, name: DebugInfo) -> FieldEdges:
+def worklist_edges(graph: Graph, shares: FieldShares, items: WorkItems, name: DebugInfo) -> FieldEdges:
     """The constant that holds the work items of each tile; one item without outputs where all is padding."""
     n = len(shares.tiles)
-    lists = np.stack([items.kernel, items.first_output, items.count, items.first_input], axis=1)
+    lists = np.stack([items.kernel, items.first_output, items.outputs, items.first_input], axis=1)
     idle = np.setdiff1d(np.arange(n), items.tile)
     tile = np.concatenate([items.tile, idle])
     order = np.argsort(tile, kind="stable")

@@ -23,7 +23,7 @@ from simulator.poplibs.poplin.conv_params import ConvParams, Dtype
 
 I8 = npt.NDArray[np.int64]
 
-MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT"]
+MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT", "POOLING"]  # pooling has the shares of a convolution
 METHODS: tuple[MethodName, ...] = ("AMP", "HMAC", "VMAC", "OUTER_PRODUCT")
 
 

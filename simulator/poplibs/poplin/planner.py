@@ -89,10 +89,11 @@ class Search:
 
     def __init__(
         self, params: ConvParams, machine: Machine, partials: Dtype, constraints: Constraints,
-        transforms: Transforms = Transforms(False),
+        transforms: Transforms | None = None,
     ) -> None:  # fmt: skip
         self.params, self.machine, self.partials, self.constraints = params, machine, partials, constraints
-        self.transforms = transforms  #: what must be rearranged besides what a place of the operands asks for
+        #: what must be rearranged besides what the place of the operands asks for
+        self.transforms = transforms or Transforms(False)
         self.best: Plan | None = None
         self._order: Order | None = None
 

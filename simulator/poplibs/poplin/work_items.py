@@ -1,4 +1,4 @@
-"""Worklists of a vertex that slides over a kernel: for each kernel position and worker, which outputs meet which inputs.
+"""Worklists of a vertex that slides over a kernel: which outputs meet which inputs, by kernel position and worker.
 
 A work item is (first output, outputs, first input), all numbered in the tile's own box and window; further outputs lie
 `out_stride` apart, their inputs `in_stride`. Rows are dealt to the six workers as `simulator.machine.cycles.worklist`
@@ -26,7 +26,7 @@ class WorkItems(NamedTuple):
     kernel: I8
     worker: I8
     first_output: I8
-    count: I8
+    outputs: I8
     first_input: I8
 
 

@@ -1,5 +1,6 @@
-"""popnn: non-linearities, their gradients and losses."""
+"""popnn: non-linearities, their gradients, pooling and losses."""
 
+from simulator.poplibs.popnn import pooling as pooling
 from simulator.poplibs.popnn.loss import LossType as LossType
 from simulator.poplibs.popnn.loss import calcLoss as calcLoss
 from simulator.poplibs.popnn.nonlinearity import NonLinearityType as NonLinearityType

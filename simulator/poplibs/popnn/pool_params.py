@@ -1,0 +1,133 @@
+"""What popnn.pooling pools over, and how that is divided over tiles.
+
+A pooling has the shape of a convolution with one input and one output channel for each of many groups, so that it shares
+boxes, windows with halos and worklists with `simulator.poplibs.poplin`. The plan is the cheapest split of channels,
+batch and field under: window exchange (4 bytes a cycle) + pooling vertex (published-numbers 7.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.machine.cycles.pooling import Kind, pooling
+from simulator.machine.cycles.rounding import ceil_div, vector_width
+from simulator.machine.cycles.worklist import deal
+from simulator.poplar.errors import poplar_error
+from simulator.poplar.types import FLOAT, Type
+from simulator.poplibs.poplin.conv_params import ELEMENT_BYTES, ConvParams, Dtype
+from simulator.poplibs.poplin.conv_planner import field_share
+from simulator.poplibs.poplin.field_shares import geometry
+from simulator.poplibs.poplin.field_work import Box
+from simulator.poplibs.poplin.methods import Method, groups_of
+from simulator.poplibs.poplin.objective import ONCE_TERMS, PASS_TERMS
+from simulator.poplibs.poplin.plan import Plan
+from simulator.poplibs.poplin.splits import enumerate_splits
+
+I8 = npt.NDArray[np.int64]
+
+
+class PoolingType(Enum):
+    MAX = "MAX"
+    AVG = "AVG"
+    SUM = "SUM"
+
+
+@dataclass
+class PoolParams:
+    """Names as in PopLibs; a negative `inputTruncationOrPadding` cuts, a positive one pads. AVG divides by the elements
+    of the window that are no padding.
+
+    Raises `poplar_error` for sizes that no pooling can have."""
+
+    poolingType: PoolingType
+    inputFieldShape: Sequence[int]
+    kernelShape: Sequence[int]
+    stride: Sequence[int]
+    inputTruncationOrPaddingLower: Sequence[int]
+    inputTruncationOrPaddingUpper: Sequence[int]
+    numChannels: int
+    batchSize: int
+    dType: Type = field(default=FLOAT)
+
+    def __post_init__(self) -> None:
+        sizes = (self.kernelShape, self.stride, self.inputTruncationOrPaddingLower, self.inputTruncationOrPaddingUpper)
+        if any(len(values) != len(self.inputFieldShape) for values in sizes) or not self.inputFieldShape:
+            raise poplar_error(f"PoolParams: a field {list(self.inputFieldShape)} needs as many entries everywhere.")
+        if min(self.numChannels, self.batchSize, *self.inputFieldShape, *self.kernelShape, *self.stride) < 1:
+            raise poplar_error("PoolParams: batch, channels, field, kernel and stride must all be at least 1.")
+        if min(self.getOutputFieldShape()) < 1:
+            raise poplar_error(f"PoolParams: kernel {list(self.kernelShape)} does not fit into the padded input.")
+
+    def getOutputFieldShape(self) -> list[int]:
+        return [
+            (n + low + high - k) // s + 1
+            for n, low, high, k, s in zip(
+                self.inputFieldShape, self.inputTruncationOrPaddingLower, self.inputTruncationOrPaddingUpper,
+                self.kernelShape, self.stride, strict=True,
+            )
+        ]  # fmt: skip
+
+    def forward(self, dtype: Dtype) -> ConvParams:
+        """The pooling as a convolution of one channel in every group."""
+        return ConvParams(
+            dtype, dtype, self.numChannels, self.batchSize, tuple(self.inputFieldShape), tuple(self.kernelShape), 1, 1,
+            tuple(self.stride), tuple(self.inputTruncationOrPaddingLower), tuple(self.inputTruncationOrPaddingUpper),
+        )  # fmt: skip
+
+    def backward(self, dtype: Dtype) -> ConvParams:
+        """Its gradient: every input meets the outputs whose windows it lies in."""
+        there = self.forward(dtype)
+        dims = range(len(there.field))
+        lower = tuple(there.kernel[d] - 1 - there.padding_lower[d] for d in dims)
+        spread = [(there.output_size(d) - 1) * there.stride[d] + 1 for d in dims]
+        upper = tuple(there.field[d] + there.kernel[d] - 1 - spread[d] - lower[d] for d in dims)
+        return replace(
+            there, field=there.output_field, stride=(), padding_lower=lower, padding_upper=upper,
+            input_dilation=there.stride,
+        )  # fmt: skip
+
+    def window_sizes(self) -> npt.NDArray[np.int64]:
+        """[output field] how many elements of each window are no padding."""
+        sizes = np.ones((1,), np.int64)
+        for dim, one in enumerate(geometry(self.forward("float"))):
+            begin = np.arange(self.getOutputFieldShape()[dim]) * one.stride + one.base
+            inside = np.clip(begin + one.kernel, 0, one.size) - np.clip(begin, 0, one.size)
+            sizes = np.multiply.outer(sizes, inside)
+        return np.asarray(sizes[0])
+
+
+def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, groups: I8) -> I8:
+    """Tile cycles of a pooling vertex: `deal`'s longest worker, whose items are the kernel positions of each part of a
+    row, an average part long (published-numbers 7.6)."""
+    work = deal(*box)
+    parts = work.items.max(axis=0)
+    positions = (work.first + work.between * work.width + work.last).max(axis=0)
+    return pooling(
+        kind, parts, kernels, ceil_div(positions, np.maximum(parts, 1)), channel_vectors=side // vector_width(dtype),
+        channel_groups=groups, initialised=box.rows * box.width,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def plan_pooling(params: ConvParams, kind: Kind, side: int, tiles: int, exchange_bytes: int) -> Plan:
+    """The cheapest split for groups of `side` channels."""
+    method = Method("POOLING", params.dtype, side, 1, 1)
+    splits = enumerate_splits(groups_of(params.groups, side), (params.batch, *params.output_field), 1, 1, tiles)
+    share, box = field_share(params, method, splits)
+    exchange = ceil_div(share.inputs * ELEMENT_BYTES[params.dtype], exchange_bytes)
+    spent = pool_cycles(kind, params.dtype, prod(params.kernel), box, side, share.work.conv_groups)
+    total = exchange + spent
+    row = int(np.lexsort((splits.tiles, total))[0])
+    costs = {"input_exchange": int(exchange[row]), "partials": int(spent[row])}
+    terms = tuple((term, costs.get(term, 0)) for term in (*PASS_TERMS, *ONCE_TERMS))
+    size = int((share.inputs + share.outputs)[row]) * ELEMENT_BYTES[params.dtype]
+    return Plan(
+        params, False, method, int(splits.groups[row]), tuple(int(f[row]) for f in splits.field), 1, 1, 1, 1, terms,
+        int(total[row]), size, True,
+    )  # fmt: skip
