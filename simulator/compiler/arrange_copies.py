@@ -21,6 +21,7 @@ import numpy.typing as npt
 from simulator.compiler.arrange import Accesses, LocalCopy, Transfer, Unmapped, accesses_of, check_mapped
 from simulator.compiler.element_map import ElementMap
 from simulator.machine import exchange as fabric
+from simulator.poplar import regions
 
 I8 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -98,7 +99,7 @@ def _paired(
     check_mapped(src, emap, unmapped)
     check_mapped(dst, emap, unmapped)
     src_end, dst_end = np.cumsum(src.length), np.cumsum(dst.length)
-    end = np.union1d(src_end, dst_end)
+    end = regions.distinct(np.concatenate([src_end, dst_end]))
     begin = np.concatenate([[0], end[:-1]])[: len(end)]
     s = np.searchsorted(src_end, begin, side="right")
     d = np.searchsorted(dst_end, begin, side="right")

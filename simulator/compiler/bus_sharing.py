@@ -23,7 +23,7 @@ def received_by_both(transfer: Transfer, bus_of_tile: I8) -> npt.NDArray[np.bool
     if len(transfer) < 2:
         return both
     bus = bus_of_tile[transfer.dst]
-    order = np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, bus))
+    order = _by_bus_and_run(transfer, bus)
     columns = [c[order] for c in (bus, transfer.src, transfer.start, transfer.length, transfer.item_bytes)]
     dst = transfer.dst[order]
     same = dst[1:] != dst[:-1]
@@ -32,3 +32,14 @@ def received_by_both(transfer: Transfer, bus_of_tile: I8) -> npt.NDArray[np.bool
     both[order[1:][same]] = True
     both[order[:-1][same]] = True
     return both
+
+
+def _by_bus_and_run(transfer: Transfer, bus: I8) -> I8:
+    """Rows in an order in which a run stands beside the same run to the bus partner. One sort does it where no bus
+    gets more than two runs that begin at one element, as in nearly all exchanges; five keys in the others."""
+    place = bus * (int(transfer.start.max()) + 1) + transfer.start
+    order = np.argsort(place, kind="stable")
+    ordered = place[order]
+    if not (ordered[2:] == ordered[:-2]).any():
+        return order
+    return np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, bus))

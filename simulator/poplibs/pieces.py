@@ -131,7 +131,7 @@ def _dealt(pieces: _Pieces, head: B1, grain: int) -> tuple[_Pieces, I8]:
     borders = begin_of_tile[tile, None] + share[tile, None] * np.arange(1, WORKERS)
     borders = borders[borders < (begin_of_tile + total)[tile, None]]
     sequence = np.cumsum(pieces.lengths) - pieces.lengths
-    table = np.union1d(borders, np.array([int(total.sum())], np.int64))
+    table = regions.distinct(np.append(borders, total.sum()))
     cut, size, _ = regions.split_by_table(sequence, pieces.lengths, table)
     source = np.searchsorted(sequence, cut, side="right") - 1
     into = cut - sequence[source]
