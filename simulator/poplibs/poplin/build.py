@@ -30,7 +30,8 @@ def build(
     if plan.passes > 1:
         programs, out = serial.add_passes(graph, shares, *arranged, out_type, name, options)
         return [*steps.programs(), *programs], out
-    programs, out = add_pass(graph, shares, *(t.squeeze([0]) for t in arranged), out_type, name, options)
+    own_acts, own_weights = (t.squeeze([0]) for t in arranged)
+    programs, out = add_pass(graph, shares, own_acts, own_weights, out_type, name, options)
     return [*steps.programs(), *programs], out
 
 
