@@ -128,7 +128,7 @@ def _product(
     a, b = (t if t.rank() == 3 else t.expand([0]) for t in (A, B))
     given, context = named
     if given is not None and not isinstance(given, Type):
-        given, context = None, given
+        context, given = given, None
     out_type = given or a.elementType()
     if out_type not in (FLOAT, HALF):
         raise type_error(f"{api}: the product cannot be {out_type}; FLOAT and HALF are possible.")
