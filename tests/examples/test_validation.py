@@ -1,4 +1,4 @@
-"""The published figures that public rules reach stay reached: `make validate` without sizes beside the published one."""
+"""The published figures that public rules reach stay reached: `make validate` without other sizes."""
 
 from __future__ import annotations
 
