@@ -11,7 +11,7 @@ import pytest
 from simulator.poplar import IPUModel, OptionFlags, RuntimeOptions, Target, TargetType, invalid_option
 from simulator.poplar.engine_options import EngineOptions, resolve
 from simulator.poplar.option_docs import render
-from simulator.poplar.option_table import DOCUMENTED_ENGINE, ENGINE_TABLE, RUNTIME_TABLE, SEEN
+from simulator.poplar.option_table import DOCUMENTED_ENGINE, ENGINE_TABLE, OWN, RUNTIME_TABLE, SEEN
 
 TARGET = IPUModel().createDevice().getTarget()
 
@@ -90,9 +90,11 @@ def test_all_names_and_defaults_are_known() -> None:
     assert len(DOCUMENTED) == 43
     assert {o.name for o in DOCUMENTED_ENGINE} == set(DOCUMENTED)
     assert {o.name for o in SEEN} == FURTHER
+    assert {o.name for o in OWN} == {"popvision.addressAccurate"}
     assert {o.name: o.default for o in RUNTIME_TABLE.values()} == RUNTIME
     values = settled().values
-    assert set(values) == set(DOCUMENTED) | FURTHER | set(RUNTIME)
+    assert set(values) == set(DOCUMENTED) | FURTHER | set(RUNTIME) | {"popvision.addressAccurate"}
+    assert not settled().address_accurate
     for name, default in DOCUMENTED.items():
         assert default == "<>" or values[name] == default, name
     assert values["debug.branchRecordTile"] == "1471"
@@ -108,11 +110,21 @@ def test_all_names_and_defaults_are_known() -> None:
 def test_every_option_takes_good_values_and_refuses_bad_ones(option, capsys) -> None:
     good = {"bool": "true", "int": "0x10", "float": "1.5", "string": "x", "path": "~/x", "regex": "a.*b"}
     bad = {"bool": "True", "int": "-1", "float": "fast", "enum": "none of these", "regex": "("}
-    settled({option.name: option.choices[-1] if option.choices else good[option.kind]})
+    small = Target(TargetType.IPU, tiles_per_ipu=64)  # as many tiles as every option can do with
+    settled({option.name: option.choices[-1] if option.choices else good[option.kind]}, target=small)
     if option.kind in bad:
         with pytest.raises(invalid_option, match=f"'{option.name}' cannot be '") as refusal:
             settled({option.name: bad[option.kind]})
         assert bad[option.kind] in str(refusal.value)
+
+
+def test_address_accurate_mode_is_for_few_tiles() -> None:
+    with pytest.raises(invalid_option, match="takes at most 64 tiles, the target has 1472"):
+        settled({"popvision.addressAccurate": "true"})
+    with pytest.raises(invalid_option, match="needs tiles with addresses"):
+        settled({"popvision.addressAccurate": "true"}, target=Target(TargetType.CPU))
+    small = Target(TargetType.IPU, tiles_per_ipu=64)
+    assert settled({"popvision.addressAccurate": "true"}, target=small).address_accurate
 
 
 def test_unknown_names_are_refused_with_their_value() -> None:
