@@ -15,6 +15,7 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
     "matmul_chain": ("two matrix products on the IPU Model", ["matmul_chain.py"]),
     "matmul_chain_hardware": ("the same on simulated hardware", ["matmul_chain.py", "--hw"]),
     "train_mlp": ("a three-layer network in training", ["train_mlp.py"]),
+    "train_cnn": ("a convolutional network in training", ["train_cnn.py"]),
     "pipeline": ("a pipeline over two IPUs with I/O tiles", ["pipeline.py"]),
     "replicated_training": ("four replicas in data-parallel training", ["replicated_training.py"]),
     "host_trace": ("a host trace with graphs and a heat map", ["host_trace.py"]),

@@ -1,4 +1,4 @@
-"""popnn.pooling: results by vertices, by kernel and written out in NumPy; gradients; cycles by the published formula."""
+"""popnn.pooling: results by vertices, by kernel and written out; gradients; cycles by the published formula."""
 
 from __future__ import annotations
 

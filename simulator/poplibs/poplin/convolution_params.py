@@ -60,8 +60,8 @@ class ConvParams:
         self.outputType: Type = rest.pop(0) if rest and isinstance(rest[0], Type) else dataType
         if not 6 <= len(rest) <= 9:
             raise poplar_error(
-                "ConvParams takes batchSize, inputFieldShape, kernelShape, inputChannels, outputChannels, numConvGroups "
-                f"after the type, and up to three transforms; {len(rest)} values were given."
+                "ConvParams takes batchSize, inputFieldShape, kernelShape, inputChannels, outputChannels, "
+                f"numConvGroups after the type, and up to three transforms; {len(rest)} values were given."
             )
         self.batchSize = int(rest[0])
         self.inputFieldShape, self.kernelShape = [int(n) for n in rest[1]], [int(n) for n in rest[2]]

@@ -3,9 +3,9 @@
 All read their window of activations as one vector of [positions, input channels of a group, convolution groups side by
 side] per convolution group and input group, weights as [kernel positions, output channels, input channels, side] per
 convolution, output and input group, and write [positions, output channels, side]. They add in float32 and round once
-per output. Which outputs meet which inputs stands in the worklists, four numbers an item: kernel position, first output,
-outputs, first input. (PopLibs keeps a list for each kernel position and worker instead, three numbers an item and a
-pointer a list: about as many bytes.)"""
+per output. Which outputs meet which inputs stands in the worklists, four numbers an item: kernel position, first
+output, outputs, first input. (PopLibs keeps a list for each kernel position and worker instead, three numbers an item
+and a pointer a list: about as many bytes.)"""
 
 from __future__ import annotations
 

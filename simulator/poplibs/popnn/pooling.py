@@ -1,4 +1,6 @@
-"""popnn.pooling: the largest, the sum or the mean of windows, and their gradients. Tensors are [batch, channels, field]."""
+"""popnn.pooling: the largest, the sum or the mean of windows, and their gradients.
+
+Tensors are [batch, channels, field]."""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ I8 = npt.NDArray[np.int64]
 
 _VERTEX = {"max": "MaxPooling", "sum": "SumPooling", "max backward": "MaxPoolingGrad"}
 _VALUES = ("numChanGroupsM1", "chansPerGroupD", "inStride", "outStride", "numRows", "rowPositions")
-#: widest group of channels that is looked for
-_WIDEST = 16
+#: groups of channels that are looked for: those that AMP vertices write and read
+_WIDTHS = (16, 8, 4, 2)
 
 
 def pool(graph: Graph, params: PoolParams, in_: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
@@ -124,7 +126,7 @@ def _pooled(
     graph: Graph, planned: ConvParams, kind: Kind, sources: list[Tensor], prog: Sequence, name: tuple[DebugInfo, str]
 ) -> Tensor:
     """Add one pooling: sources[0] (and [1]) are read in windows, sources[2] where the output lies."""
-    side = _side(planned, sources)
+    side = _side(planned, sources[-1])
     target = graph.getTarget()
     plan = plan_pooling(planned, kind, side, target.getNumTiles(), int(target.getExchangeBytesPerCycle()))
     shares = field_shares(plan)
@@ -145,14 +147,14 @@ def _pooled(
     return conv_build.as_output(stored, plan, planned)
 
 
-def _side(params: ConvParams, sources: list[Tensor]) -> int:
-    """Channels of a group: the widest that lie next to each other in the first source, whole vectors in any case."""
+def _side(params: ConvParams, model: Tensor) -> int:
+    """Channels of a group: the widest group of whole vectors that lies together in `model`; the widest that divides the
+    channels where none does (it is copied then)."""
     vector = vector_width(params.dtype)
-    side = _WIDEST
-    first = sources[0].slice(0, 1, 0).flatten(2)
-    while side > vector and (params.groups % side or len(first.slice([0, 0, 0], [1, side, 1]).regions()[0]) > 1):
-        side //= 2
-    return side
+    possible = [n for n in _WIDTHS if n >= vector and params.groups % n == 0] or [vector]
+    first = model.slice(0, 1, 0).flatten(2)
+    together = (n for n in possible if n <= params.groups and len(first.slice([0, 0, 0], [1, n, 1]).regions()[0]) == 1)
+    return next(together, possible[0])
 
 
 def _of_output(plan: Plan) -> Plan:
