@@ -56,16 +56,22 @@ ALWAYS_LIVE = {
 }  # fmt: skip
 
 
-def run_chain(folder: Path, shapes: tuple[tuple[int, int], ...] = SHAPES) -> tuple[ReportSource, list[str]]:
-    """Compile and run the chain with every report on; returns the report and the two plans as text."""
-    device = IPUModel().createDevice()
-    graph = Graph(device)
+def build(graph: Graph, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Sequence:
+    """m4 = m1 x m2, m5 = m4 x m3."""
     matrices = [graph.addVariable(FLOAT, list(shape), f"m{i}") for i, shape in enumerate(shapes, start=1)]
     for matrix in matrices:
         poputil.mapTensorLinearly(graph, matrix)
     program = Sequence()
     m4 = poplin.matMul(graph, matrices[0], matrices[1], program, "m4")
     poplin.matMul(graph, m4, matrices[2], program, "m5")
+    return program
+
+
+def run_chain(folder: Path, shapes: tuple[tuple[int, int], ...] = SHAPES) -> tuple[ReportSource, list[str]]:
+    """Compile and run the chain with every report on; returns the report and the two plans as text."""
+    device = IPUModel().createDevice()
+    graph = Graph(device)
+    program = build(graph, shapes)
     with Engine(graph, program, {"autoReport.all": "true", "autoReport.directory": str(folder)}) as engine:
         engine.load(device)
         engine.run(0)

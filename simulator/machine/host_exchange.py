@@ -41,12 +41,14 @@ class HostLink:
 
 
 HARDWARE = HostLink(
-    155, 80_000, 1_500, 87, 81_000, 20e9, 1.33e9,
-    "fitted: medians of a published Mk2 trace (published-numbers 3), 20 GB/s",
+    begin_control=155, begin_data=80_000, mid=1_500, end_control=87, end_data=81_000,
+    bytes_per_second=20e9, clock_hz=1.33e9,
+    source="fitted: medians of a published Mk2 trace (published-numbers 3), 20 GB/s",
 )  # fmt: skip
 MODEL = HostLink(
-    90, 90, 20, 10, 10, 8e9, 1.33e9, "fitted: 114 and 128 cycles per control copy (published-numbers 6.1), 8.0 GB/s"
-)
+    begin_control=90, begin_data=90, mid=20, end_control=10, end_data=10, bytes_per_second=8e9, clock_hz=1.33e9,
+    source="fitted: 114 and 128 cycles per control copy (published-numbers 6.1), 8.0 GB/s",
+)  # fmt: skip
 
 
 def host_link(*, hardware: bool, clock_hz: float) -> HostLink:

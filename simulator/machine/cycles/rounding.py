@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 I8 = npt.NDArray[np.int64]
-WORKERS = 6  #: worker contexts of a tile, on every generation
+WORKERS = 6  #: worker contexts of a tile, on every generation (published-numbers 1)
 
 VECTOR_WIDTH = {"float": 2, "half": 4, "quarter": 8}  #: elements of one 64-bit data path access
 _ELEMENT_BYTES = {"int": 4, "uint": 4, "short": 2, "ushort": 2, "char": 1, "schar": 1, "uchar": 1, "bool": 1}
