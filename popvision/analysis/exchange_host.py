@@ -1,13 +1,14 @@
-"""Copies between host and device: bytes and the cycles of their three parts, over all recorded runs."""
+"""Copies between host and device: bytes and the cycles of their three parts, over all recorded runs.
+
+Cycles are those of the longest tile of each execution (`longest_tiles`): of copies that others hide, too.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from popvision.analysis.exchange_programs import moved, ran
+from popvision.analysis.longest_tiles import longest_tiles
 from popvision.analysis.program_tree import programs_of
 from popvision.analysis.tiles import target_of
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
 
 
-def host_copies(source: ReportSource, self_cycles: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
+def host_copies(source: ReportSource) -> list[dict[str, Any]]:
     """One row per StreamCopyMid with the cycles of the Begin before and the End after it (None where they are not
-    there), most bytes first. `self_cycles` by program; `use` is None where the report does not hold the host rate."""
+    there), most bytes first. `use` is None where the report does not hold the host rate."""
     m, r, programs = moved(source), ran(source), programs_of(source)
+    cycles_of = longest_tiles(source)
     rate = target_of(source).host_bytes_per_cycle
     rows = []
     for row in [row for row, type_ in enumerate(m.type) if type_ == "StreamCopyMid"]:
@@ -26,7 +28,7 @@ def host_copies(source: ReportSource, self_cycles: npt.NDArray[np.int64]) -> lis
 
         def part(at: int, type_: str) -> int | None:
             there = 0 <= at < len(programs.type) and programs.type[at] == type_
-            return int(self_cycles[at]) if there else None
+            return int(cycles_of[at]) if there else None
 
         size, cycles = int(r.received[row] + r.sent[row]), int(r.cycles[row])
         achieved = size / cycles if cycles else None

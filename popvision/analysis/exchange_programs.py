@@ -6,7 +6,8 @@ receiver, bytes sent count a multicast once; both are of one execution over all 
 called totals.
 
 Possible bandwidth, bytes per cycle: DoExchange: `exchange_bytes_per_cycle` (4) x tiles that receive. GlobalExchange:
-`link_bytes_per_cycle` x IPUs that receive. StreamCopyMid: `host_bytes_per_cycle` x IPUs that take part. Two tiles that
+`link_bytes_per_cycle` x IPUs that receive. StreamCopyMid: `host_bytes_per_cycle` x IPUs that take part. The cycles are
+those of the longest tile (`longest_tiles`), for a step's flat length leaves out what other tiles hide. Two tiles that
 share an exchange bus take what both want at twice the rate (docs/exchange.md), so an exchange may exceed 100 %.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.kept import kept
-from popvision.analysis.program_figures import figures
+from popvision.analysis.longest_tiles import longest_tiles
 from popvision.analysis.program_tree import programs_of
 from popvision.analysis.tiles import target_of
 
@@ -67,7 +68,7 @@ class Fans:
 
 @dataclass(frozen=True)
 class Ran:
-    """What recorded runs say, by exchange program. `cycles` are the lengths of its steps on the slowest IPU."""
+    """What recorded runs say, by exchange program. `cycles` are those of the longest tile of each of its steps."""
 
     executions: Int64
     cycles: Int64
@@ -198,11 +199,12 @@ def _fans(source: ReportSource) -> Fans:
 
 def _ran(source: ReportSource) -> Ran:
     reader, rows = source.reader, np.array(exchange_programs(source), np.int64)
-    sums = figures(source)
     program = np.asarray(reader.steps().program, np.int64)
-    totals = np.zeros((2, len(programs_of(source).type)), np.int64)
+    count = len(programs_of(source).type)
+    executions = np.bincount(program, minlength=count).astype(np.int64)
+    totals = np.zeros((2, count), np.int64)
     for ipu in range(target_of(source).num_ipus):
         steps = reader.steps_on_ipu(ipu)
         for row, values in enumerate((steps.data_in, steps.data_out)):
             np.add.at(totals[row], program, np.asarray(values, np.int64))
-    return Ran(sums.executions[rows], sums.self_cycles[rows], totals[0][rows], totals[1][rows])
+    return Ran(executions[rows], longest_tiles(source)[rows], totals[0][rows], totals[1][rows])

@@ -16,10 +16,14 @@ from popvision.analysis.exchange_host import host_copies
 from popvision.analysis.exchange_matrix import Matrix, difference_messages, matrix_of
 from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
 from popvision.analysis.exchange_tiles import exchange_of, exchange_tiles
+from popvision.analysis.execution import window_figures
+from popvision.analysis.longest_tiles import longest_tiles
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.program_figures import figures
 from popvision.analysis.source import ReportSource
 from popvision.formats.generate import Size, generate
+from tests.analysis.overlap_case import write_overlap
+from tests.browser.small_traces import Steps, write_small
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 from tests.reports import write_tiny
 
@@ -80,12 +84,31 @@ def test_begin_and_end_of_a_host_copy_mean_its_mid(two_ipus: ReportSource) -> No
     assert exchange_of(two_ipus, mid - 1, None) == exchange_of(two_ipus, mid + 1, None) == (mid, None)
     with pytest.raises(NotRecordedError, match="stream copy"):
         traffic.messages_of(two_ipus, mid)
-    (row,) = host_copies(two_ipus, figures(two_ipus).self_cycles)
+    (row,) = host_copies(two_ipus)
     with sqlite3.connect(two_ipus.reader.path) as db:
         query = "select sum(data_in) from steps_by_ipu join steps on id = step_id where program = ?"
         ((size,),) = db.execute(query, (mid,)).fetchall()
     assert (row["program"], row["to_device"], row["use"]) == (mid, size, None)
     assert size == row["executions"] * IPUS * 2**20
+
+
+def test_a_hidden_transfer_is_measured_by_its_own_tile(tmp_path: Path) -> None:
+    """Tile 3 copies 64 B in 60 cycles while others compute: the step's length in the trace is 0."""
+    source = ReportSource(write_overlap(tmp_path / "hidden"))
+    assert figures(source).self_cycles.tolist() == [0, 100, 0, 0, 0, 0, 10]
+    assert longest_tiles(source).tolist() == [0, 100, 20, 60, 5, 20, 10]
+    (row,) = host_copies(source)
+    assert (row["begin"], row["mid"], row["end"], row["achieved"]) == (20, 60, 5, 64 / 60)
+    measured = window_figures(source, 0, 0, 110).transfers["stream copy"]  # the execution trace says the same
+    assert (measured.cycles, measured.bandwidth) == (60, 64 / 60)
+
+
+@pytest.mark.parametrize(("level", "cycles"), [("Tile", [4, 3]), ("Ipu", [4, 1])])
+def test_where_one_tile_was_measured_the_flat_length_stands(tmp_path: Path, level: str, cycles: list[int]) -> None:
+    """Tile 0 exchanges from cycle 2 to 5, while tile 1 still computes until 4."""
+    steps: Steps = [("C", (2, 4)), ("X", (3, 1))]
+    source = ReportSource(write_small(tmp_path / "small", steps, target="Ipu", level=level))
+    assert [int(each) for each in longest_tiles(source) if each] == cycles
 
 
 def test_sums_are_those_of_the_database(two_ipus: ReportSource) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from examples import pipeline, replicated_training
+from popvision.analysis.exchange_programs import bandwidth, moved, ran
 from popvision.analysis.overlap import lanes
 from popvision.analysis.source import ReportSource
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -54,6 +55,28 @@ def test_both_ipus_compute_at_once(piped: tuple[ReportSource, float]) -> None:
     # One after the other, the stages alone would take longer than the pipeline's trip.
     stages = [(max(e for _, e in part[:n]) - part[0][0]) for part in (first, second) for n in [len(part) // trips]]
     assert sum(stages) > cycles
+
+
+def test_no_exchange_beats_its_wires(piped: tuple[ReportSource, float]) -> None:
+    """Although other tiles hide most of them: the longest tile counts, read here from the stored arrays."""
+    source, _ = piped
+    m, r, rate = moved(source), ran(source), bandwidth(source)
+    reader = source.reader
+    ran_by = np.asarray(reader.steps().program)
+    for row, program in enumerate(m.program.tolist()):
+        cycles = 0
+        for step in np.flatnonzero(ran_by == program).tolist():
+            ids = [int(reader.steps_on_ipu(ipu).cycles_array[step]) for ipu in (0, 1)]
+            cycles += max(int(np.max(values)) for values in reader.arrays([each for each in ids if each >= 0]))
+        assert (r.cycles[row], rate.cycles_each[row]) == (cycles, cycles / r.executions[row])
+    use = rate.achieved / rate.possible
+    inside = np.array([each == "DoExchange" for each in m.type])
+    assert np.isfinite(use).all()
+    assert (use[~inside] <= 1).all()
+    assert (use[inside] <= 2).all()  # two tiles of a bus receive the same words at once
+    assert (rate.dictated[inside] <= 2).all()
+    hidden = m.name.index("results")
+    assert (m.type[hidden], round(float(rate.cycles_each[hidden]))) == ("StreamCopyMid", 531)
 
 
 def test_input_and_output_are_hidden_in_lanes_of_their_own(piped: tuple[ReportSource, float]) -> None:

@@ -64,7 +64,7 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
 
 
 def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Component]:
-    m, r, b, target = moved(source), ran(source), bandwidth(source), target_of(source)
+    m, b = moved(source), bandwidth(source)
     found = []
     if m.worst_tile[row] >= 0:
         tile = int(m.worst_tile[row])
@@ -74,12 +74,7 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
             _figure("Worst tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B")
         )
     if not np.isnan(b.cycles_each[row]):
-        each = cycles_text(round(float(b.cycles_each[row])), target.clock_hz)
-        runs = int(r.executions[row])
-        detail = (
-            f"mean of {runs:,} executions" if runs > 1 else "one execution" if runs else "estimate: no run recorded"
-        )
-        found.append(_figure("Cycles", each, detail if step is None else f"{detail}; step {step:,} chosen"))
+        found.append(_cycles(source, row, step))
     use = b.achieved[row] / b.possible[row]
     about = help_text(
         "Achieved bandwidth",
@@ -91,6 +86,22 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
     share = "possible rate not in the report" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
     found.append(_figure("Achieved", text, share, help=about))
     return found
+
+
+def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
+    """Cycles of one execution, and over which tiles they are the largest."""
+    r, target = ran(source), target_of(source)
+    each = float(bandwidth(source).cycles_each[row])
+    runs = int(r.executions[row])
+    detail = f"mean of {runs:,} executions" if runs > 1 else "one execution" if runs else "estimate: no run recorded"
+    about = help_text(
+        "Cycles of one execution",
+        "The tile that takes part longest, and not the step's length in the trace: that is less, down to 0, where "
+        "other tiles work meanwhile. A report that counted cycles on one tile has only that length.",
+        formula=f"{r.cycles[row]:,} cycles of the longest tile / {runs:,} executions" if runs else "estimate",
+    )
+    shown = detail if step is None else f"{detail}; step {step:,} chosen"
+    return _figure("Cycles", cycles_text(round(each), target.clock_hz), shown, help=about)
 
 
 def _formula(source: ReportSource, row: int) -> str:

@@ -14,7 +14,6 @@ from popvision.analysis.exchange_host import host_copies
 from popvision.analysis.exchange_matrix import partner_of
 from popvision.analysis.exchange_messages import between_ipus, fan_outs, messages_of, sendings_of
 from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.program_figures import figures
 from popvision.analysis.tiles import target_of
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
@@ -115,9 +114,7 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
 
 def host_pair(source: ReportSource, target: ReportSource) -> Component:
     """Copies to and from the host of both reports over all their runs, matched like programs."""
-    ours, theirs = (
-        {row["program"]: row for row in host_copies(each, figures(each).self_cycles)} for each in (source, target)
-    )
+    ours, theirs = ({row["program"]: row for row in host_copies(each)} for each in (source, target))
     if not ours and not theirs:
         return empty_hint("Neither program copies anything to or from the host.")
     matching = match_programs(source, target)

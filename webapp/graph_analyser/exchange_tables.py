@@ -58,10 +58,10 @@ PROGRAM_COLUMNS = [
     Column("worst_tile", "Worst tile", "integer", "The tile that receives most", width=95),
     Column("worst_bytes", "Its bytes", "bytes", "Bytes that the worst tile receives", width=105),
     Column("estimated", "Estimate", "cycles", "Estimated cycles of the longest tile", width=100),
-    Column("cycles", "Cycles each", "decimal", "Mean length of the recorded executions; the estimate where there are "
-           "none", width=105),
+    Column("cycles", "Cycles each", "decimal", "All cycles / executions; the estimate where there are none", width=105),
     Column("executions", "Executions", "integer", "Recorded execution steps", width=100),
-    Column("all_cycles", "All cycles", "cycles", "Length of all recorded executions", width=105),
+    Column("all_cycles", "All cycles", "cycles", "Sum over all recorded executions of the longest tile's cycles. A "
+           "step's flat length in the trace is less where other tiles work meanwhile", width=105),
     Column("achieved", "B / cycle", "decimal", "Bytes of one execution / cycles each", width=95),
     Column("use", "Of plain rate", "percent", USE_HELP, width=105),
     Column("dictated", "Worst dictates", "percent", "ceil(bytes of the worst tile / 4) / cycles each: how much of the "

@@ -13,7 +13,6 @@ from popvision.analysis.exchange_matrix import partner_of
 from popvision.analysis.exchange_messages import between_ipus, fan_outs, messages_of, partners, sendings_of
 from popvision.analysis.exchange_tiles import ExchangeTiles, exchange_tiles
 from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.program_figures import figures
 from popvision.analysis.tiles import physical_id, target_of
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
@@ -234,7 +233,7 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
 
 def host_tab(source: ReportSource) -> Component:
     """Copies to and from the host over all recorded runs."""
-    rows = host_copies(source, figures(source).self_cycles)
+    rows = host_copies(source)
     if not rows:
         return empty_hint("This program copies nothing to or from the host.")
     columns = [
@@ -243,9 +242,10 @@ def host_tab(source: ReportSource) -> Component:
         Column("executions", "Executions", "integer", width=100),
         Column("to_device", "To device", "bytes", "data_in of its recorded steps, all IPUs", width=120),
         Column("to_host", "To host", "bytes", "data_out of its recorded steps, all IPUs", width=120),
-        Column("begin", "Begin", "cycles", "Waiting for the host, all executions", width=120),
-        Column("mid", "Mid", "cycles", "Transfer, all executions", width=120),
-        Column("end", "End", "cycles", "Rearrangement after it, all executions", width=120),
+        Column("begin", "Begin", "cycles", "Longest tile waiting for the host, all executions", width=120),
+        Column("mid", "Mid", "cycles", "Longest tile in the transfer, all executions; also what other tiles hide",
+               width=120),
+        Column("end", "End", "cycles", "Longest tile rearranging after it, all executions", width=120),
         Column("achieved", "B / cycle", "decimal", "Bytes / cycles of Mid", width=100),
         Column("use", "Of plain rate", "percent", "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
                "part; – = the report does not hold that rate (format 1.0)", width=110),
