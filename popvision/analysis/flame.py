@@ -1,8 +1,9 @@
 """Rows of bars above each other: the levels of the slash-separated debug names of what ran.
 
 "m4/Conv_1/Convolve" is a bar "Convolve" on the third level, under "Conv_1", under "m4". Neighbouring steps that share
-a prefix share its bar; every execution keeps its own leaf. The three steps of a stream copy are leaves Begin, Mid and
-End under one bar per copy.
+a prefix share its bar; every execution keeps its own leaf. Slashes within braces
+belong to names of variables: "Copy_{a/b,c}_to_d" is one level. The three steps of a stream copy are leaves Begin, Mid
+and End under one bar per copy.
 """
 
 from __future__ import annotations
@@ -165,9 +166,38 @@ def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[s
     return [name for _, name in ids], key, kinds
 
 
+def split_name(name: str) -> list[str]:
+    """A name's parts between slashes that lie outside all pairs of braces. A brace without its partner is a letter."""
+    if "{" not in name:
+        return name.split("/")
+    depth = 0
+    parts: list[str] = []
+    begin = 0
+    paired = _paired_braces(name)
+    for at, letter in enumerate(name):
+        if at in paired:
+            depth += 1 if letter == "{" else -1
+        elif letter == "/" and not depth:
+            parts.append(name[begin:at])
+            begin = at + 1
+    return [*parts, name[begin:]]
+
+
+def _paired_braces(name: str) -> set[int]:
+    """Places of the braces that have a partner."""
+    opened: list[int] = []
+    paired: set[int] = set()
+    for at, letter in enumerate(name):
+        if letter == "{":
+            opened.append(at)
+        elif letter == "}" and opened:
+            paired |= {opened.pop(), at}
+    return paired
+
+
 def name_path(label: str, type_name: str) -> list[str]:
     """The parts of a program's label, outermost first: what the levels of the flame view show."""
-    parts = [part for part in _COMPUTE_SET.sub("", label).split("/") if part] or [type_name]
+    parts = [part for part in split_name(_COMPUTE_SET.sub("", label)) if part] or [type_name]
     if type_name in _STREAM_PARTS:
         parts = ["StreamCopy"] if parts == [type_name] else parts
         parts.append(_STREAM_PARTS[type_name])

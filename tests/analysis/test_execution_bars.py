@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popvision.analysis.bars import bars_in_window, strip
-from popvision.analysis.flame import GROUP, STREAM_COPY, Flame, make_flame, make_flat, run_level
+from popvision.analysis.flame import GROUP, STREAM_COPY, Flame, make_flame, make_flat, run_level, split_name
 from popvision.analysis.raster import CLASSES, GRAIN, Grid
 from popvision.analysis.timeline import PIXEL_CLASS, RunBars
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -80,6 +81,28 @@ def test_groups_end_with_their_run() -> None:
     for run in (0, 0, 1):
         machine.step("OnTileExecute", [5], 0, run)
     assert shown(make_flame(machine.timeline(), ["a/x"]))[0] == [("[a]", 0, 1), ("[a]", 2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Copy_{a/b,c/d}_to_e", ["Copy_{a/b,c/d}_to_e"]),
+        ("m/Copy_{a/b,c}_to_{d/e}/ExchangePre", ["m", "Copy_{a/b,c}_to_{d/e}", "ExchangePre"]),
+        ("{a/{b/c}/d}/e", ["{a/{b/c}/d}", "e"]),
+        ("cut{a/b", ["cut{a", "b"]),
+        ("a}/b{/{c/d}/e", ["a}", "b{", "{c/d}", "e"]),
+        ("/a//b/", ["", "a", "", "b", ""]),
+    ],
+)
+def test_slashes_within_braces_belong_to_variables(name: str, parts: list[str]) -> None:
+    assert split_name(name) == parts
+
+
+def test_a_merged_copy_is_one_level() -> None:
+    machine = machine_of(("DoExchange", 0), ("OnTileExecute", 1))
+    copy = "copy5_Copy_{w,stage1/out}_to_{a/b,c}"
+    levels = shown(make_flame(machine.timeline(), [f"{copy}/ExchangePre", f"{copy}/OnTileCopy-0"]))
+    assert levels == [[(f"[{copy}]", 0, 1)], [("ExchangePre", 0, 0), ("OnTileCopy-0", 1, 1)]]
 
 
 def test_very_deep_names_share_the_last_level() -> None:
