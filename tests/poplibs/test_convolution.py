@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear
+from programs import both_ways, linear, small_graph
 from scipy import signal
 
-from simulator.poplar import FLOAT, HALF, Graph, Tensor
+from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, poplar_error, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
 from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform, conv_api
 from simulator.poplibs.poplin.conv_planner import plan_convolution
+from simulator.poplibs.poplin.field_work import Box, field_cycles
+from simulator.poplibs.poplin.methods import Method
 
 
 def params_of(
@@ -38,24 +40,25 @@ def by_scipy(x: Any, w: Any, params: ConvParams) -> Any:
     dims = params.getNumFieldDims()
 
     def spread(values: Any, transform: InputTransform) -> Any:
-        size = values.shape
-        cut = tuple(
-            slice(a, n - b) for a, b, n in zip(transform.truncationLower, transform.truncationUpper, size, strict=True)
-        )
-        values = values[cut]
-        out = np.zeros([(n - 1) * d + 1 for n, d in zip(values.shape, transform.dilation, strict=True)])
-        out[tuple(slice(None, None, d) for d in transform.dilation)] = values
-        out = np.pad(out, list(zip(transform.paddingLower, transform.paddingUpper, strict=True)))
-        return np.flip(out, [d for d in range(dims) if transform.flip[d]])
+        """The last dimensions transformed."""
+        outer = values.shape[:-dims]
+        cut = zip(transform.truncationLower, transform.truncationUpper, values.shape[-dims:], strict=True)
+        values = values[(..., *(slice(a, n - b) for a, b, n in cut))]
+        sizes = zip(values.shape[-dims:], transform.dilation, strict=True)
+        out = np.zeros((*outer, *((n - 1) * d + 1 for n, d in sizes)))
+        out[(..., *(slice(None, None, d) for d in transform.dilation))] = values
+        padding = zip(transform.paddingLower, transform.paddingUpper, strict=True)
+        out = np.pad(out, [*[(0, 0)] * len(outer), *padding])
+        return np.flip(out, [len(outer) + d for d in range(dims) if transform.flip[d]])
 
     inputs, outputs = params.inputChannels, params.outputChannels
     out = np.zeros((x.shape[0], w.shape[0] * outputs, *params.getOutputFieldShape()))
+    acts, weights = spread(x, t), spread(w, k)
     for b, g, u in np.ndindex(x.shape[0], w.shape[0], outputs):
-        total = sum(
-            signal.correlate(spread(x[b, g * inputs + i], t), spread(w[g, u, i], k), "valid") for i in range(inputs)
-        )
-        cut = tuple(slice(a, n - c) for a, c, n in zip(o.truncationLower, o.truncationUpper, total.shape, strict=True))
-        total = total[cut][tuple(slice(None, None, s) for s in o.stride)]
+        # The channels are one more dimension, in which there is one place only.
+        total = signal.correlate(acts[b, g * inputs : (g + 1) * inputs], weights[g, u], "valid", "direct")[0]
+        cut = zip(o.truncationLower, o.truncationUpper, total.shape, strict=True)
+        total = total[tuple(slice(a, n - c) for a, c, n in cut)][tuple(slice(None, None, s) for s in o.stride)]
         out[b, g * outputs + u] = np.pad(total, list(zip(o.paddingLower, o.paddingUpper, strict=True)))
     return out
 
@@ -89,10 +92,10 @@ def checked(params: ConvParams, tiles: int, laid_out: bool = True, options: Any 
         assert np.abs(result - exact).max() <= bound * max(1.0, float(np.abs(exact).max()))
 
 
-SIZES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 20), st.integers(1, 20))
+SIZES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 18), st.integers(1, 18))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     SIZES, st.tuples(*[st.integers(1, 9)] * 2), st.tuples(*[st.integers(1, 4)] * 2),
     st.tuples(*[st.integers(1, 3)] * 2), st.tuples(*[st.integers(0, 2)] * 2), st.integers(1, 2), st.integers(1, 2),
@@ -118,7 +121,7 @@ def test_any_convolution_on_any_number_of_tiles(
 @pytest.mark.parametrize(
     ("method", "type_", "channels", "groups"),
     [
-        ("AMP", FLOAT, (16, 24), 1), ("AMP", HALF, (5, 16), 2), ("HMAC", FLOAT, (3, 5), 2), ("HMAC", HALF, (6, 4), 1),
+        ("AMP", FLOAT, (12, 20), 1), ("AMP", HALF, (5, 16), 2), ("HMAC", FLOAT, (3, 5), 2), ("HMAC", HALF, (6, 4), 1),
         ("VMAC", HALF, (1, 1), 9),
     ],
 )  # fmt: skip
@@ -137,8 +140,7 @@ def test_boxes_with_halos(
         params = params_of(
             type_, 2, [7, 10], [3, 2], channels, groups, stride, ([1, 2], [0, 1]), dilation, input_dilation
         )
-        checked(params, tiles, True, options)
-        checked(params, tiles, False, options)
+        checked(params, tiles, stride == [1, 1], options)
 
 
 def test_one_dimension_and_three() -> None:
@@ -155,3 +157,128 @@ def test_every_transform() -> None:
     )  # fmt: skip
     checked(params, 6)
     checked(params, 6, laid_out=False)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(("stride", "padding"), [([1, 1], [1, 1]), ([2, 1], [0, 2]), ([2, 3], [1, 0])])
+def test_gradients_are_those_of_finite_differences(groups: int, stride: list[int], padding: list[int]) -> None:
+    """sum(slope * convolution) is bilinear, so that one difference gives its gradient but for rounding."""
+    params = params_of(FLOAT, 2, [6, 5], [3, 2], (3, 4), groups, stride, (padding, padding), [1, 2])
+    x, w = (v.astype(np.float64) for v in operands(params))
+    slope = np.random.default_rng(5).normal(size=(2, 4 * groups, *params.getOutputFieldShape()))
+
+    def differences(grad: Any, first: bool) -> None:
+        """Along random directions, in which every element has its part."""
+        for direction in np.random.default_rng(6).normal(size=(4, *grad.shape)):
+            moved = by_scipy(direction, w, params) if first else by_scipy(x, direction, params)
+            np.testing.assert_allclose((grad * direction).sum(), (slope * moved).sum(), atol=1e-3)
+
+    def of_input(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        grad, weights = linear(graph, FLOAT, list(slope.shape)), poplin.createWeights(graph, params, "w")
+        back = poplin.getGradientParams(params)
+        out = poplin.convolution(graph, grad, weights, back, True, program, "bwd")
+        return {"g": (grad, slope), "w": (weights, w)}, out
+
+    def of_weights(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        grad, acts = linear(graph, FLOAT, list(slope.shape)), poplin.createInput(graph, params, "x")
+        out = poplin.calculateWeightDeltas(graph, grad, acts, params, program, "wu")
+        return {"g": (grad, slope), "x": (acts, x)}, out
+
+    for result in both_ways(of_input, 8):
+        differences(result, True)
+    for result in both_ways(of_weights, 8):
+        differences(result, False)
+
+
+def test_updates_move_weights_and_biases() -> None:
+    params = params_of(FLOAT, 2, [4, 4], [3, 3], (2, 3), padding=([1, 1], [1, 1]))
+    rng = np.random.default_rng(2)
+    x, w = operands(params)
+    slope = rng.normal(size=(2, 3, 4, 4)).astype(np.float32)
+
+    def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        weights, biases = poplin.createWeights(graph, params, "w"), linear(graph, FLOAT, [3])
+        acts, grad = linear(graph, FLOAT, list(x.shape)), linear(graph, FLOAT, list(slope.shape))
+        poplin.convolutionWeightUpdate(graph, grad, weights, acts, params, -0.5, program)
+        poplin.convolutionBiasUpdate(graph, grad, biases, -0.5, program)
+        out = poplin.convolution(graph, acts, weights, params, False, program)
+        poplin.addBias(graph, out, biases, program)
+        return {"x": (acts, x), "w": (weights, w), "g": (grad, slope), "b": (biases, [1.0, 2.0, 3.0])}, out
+
+    padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    views = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    moved = w - 0.5 * np.einsum("boyx,biyxkl->oikl", slope, views)[None]
+    biases = np.array([1.0, 2.0, 3.0]) - 0.5 * slope.sum((0, 2, 3))
+    exact = np.einsum("oikl,biyxkl->boyx", moved[0], views) + biases[None, :, None, None]
+    for result in both_ways(build, 6):
+        np.testing.assert_allclose(result, exact, atol=1e-3)
+
+
+def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One tile, 3 x 3 kernel, six rows of five positions, 16 floats in (two groups), 16 out (one group of units).
+
+    T = 109 + 54 + 6 * 9 + (17 out + 6 (out - 1) + 1) + 1 + 16 + in (14 + out (14 + I)) (published 7.5), each kernel
+    position: weight load 16 units * 8 floats * 4 B / 8 = 64, supervisor 18, six workers with one row of five: 17 + 3 +
+    45 + 8 * 2 - 9."""
+    monkeypatch.setattr(conv_api, "plan_convolution", partial(plan_convolution, form="field"))
+    params = params_of(FLOAT, 1, [8, 7], [3, 3], (16, 16))
+    options = {"planConstraints": {"method": "AMP"}}
+    graph, program = small_graph(1), Sequence()
+    acts, weights = poplin.createInput(graph, params, "x", options), poplin.createWeights(graph, params, "w", options)
+    poplin.convolution(graph, acts, weights, params, False, program, "c", options)
+    (block,) = [b for b in graph.store.blocks if "ConvPartialnx1" in b.type.name]
+    worker = 17 + 3 + 45 + 8 * (5 - 3) - 9
+    one = 64 + 18 + max(6 * worker, 6 * worker + 9)
+    inner = 3 * (14 + 3 * (12 + one))
+    spent = 109 + 54 + 54 + 17 + 1 + 1 + 16 + 2 * (14 + 14 + inner)
+    assert "float,float,true,false,16" in block.type.name
+    assert int(block.type.costs(block, {}, None).cycles[0]) == spent
+    assert block.flops is not None
+    assert int(block.flops[0]) == 2 * params.planned().macs
+
+
+def test_steps_carry_poplibs_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conv_api, "plan_convolution", partial(plan_convolution, form="field"))
+    params = params_of(FLOAT, 1, [6, 6], [3, 3], (64, 16), padding=([1, 1], [1, 1]))
+    options = {"planConstraints": {"method": "AMP", "0": {"partition": {"inChanSplit": {"parallel": 2}}}}}
+    graph, program = small_graph(8), Sequence()
+    acts, weights = (linear(graph, FLOAT, s) for s in ([1, 64, 6, 6], [1, 16, 64, 3, 3]))
+    poplin.convolution(graph, acts, weights, params, False, program, "c", options)
+    assert graph.store.compute_set_names == [f"c/Conv_3x3/{s}" for s in ("Transpose_#0", "Convolve", "Reduce0")]
+    assert {f"c/Conv_3x3/{n}" for n in ("preRegroup", "actsRearranged", "weightsRearranged", "worklists")} <= set(
+        graph.store.variables.name
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 16), st.integers(1, 40), st.integers(1, 4), st.sampled_from([1, 3]), st.booleans())
+def test_cycles_grow_with_work(rows: int, width: int, groups: int, kernel: int, half: bool) -> None:
+    """Of one vertex, with channels, positions and kernel positions."""
+    method = Method("AMP", "float", 1, 16 if half else 8, 16, 16)
+
+    def cycles(rows: int, width: int, groups: int, kernel: int) -> int:
+        one = (np.array([1]), np.array([groups]), np.array([groups]))
+        box = Box(np.array([rows]), np.array([width]))
+        return int(field_cycles(method, "half" if half else "float", (kernel, kernel), box, one, False)[0])
+
+    base = cycles(rows, width, groups, kernel)
+    assert cycles(rows, width, groups + 1, kernel) > base
+    assert cycles(rows, width, groups, kernel + 1) > base
+    assert cycles(rows * 6, width, groups, kernel) > base
+    assert cycles(rows, width + 6, groups, kernel) >= base
+
+
+def test_what_is_no_convolution_is_refused() -> None:
+    with pytest.raises(poplar_error, match="does not fit into the input"):
+        params_of(FLOAT, 1, [2, 2], [3, 3], (1, 1))
+    with pytest.raises(poplar_error, match="as many dimensions"):
+        params_of(FLOAT, 1, [2, 2], [1], (1, 1))
+    with pytest.raises(poplar_error, match="values for a field of 2"):
+        params_of(FLOAT, 1, [2, 2], [1, 1], (1, 1), stride=[2])
+    params = params_of(FLOAT, 1, [4, 4], [3, 3], (2, 2))
+    graph = small_graph(2)
+    x, w = linear(graph, FLOAT, [1, 2, 4, 4]), linear(graph, FLOAT, [1, 2, 2, 3, 3])
+    with pytest.raises(graph_connection_error, match="the weights has shape"):
+        poplin.convolution(graph, x, w.slice(0, 1, 1), params, False, Sequence())
+    with pytest.raises(type_error, match="the input holds half"):
+        poplin.convolution(graph, linear(graph, HALF, [1, 2, 4, 4]), w, params, False, Sequence())

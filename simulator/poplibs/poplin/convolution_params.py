@@ -68,9 +68,9 @@ class ConvParams:
         self.inputChannels, self.outputChannels, self.numConvGroups = (int(n) for n in rest[3:6])
         dims = len(self.inputFieldShape)
         given = [*rest[6:], *[None] * (9 - len(rest))]
-        self.inputTransform = _filled(given[0] or InputTransform(), dims)
-        self.kernelTransform = _filled(given[1] or InputTransform(), dims)
-        self.outputTransform = _filled(given[2] or OutputTransform(), dims)
+        self.inputTransform: InputTransform = _filled(given[0] or InputTransform(), dims)
+        self.kernelTransform: InputTransform = _filled(given[1] or InputTransform(), dims)
+        self.outputTransform: OutputTransform = _filled(given[2] or OutputTransform(), dims)
         self.validate()
 
     def validate(self) -> None:

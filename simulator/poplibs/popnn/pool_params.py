@@ -1,8 +1,8 @@
 """What popnn.pooling pools over, and how that is divided over tiles.
 
 A pooling has the shape of a convolution with one input and one output channel for each of many groups, so that it
-shares boxes, windows with halos and worklists with `simulator.poplibs.poplin`. The plan is the cheapest split of channels,
-batch and field under: window exchange (4 bytes a cycle) + pooling vertex (published-numbers 7.6)."""
+shares boxes, windows with halos and worklists with `simulator.poplibs.poplin`. The plan is the cheapest split of
+channels, batch and field under: window exchange (4 bytes a cycle) + pooling vertex (published-numbers 7.6)."""
 
 from __future__ import annotations
 
