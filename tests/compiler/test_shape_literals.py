@@ -1,0 +1,44 @@
+"""No figure of a published program is written into the compiler or the libraries: rules, not fits."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import simulator
+
+ROOM = Path(simulator.__file__).parent
+FILES = [path for room in ("compiler", "poplibs") for path in sorted((ROOM / room).rglob("*.py"))]
+#: sizes of the published chain and their products, its plans, step lengths, tile counts and totals, the adder's
+SHAPES = {
+    800, 500, 400, 200, 504, 1216, 1472, 1280, 1400, 1350, 1399, 34655, 15248, 3471, 7906, 2392, 1123, 590, 314, 506,
+    876, 609, 16877, 77137, 73841, 9000, 7500, 300, 600, 900, 30562, 1219, 1223, 92, 116,
+}  # fmt: skip
+#: splits of the published plans; as a whole they would be a hint, alone they are small numbers like any
+PLANS = ({4, 7, 50}, {3, 9, 50})
+
+
+def literals(path: Path) -> list[tuple[int, int]]:
+    """(number, line) of every integer in the code; docstrings and comments are no numbers."""
+    return [
+        (node.value, node.lineno)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOM)))
+def test_no_shape_of_a_published_program(path: Path) -> None:
+    found = [(number, line) for number, line in literals(path) if number in SHAPES]
+    assert not found, f"{path.relative_to(ROOM)} has the figures {found}: of which rule?"
+    for plan in PLANS:
+        assert not plan <= {number for number, _ in literals(path)}
+
+
+def test_the_scan_finds_what_is_planted(tmp_path: Path) -> None:
+    planted = tmp_path / "planted.py"
+    planted.write_text('"""800 in words."""\nif rows == 800:  # 500\n    split = (4, 7, 50)\n')
+    assert literals(planted) == [(800, 2), (4, 3), (7, 3), (50, 3)]
+    assert len(FILES) > 60
