@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.poplar import FLOAT, HALF, Engine, Graph, IPUModel, Tensor, Type
 from simulator.poplar.program import Program, Sequence
+from simulator.poplar.types import numpy_type
 
 ACCURATE = {"popvision.addressAccurate": "true"}
 Values = dict[str, np.ndarray]
@@ -85,7 +86,7 @@ class Workbench:
     def take(self, tensor: Tensor, name: str) -> None:
         """A result."""
         self.graph.createHostRead(name, tensor)
-        self.outputs[name] = tensor.elementType().dtype
+        self.outputs[name] = numpy_type(tensor.elementType())
 
     def run(self, accurate: bool, runs: int = 1) -> Values:
         options = ACCURATE if accurate else {}

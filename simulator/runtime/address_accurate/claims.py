@@ -35,7 +35,11 @@ def claims_of(report: Compilation, holders: int, capacity: int, tiles: int) -> C
     lowered variables and for memory beyond `capacity` bytes of a tile."""
     if report.liveness is None or report.eq_classes is None or not report.lowered:
         raise poplar_error("The report has no lowered variables or no liveness, so it claims no addresses.")
-    claims = Claims(np.full((holders, tiles), NOWHERE), np.zeros((holders, tiles), np.int64), report.liveness.program)
+    claims = Claims(
+        np.full((holders, tiles), NOWHERE),
+        np.zeros((holders, tiles), np.int64),
+        np.asarray(report.liveness.program, np.int64),
+    )
     ranges: dict[int, list[slice]] = {}
     for tile in report.lowered:
         _enter(tile, claims, ranges, report.lowered_names, capacity)

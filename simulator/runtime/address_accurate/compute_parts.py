@@ -80,16 +80,19 @@ def outputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
     assert item.arranged is not None
     arranged, rows = item.arranged, item.arranged.after
     tile, pieces = _far(replica, arranged.outputs, gathered=False)
-    columns = [pieces[name] for name in ("start", "length", "item")]
-    size = columns[1] * columns[2]
+    size = pieces["length"] * pieces["item"]
     address = replica.buffer(item.after_buffers, "outputEdge", tile, stacked(tile, size), size)
-    output = Slots(f"the output buffer of '{item.label}'", tile, *columns, address)
+    output = Slots(
+        f"the output buffer of '{item.label}'", tile, pieces["start"], pieces["length"], pieces["item"], address
+    )
     side = _side(replica, arranged.outputs, item.after_buffers, output)
     far_tile, far = _far(replica, arranged.outputs, gathered=True)
     source = Slots(
         f"the buffers of '{item.label}'",
         np.concatenate([tile, far_tile]),
-        *(np.concatenate([pieces[name], far[name]]) for name in ("start", "length", "item")),
+        np.concatenate([pieces["start"], far["start"]]),
+        np.concatenate([pieces["length"], far["length"]]),
+        np.concatenate([pieces["item"], far["item"]]),
         np.concatenate([address, side.far_gathered]),
     )
     target = replica.slots.addresses(rows.dst + replica.shift, rows.start)
