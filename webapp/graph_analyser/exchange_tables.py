@@ -46,7 +46,7 @@ PROGRAM_COLUMNS = [
     Column("program", "Id", "integer", "Id of the program, as in the program tree", width=70),
     Column("type", "Type", width=120),
     Column("name", "Name", width=280),
-    Column("total", "Total received", "bytes", "Bytes received in all recorded executions", width=130, sort="desc"),
+    Column("total", "Total received", "bytes", "Bytes received in all recorded executions", width=150, sort="desc"),
     Column("share", "Share", "percent", "Total received / that of all exchange programs", width=85),
     Column("received", "Received", "bytes", "Bytes received in one execution, every receiver counted", width=110),
     Column("sent", "Sent", "bytes", "Bytes sent in one execution, a multicast counted once", width=110),
