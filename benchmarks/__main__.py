@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("trace_open", "host_trace", "liveness", "engine_run", "estimate", "compile_scale", "exchange", "report_pages")
+NAMES = (
+    "trace_open", "host_trace", "liveness", "live_bytes", "engine_run", "estimate", "plan", "compile_scale",
+    "deep_network", "exchange", "report_pages",
+)  # fmt: skip
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.validation.row import Explanation
 
 _COPY8 = (
-    "Ours is the exchange alone: launch 60, wait for the last tile of the sync, the words of the busiest tile and their "
+    "Ours is the exchange alone: launch 60, wait for the last tile of the sync, words of the busiest tile and their "
     "way (`popvision explain` of the program). What takes the published 62 cycles more is not known; the same rules "
     "meet the other three copies of the chain (`simulator/compiler/arrange_copies.py`)."
 )
