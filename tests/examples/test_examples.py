@@ -75,6 +75,16 @@ def test_training_learns_and_leaves_reports(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.pvti"))) == 1
 
 
+def test_a_convolutional_network_learns(tmp_path: Path) -> None:
+    done = run(["train_cnn.py", "--epochs", "3", "--channels", "4", "--type", "half"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = [line.replace(",", "").split() for line in done.stdout.splitlines()]
+    losses, accuracies = [float(w[3]) for w in lines], [float(w[5]) for w in lines]
+    assert losses == sorted(losses, reverse=True)
+    assert accuracies == sorted(accuracies)
+    assert accuracies[-1] > 30
+
+
 def test_training_equals_the_same_training_in_numpy() -> None:
     """Two epochs on the simulated IPU and in plain NumPy, batch by batch."""
     from benchmarks.engine_run import training_case

@@ -74,11 +74,19 @@ def candidates(params: ConvParams, units: int, partials: Dtype) -> Iterator[Meth
         yield Method("OUTER_PRODUCT", params.dtype, 1, 1, vector_width(params.dtype))
 
 
+#: most sizes of HMAC groups that are tried
+_HMAC_SIZES = 32
+
+
 def _hmac(params: ConvParams, partials: Dtype) -> Iterator[Method]:
-    """One candidate for each number of input groups: the smallest group that gives it."""
+    """One candidate for each number of input groups: the smallest group that gives it. Of many, some evenly apart in
+    proportion: their costs lie close together."""
     grain = 1 if params.dtype == "float" else 2
     channels = -(-params.in_channels // grain)
     sizes = np.unique(-(-channels // np.arange(1, channels + 1)))
+    if len(sizes) > _HMAC_SIZES:
+        wanted = np.geomspace(1, channels, _HMAC_SIZES)
+        sizes = np.unique(sizes[np.minimum(np.searchsorted(sizes, wanted), len(sizes) - 1)])
     for size in sizes[::-1].tolist():
         yield Method("HMAC", partials, 1, size * grain, 1 if partials == "float" else 2)
 
