@@ -133,6 +133,7 @@ def layout(context: ViewContext) -> Component:
 def _toolbar(context: ViewContext) -> Component:
     extras = context.selection.extras
     view = extras.get("xch_view", "")
+    view = view if view in VIEWS else ""
     has_order = target_of(context.source).physical_tile is not None
     order = toggle(
         "xch_order", "Hardware order", extras.get("xch_order") == "hardware", on="hardware",
