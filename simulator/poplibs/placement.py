@@ -40,14 +40,18 @@ def place_elementwise(
     vectors: Mapping[str, Tensor],
     scalars: Mapping[str, Tensor],
     values: Mapping[str, Any] | None = None,
+    only: I8 | None = None,
 ) -> None:
-    """Add the vertices. `out` = (field, tensor) that decides the tiles; `vectors` = operands as large as it, by field;
+    """Add the vertices, on the tiles `only` where given. `out` = (field, tensor) that decides the tiles; `vectors` =
+    operands as large as it, by field;
     `scalars` = tensors of one element that every vertex reads; `values` = simple fields, the same for every vertex."""
     field, tensor = out
     if tensor.numElements() == 0:
         return
     share = max([grain(tensor.elementType())] + [grain(t.elementType()) for t in vectors.values()])
     runs = aligned_runs(graph.store, tensor, list(vectors.values()), share)
+    if only is not None:
+        runs = runs.take(np.isin(runs.tiles, only))
     flat = runs.workers < 0
     if flat.any():
         _add_flat(graph, cs, forms.flat, field, runs.take(flat), list(vectors), scalars, values)

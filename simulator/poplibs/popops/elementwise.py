@@ -14,6 +14,7 @@ from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops import operators
+from simulator.poplibs.popops.broadcast_placement import Broadcast, place_broadcast
 from simulator.poplibs.popops.vertices import Form, elementwise_vertex
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.type_names import short_name
@@ -62,6 +63,8 @@ def binary(graph: Graph, op: str, a: Operand, b: Operand, prog: Sequence, contex
         out = clone_mapped(graph, model, _result_type(op, a), _name(call, op, "/Out"))
     else:
         out = clone_mapped(graph, broadcast_to(a, shape), _result_type(op, a), _name(call, op, "/Out"))
+    if not in_place and op in operators.COMMUTATIVE and tuple(a.shape()) != shape and tuple(b.shape()) == shape:
+        a, b = b, a
     scalar = b.numElements() == 1 and out.numElements() > 1 and tuple(a.shape()) == shape
     if scalar:
         build(graph, "scalar", op, [a, b], out, prog, call, in_place)
@@ -94,7 +97,12 @@ def build(
     names = ["in2"] if in_place else ["in1", "in2"]
     scalars = {"in2": operands[1]} if form == "scalar" else {}
     cs = graph.addComputeSet(_name(call, op))
-    place_elementwise(graph, cs, forms, ("out", out), dict(zip(names, spread, strict=False)), scalars)
+    tiles = None
+    if form == "binary" and tuple(operands[0].shape()) == shape and tuple(operands[1].shape()) != shape:
+        tiles = place_broadcast(Broadcast(graph, cs, call, op, out, spread[-1], None if in_place else spread[0]))
+    if tiles is None or len(tiles):
+        vectors_of = dict(zip(names, spread, strict=False))
+        place_elementwise(graph, cs, forms, ("out", out), vectors_of, scalars, only=tiles)
     *given, target = in_memory_order(out, operands)
     prog.add(LibraryGroup([Execute(cs)], f"popops.{op.lower()}", given, [target]))
 

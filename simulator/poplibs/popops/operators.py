@@ -29,6 +29,12 @@ _TESTS: dict[str, Callable[[Array], Array]] = {"IS_FINITE": np.isfinite, "IS_NAN
 #: operators whose result is BOOL whatever the operands are
 BOOLEAN_RESULT = frozenset((*_COMPARISONS, *_TESTS, "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"))
 
+#: operators whose operands may change places, so that the broadcast one comes second
+COMMUTATIVE = frozenset(
+    {"ADD", "MULTIPLY", "MAXIMUM", "MINIMUM", "EQUAL", "NOT_EQUAL", "LOGICAL_AND", "LOGICAL_OR"}
+    | {"BITWISE_AND", "BITWISE_OR", "BITWISE_XOR"}
+)
+
 
 def _divide(a: Array, b: Array) -> Array:
     if np.issubdtype(a.dtype, np.floating):

@@ -110,7 +110,8 @@ def elementwise_vertex(form: Form, op: str, dtype: str, in_place: bool, flat: bo
             evaluate(op, operands, out)
 
     kind = "UnaryOpType" if form == "unary" else "BinaryOpType"
-    name = f"popops::{_CLASS[form]}{'1D' if flat else '2D'}{'InPlace' if in_place else ''}"
+    rows = "2DData" if form == "scalar" else "2D"
+    name = f"popops::{_CLASS[form]}{'1D' if flat else rows}{'InPlace' if in_place else ''}"
     return VertexType(
         name=f"{name}<popops::expr::{kind}::{op},{dtype}>",
         kind="multi" if flat else "worker",
