@@ -66,7 +66,8 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
     noun = "IPU" if state.by_ipu else "tile"
     first, last = drawing.shown
     where = f"{drawing.quantity[0].upper()}{drawing.quantity[1:]}"
-    name = f"{noun}s" if last - first + 1 == drawing.whole else f"of {drawing.whole:,} {noun}s shown"
+    every = noun if drawing.whole == 1 else f"{noun}s"
+    name = every if last - first + 1 == drawing.whole else f"of {drawing.whole:,} {noun}s shown"
     drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
     position = lambda at: f"{noun} {int(drawing.ids[first + at]):,}"  # noqa: E731
     lines.append(

@@ -24,7 +24,7 @@ COLUMNS = {
     "total": ("Total cycles", "cycles", "With everything below and every function called"),
     "executions": ("Executions", "integer", "How often recorded runs came to it"),
     "received": ("Received", "bytes", "Bytes received by its steps and all below"),
-    "live": ("Peak live", "bytes", "Highest point of the liveness curve while it runs"),
+    "live": ("Peak live", "bytes", "Highest point of the liveness curve (of the first replica) while it runs"),
     "code": ("Code", "bytes", "Exchange and control code of the program itself"),
     "trips": ("Trips", "integer", "Turns of a Repeat per execution"),
     "sent": ("Sent", "bytes", "Bytes sent by its steps and all below"),

@@ -182,8 +182,8 @@ def _about(source: ReportSource) -> Component:
         "every function that it calls, each step at the call it ran in; control programs add up to the device's total, "
         "and a function's total is that of all its calls. Executions: how often runs came to the program.",
         "Received, sent: bytes of its steps and of all below. Peak live: the highest point of the liveness curve "
-        "while it runs. Code: exchange and control code of the program itself, over all tiles. A share stands "
-        "on hover.",
+        "(of the first replica) while it runs. Code: exchange and control code of the program itself, over all tiles. "
+        "A share stands on hover.",
         *notes,
         formula="self = sum of (cyclesTo.max - cyclesFrom.max) over its steps",
     )

@@ -47,6 +47,7 @@ def layout(context: ViewContext) -> Component:
         ",".join(context.targets),
         measure(context.source) if compared else {},
         measure(compared[0]) if compared else None,
+        1 if summary.target is None else summary.target.replicas,
     )
     named = [("Source" if compared else "", summary.headline)]
     for name, each in zip(names_of(context), compared, strict=True):

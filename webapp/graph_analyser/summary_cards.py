@@ -27,6 +27,7 @@ class CardContext:
     versus: str = ""
     source: Mapping[str, float | None] = field(default_factory=dict)
     target: Mapping[str, float | None] | None = None
+    replicas: int = 1
 
     def link(self, text: Any, view: str, **query: Any) -> Component:
         """A link to the evidence; the comparison goes along."""
@@ -161,10 +162,11 @@ def _live_card(headline: Headline, cards: CardContext) -> Component:
     if peak is None:
         return _without("Peak liveness", headline.lost.get("live"), "Liveness was not recorded", about)
     link = cards.link(f"index {peak.index:,}", "liveness", liveness=peak.index)
+    of_one = ", on replica 0" if cards.replicas > 1 else ""
     return figure_card(
         "Peak liveness",
         bytes_text(peak.total),
-        [f"{bytes_text(peak.always_live)} always live · ", link],
+        [f"{bytes_text(peak.always_live)} always live{of_one} · ", link],
         *cards.difference("live_peak", "bytes"),
         help=about,
     )
