@@ -19,8 +19,11 @@ BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over th
 _BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps."
 _LIMIT_HELP = (
     "The plain rate of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two"
-    " tiles of one bus that receive the same words take them at once, so broadcasts can pass 100 %. The report gives"
-    " no rate for the links between IPUs and to the host."
+    " tiles of one bus that receive the same words take them at once, so broadcasts can pass 100 %. Between IPUs and to"
+    " the host it is the rate of an IPU's links, which reports of format 1.0 do not hold."
+)
+_LIMIT = (
+    "exchange: exchange_bytes_per_cycle x tiles; GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
 )
 _UNKNOWN = "This report does not say which stream copies go to remote buffers."
 
@@ -37,7 +40,7 @@ def transfers_table(figures: Sequence[WindowFigures], target: Target) -> Compone
             html.Th("Sent (Tx)"),
             html.Th(["Achieved bandwidth", help_text("Achieved bandwidth", formula=BANDWIDTH)]),
             html.Th("Device time"),
-            html.Th(["Of plain rate", help_text("Plain rate", _LIMIT_HELP, formula="4 B per cycle and tile x tiles")]),
+            html.Th(["Of plain rate", help_text("Plain rate", _LIMIT_HELP, formula=_LIMIT)]),
         ]
     )
     return html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
@@ -56,9 +59,9 @@ def _moved(figures: WindowFigures) -> Iterator[tuple[str, Transfer]]:
 def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> Component:
     rate = moved.bandwidth
     measured = f"{moved.measured:,} B / {moved.cycles:,} cycles" if rate is not None else "no step lies wholly inside"
-    limit = target.exchange_bytes_per_cycle * figures.tiles if name == "Exchange" else None
+    limit, formula = _limit(figures, name, target)
     share = rate / limit if rate is not None and limit else None
-    of_limit = f"{rate:,.1f} / ({target.exchange_bytes_per_cycle:g} B x {figures.tiles:,} tiles)" if share else ""
+    of_limit = f"{rate:,.1f} / {formula}" if share else ""
     where: Any = [name, help_text("Destination", _UNKNOWN)] if name.endswith("unknown") else name
     return html.Tr(
         [
@@ -73,3 +76,13 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
             html.Td(percent_text(share) if share is not None else "not known", title=of_limit),
         ]
     )
+
+
+def _limit(figures: WindowFigures, name: str, target: Target) -> tuple[float, str]:
+    """Bytes per cycle that an IPU could move in this kind of transfer, 0 = not in the report, and how that comes."""
+    if name == "Exchange":
+        rate = target.exchange_bytes_per_cycle
+        return rate * figures.tiles, f"({rate:g} B x {figures.tiles:,} tiles)"
+    if name == "GlobalExchange":
+        return target.link_bytes_per_cycle, f"{target.link_bytes_per_cycle:,.2f} B of its links to other IPUs"
+    return target.host_bytes_per_cycle, f"{target.host_bytes_per_cycle:,.2f} B of its link to the host"
