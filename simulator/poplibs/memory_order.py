@@ -21,12 +21,12 @@ I8 = npt.NDArray[np.int64]
 
 def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
     """The operands, then the output: all in the blocks of an operand when the output is strided, else all flat, in the
-    output's order in memory. Operands of one element stay as they are."""
+    output's order in memory. Operands of one element stay one element."""
     if out.strided() is not None:
         return _in_blocks([*operands, out])
     order = np.argsort(regions.elements(*out.regions()), kind="stable")
     shape = tuple(out.shape())
-    flat = [t if t.numElements() == 1 else _reordered(broadcast_to(t, shape), order) for t in operands]
+    flat = [t.flatten() if t.numElements() == 1 else _reordered(broadcast_to(t, shape), order) for t in operands]
     return [*flat, _reordered(out, order)]
 
 

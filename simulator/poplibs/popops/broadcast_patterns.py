@@ -66,13 +66,12 @@ def patterns_of(segments: Segments, runs: int) -> Patterns:
     """The patterns of every run, in order; there must be a run."""
     at = np.searchsorted(segments.run, np.arange(runs), side="left")
     end = np.searchsorted(segments.run, np.arange(runs), side="right")
-    before = _last_occurrence(segments)
     found: list[tuple[I8, ...]] = []
     for _ in range(MOST_PATTERNS):
         active = np.flatnonzero(at < end)
         if not len(active):
             break
-        size, outer = _next_pattern(segments, before, at[active], end[active])
+        size, outer = _next_pattern(segments, at[active], end[active])
         found.append((active, at[active], size, segments.length[at[active]], outer))
         at[active] += size * outer
     run, first, size, inner, outer = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -80,33 +79,65 @@ def patterns_of(segments: Segments, runs: int) -> Patterns:
     return Patterns(run[order], first[order], size[order], inner[order], outer[order], at == end)
 
 
-def _last_occurrence(segments: Segments) -> I8:
-    """The segment before it in the same run that has the same element, -1 = none."""
-    before = np.full(len(segments.run), -1, np.int64)
-    order = np.lexsort((segments.element, segments.run))
-    same = segments.element[order[1:]] == segments.element[order[:-1]]
-    same &= segments.run[order[1:]] == segments.run[order[:-1]]
-    before[order[1:][same]] = order[:-1][same]
-    return before
+@dataclass(frozen=True)
+class _Spans:
+    """Segments `begin .. begin + count` of several runs, one after the other: `row` numbers them, `step` within."""
+
+    begin: I8
+    count: I8
+    of: I8
+    step: I8
+    row: I8
+
+    def first(self, condition: B1) -> I8:
+        """The first step of each span where the condition holds, else its count."""
+        at = np.flatnonzero(condition)
+        of, where = np.unique(self.of[at], return_index=True)
+        found = self.count.copy()
+        found[of] = self.step[at[where]]
+        return found
 
 
-def _next_pattern(segments: Segments, before: I8, begin: I8, end: I8) -> tuple[I8, I8]:
+def _spans(begin: I8, count: I8) -> _Spans:
+    of = np.repeat(np.arange(len(count)), count)
+    step = np.arange(len(of)) - (np.cumsum(count) - count)[of]
+    return _Spans(begin, count, of, step, begin[of] + step)
+
+
+def _next_pattern(segments: Segments, begin: I8, end: I8) -> tuple[I8, I8]:
     """(size, outer) of the pattern that begins at segment `begin` of each run, which ends before `end`.
 
     It ends where another length comes. Up to the first element that was there already all are its region; from there
     on it lasts as long as the region repeats, in whole repeats."""
-    count = end - begin
-    offsets = np.cumsum(count) - count
-    of = np.repeat(np.arange(len(count)), count)
-    step = np.arange(len(of)) - offsets[of]
-    row = begin[of] + step
+    spans = _spans(begin, end - begin)
+    limit = spans.first(segments.length[spans.row] != segments.length[begin][spans.of])
+    element = segments.element[spans.row]
+    again = spans.first((element == segments.element[begin][spans.of]) & (spans.step > 0))
+    again = np.where(again < limit, again, limit)
+    size = _distinct(segments, begin, again)
+    # Where an element other than the first came again, the region ends there and does not repeat.
+    expected = segments.element[begin[spans.of] + spans.step % size[spans.of]]
+    last = np.minimum(spans.first(element != expected), limit)
+    return size, np.maximum(last // size, 1)
 
-    def first(condition: B1) -> I8:
-        return np.asarray(np.minimum.reduceat(np.where(condition, step, count[of]), offsets))
 
-    limit = first(segments.length[row] != segments.length[begin][of])
-    again = first(before[row] >= begin[of])
-    size = np.minimum(again, limit)
-    expected = segments.element[begin[of] + step % size[of]]
-    last = np.minimum(first(segments.element[row] != expected), limit)
-    return size, np.where(again < limit, last // size, 1)
+def _distinct(segments: Segments, begin: I8, count: I8) -> I8:
+    """How many of the segments from each begin on, at most `count`, come before an element that was there already."""
+    spans = _spans(begin, count)
+    element = segments.element[spans.row]
+    falls = np.zeros(len(element), np.bool_)
+    falls[1:] = (element[1:] <= element[:-1]) & (spans.step[1:] > 0)
+    fallen = np.bincount(spans.of[falls], minlength=len(count))
+    # Ascending, or ascending from the middle and then up to the middle: each element once. Others are sorted.
+    wrapped = (fallen == 1) & (segments.element[begin + count - 1] < segments.element[begin])
+    doubtful = np.flatnonzero((fallen > 0) & ~wrapped)
+    result = count.copy()
+    if len(doubtful):
+        part = _spans(begin[doubtful], count[doubtful])
+        value = segments.element[part.row]
+        order = np.lexsort((value, part.of))
+        twice = np.zeros(len(order), np.bool_)
+        same = (value[order[1:]] == value[order[:-1]]) & (part.of[order[1:]] == part.of[order[:-1]])
+        twice[order[1:][same]] = True
+        result[doubtful] = part.first(twice)
+    return result
