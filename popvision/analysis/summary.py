@@ -97,13 +97,19 @@ def summarise(source: ReportSource) -> Summary:
     reader = source.reader
     lost: dict[str, str] = {}
     figures = headline(source)  # before the rest: it meets the damage that takes runs away
-    for name, question in (("target", reader.target), ("runs", reader.runs)):
-        try:
-            question()
-        except LostError as damage:
-            lost[name] = str(damage)
-        except NotRecordedError:
-            pass
+    runs: list[RunRow] = []
+    try:
+        reader.target()
+    except LostError as damage:
+        lost["target"] = str(damage)
+    except NotRecordedError:
+        pass
+    try:
+        runs = run_rows(source)
+    except LostError as damage:
+        lost["runs"] = str(damage)
+    except NotRecordedError:
+        pass
     damaged = next((each for each in source.lost if "table meta is damaged" in each), "")
     if damaged:
         lost["meta"] = damaged
@@ -113,7 +119,7 @@ def summarise(source: ReportSource) -> Summary:
         graph=held(reader.counts) or {},
         provenance=provenance_of(source),
         options=options_of(source),
-        runs=held(lambda: run_rows(source)) or [],
+        runs=runs,
         missing=list(reader.missing),
         lost=lost,
     )
