@@ -45,7 +45,7 @@
     }
 
     nearsEdge(viewport, least) {
-      const { first, columns } = this.data;
+      const { first, columns } = this.data.asked; // those of the answer may be coarser
       const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
       const before = viewport.first - first, after = first + columns - viewport.first - viewport.width;
       return (first > 0 && before < least) || (first + columns < last && after < least);
