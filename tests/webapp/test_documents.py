@@ -35,14 +35,15 @@ class Tags(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[str] = []
-        self.text = ""
+        self._pieces: list[str] = []
         self.feed(page)
+        self.text = "".join(self._pieces)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        self._pieces.append(data)
 
 
 def write_named(folder: Path, name: str) -> Path:
