@@ -71,7 +71,8 @@ class VertexMethods(VariableMethods):
     def _vertex_type(self, vertexType: str | VertexType) -> VertexType:
         types = self.store.vertex_types
         if isinstance(vertexType, VertexType):
-            return types.setdefault(vertexType.name, vertexType)
+            types.setdefault(vertexType.name, vertexType)
+            return vertexType
         try:
             return types[vertexType]
         except KeyError:
@@ -198,6 +199,7 @@ class VertexMethods(VariableMethods):
             return BlockCosts(table[:, 0], "fitted", "the program's performance estimator", table[:, 1])
 
         self.store.vertex_types[vertexTypeName] = replace(type_, costs=costs)
+        self.store.estimators[vertexTypeName] = costs
 
     def getPerfEstimate(self, v: VertexRef) -> VertexPerfEstimate:
         """The estimate that compilation uses for a vertex; `missing_perf_estimate` where its type has none."""

@@ -9,7 +9,7 @@ added to one compute set, one array per field.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from simulator.poplar import tile_mapping
 from simulator.poplar.regions import split_by_table
 
 if TYPE_CHECKING:
-    from simulator.codelets.vertex_type import VertexType
+    from simulator.codelets.vertex_type import CostFunction, VertexType
 
 I8 = npt.NDArray[np.int64]
 U4 = npt.NDArray[np.uint32]
@@ -145,7 +145,12 @@ class GraphStore:
     #: blocks in order of creation; read them through `blocks`
     settled_blocks: list[VertexBlock] = field(default_factory=list)
     open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)
+    #: the first of each name. Library vertices of one name may differ in what they are made for (groups of channels,
+    #: shape of a kernel), so that a block keeps the type that it was made with.
     vertex_types: dict[str, VertexType] = field(default_factory=dict)
+    estimators: dict[str, CostFunction] = field(
+        default_factory=dict
+    )  #: of the program, for all vertices of a type name
     functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
     #: (function, simulator.poplar.types.FunctionBufferMappingType) of each function buffer
     function_buffers: list[tuple[int, Any]] = field(default_factory=list)
@@ -168,7 +173,9 @@ class GraphStore:
         first = 0
         for block in self.settled_blocks:
             block.first_id = first
-            block.type = self.vertex_types.get(block.type.name, block.type)
+            costs = self.estimators.get(block.type.name)
+            if costs is not None and block.type.costs is not costs:
+                block.type = replace(block.type, costs=costs)
             first += len(block)
         return self.settled_blocks
 
