@@ -148,9 +148,8 @@ class GraphStore:
     #: the first of each name. Library vertices of one name may differ in what they are made for (groups of channels,
     #: shape of a kernel), so that a block keeps the type that it was made with.
     vertex_types: dict[str, VertexType] = field(default_factory=dict)
-    #: the first of each name. Library vertices of one name may be made for other groups of channels or another kernel, so
-    #: that a block keeps the type that it was made with.
-    )  #: of the program, for all vertices of a type name
+    #: cost functions of the program, for all vertices of a type name
+    estimators: dict[str, CostFunction] = field(default_factory=dict)
     functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
     #: (function, simulator.poplar.types.FunctionBufferMappingType) of each function buffer
     function_buffers: list[tuple[int, Any]] = field(default_factory=list)
