@@ -25,7 +25,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,  # only against programs that hang: the machine may be busy
     )
 
 
