@@ -49,6 +49,7 @@ class Tags(HTMLParser):
 def write_named(folder: Path, name: str) -> Path:
     """The tiny report in which everything that has a name has this one."""
     found = tiny_compilation()
+    assert found.variables is not None
     folder.mkdir()
     with ProfileWriter(folder / "profile.pop") as writer:
         writer.write_compilation(
