@@ -13,20 +13,20 @@ from popvision.analysis.program_tiles import program_tiles, program_tiles_pair
 from popvision.analysis.source import ReportSource
 from tests.browser.small_traces import write_small
 from tests.planted import planted
-
-SAMPLES = Path(__file__).parents[2] / "sample_reports"
+from tests.samples import SAMPLES, program_ending
 
 
 def test_rows_are_those_of_the_arrays() -> None:
     source = ReportSource(SAMPLES / "train_mlp")
-    frame = program_tiles(source, 29)
+    program = program_ending(source, "layer1/fwd/Conv_1/Convolve/ExchangePre")
+    frame = program_tiles(source, program)
     assert frame["Tile"].tolist() == list(range(64))
     with sqlite3.connect(f"file:{SAMPLES / 'train_mlp' / 'profile.pop'}?mode=ro", uri=True) as db:
         ids = db.execute(
             "select cycles_array, rx_array, tx_array, exchange_code_array, control_code_array "
-            "from program_by_ipu where program = 29 and ipu = 0"
+            f"from program_by_ipu where program = {program} and ipu = 0"
         ).fetchone()
-        step = db.execute("select max(id) from steps where program = 29").fetchone()[0]
+        step = db.execute(f"select max(id) from steps where program = {program}").fetchone()[0]
         recorded = db.execute(f"select cycles_array from steps_by_ipu where step_id = {step}").fetchone()[0]
     columns = ("Estimate", "Received", "Sent", "Exchange code", "Control code", "Recorded")
     for name, array in zip(columns, [*ids, recorded], strict=True):

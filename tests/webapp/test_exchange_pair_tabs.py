@@ -13,10 +13,10 @@ from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.exchange_messages import messages_of
 from popvision.analysis.source import ReportSource
 from tests.planted import planted
+from tests.samples import SAMPLES, program_ending
 from webapp.graph_analyser.exchange_panes import tab_content
 from webapp.graph_analyser.exchange_tables import pair_difference_frame
 
-SAMPLES = Path(__file__).parents[2] / "sample_reports"
 TABS = ("fan", "ipus", "host", "pairs")
 
 
@@ -60,16 +60,17 @@ def test_planted_messages_change_fan_out_and_pairs(source: ReportSource, tmp_pat
 
 def test_fan_out_of_two_programs_against_their_messages() -> None:
     source, target = (ReportSource(SAMPLES / each) for each in ("train_mlp", "train_mlp_wide"))
-    partner = int(match_programs(source, target).target_rows()[29])
-    rows = {row["receivers"]: row for row in _shown(source, target, "fan", 29)[0]}
-    for side, report, program in (("source", source, 29), ("target", target, partner)):
+    gathers = program_ending(source, "layer1/fwd/Conv_1/Convolve/ExchangePre")
+    partner = int(match_programs(source, target).target_rows()[gathers])
+    rows = {row["receivers"]: row for row in _shown(source, target, "fan", gathers)[0]}
+    for side, report, program in (("source", source, gathers), ("target", target, partner)):
         counted = Counter(Counter(messages_of(report, program).src.tolist()).values())
         assert {count: row[f"tiles_{side}"] for count, row in rows.items() if row[f"tiles_{side}"]} == dict(counted)
 
 
 def test_host_copies_against_sql() -> None:
     source, target = (ReportSource(SAMPLES / each) for each in ("train_mlp", "train_mlp_wide"))
-    (table,) = _shown(source, target, "host", 29)
+    (table,) = _shown(source, target, "host", program_ending(source, "Convolve/ExchangePre"))
     query = (
         "select sum(data_in), sum(data_out), sum(cycles) from steps_by_ipu join steps on steps.id = step_id "
         "join program_types on program_types.id = type where program_types.name = 'StreamCopyMid'"

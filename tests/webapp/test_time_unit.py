@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from popvision.analysis.catalogue import describe, find
 from popvision.analysis.source import ReportSource
+from tests.samples import SAMPLES, program_ending
 from webapp import preferences
 from webapp.formats import cycles_text
 from webapp.graph_analyser.execution_aggregate import _VERTICES as AGGREGATED
@@ -14,7 +14,7 @@ from webapp.graph_analyser.execution_workers import _TILES, _VERTICES, workers
 from webapp.picker import _cycles
 from webapp.selection import Selection
 
-SAMPLE = Path(__file__).parents[2] / "sample_reports" / "train_mlp"
+SAMPLE = SAMPLES / "train_mlp"
 
 
 def _facts(component: Any) -> dict[str, str]:
@@ -31,7 +31,8 @@ def _facts(component: Any) -> dict[str, str]:
 
 
 def _workers(source: ReportSource) -> dict[str, str]:
-    step = next(row for row, each in enumerate(source.reader.steps().program.tolist()) if each == 31)
+    convolve = program_ending(source, "layer1/fwd/Conv_1/Convolve")
+    step = source.reader.steps().program.tolist().index(convolve)
     return _facts(workers(source, "key", Selection.parse({"step": str(step), "detail": "workers"}), "light")[0])
 
 
