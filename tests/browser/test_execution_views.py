@@ -204,7 +204,7 @@ def test_aggregation_equals_a_sum_and_finds_its_steps(pages: Pages) -> None:
 
 def test_workers_of_a_tile(pages: Pages) -> None:
     """The fullest context's thread cycles, added up from the exported vertices, times six is the worker part."""
-    pages.use("mlp").go("find=Reduce&detail=workers&tiles=3")
+    pages.use("mlp").go("find=OneHotEncode&detail=workers&tiles=3")
     pages.page.locator(".trace-matches", has_text="matches").wait_for()
     for _ in range(2):
         pages.page.keyboard.press(".")
