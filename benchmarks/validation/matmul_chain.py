@@ -118,11 +118,12 @@ def span_of(kind: str, name: str) -> str:
     return "switchControlBroadcast" if "switchControl" in name else "host exchange" if "Stream" in kind else "other"
 
 
-def shares(steps: list[tuple[str, str, int]]) -> dict[str, float]:
-    """Percent of the chart by the colour of its bars: DoExchange steps before a compute set are drawn with it."""
+def shares(steps: list[tuple[str, str, int]], drawn: bool = True) -> dict[str, float]:
+    """Percent of the chart by the colour of its bars, where DoExchange steps before a compute set are drawn with it;
+    not `drawn`: by the phase of each step alone."""
     out = dict.fromkeys(SHARES, 0.0)
     for kind, name, cycles in steps:
-        compute = kind == "OnTileExecute" or any(part in name for part in ("Convolve/", "Reduce0/"))
+        compute = kind == "OnTileExecute" or (drawn and any(part in name for part in ("Convolve/", "Reduce0/")))
         phase = (
             "sync" if kind == "Sync" else "host exchange" if "Stream" in kind else "compute" if compute else "exchange"
         )
@@ -168,6 +169,10 @@ def _cycle_rows(source: ReportSource, steps: list[tuple[str, str, int]]) -> list
         rows.append(Row(f"sync {number + 1}", published, value, "cycles", chart, CYCLES))
     rows += [
         Row(f"share of {name}", SHARES[name], share, "%", chart, points(3)) for name, share in shares(steps).items()
+    ]
+    rows += [
+        Row(f"share of {name}, by the phase of each step", SHARES[name], share, "%", chart, REPORTED)
+        for name, share in shares(steps, drawn=False).items()
     ]
     return [*rows, Row("tile balance", 81.0, tile_balance(source), "%", "6.1, summary page", points(3))]
 

@@ -100,7 +100,7 @@ def overlay_of(
         for row in rows:
             code += 0 if (own := control[row]) is None else own
         for row in exchanges:
-            code += table.work[row].exchange.code  # type: ignore[union-attr]
+            code += 0 if (exchange := table.work[row].exchange) is None else exchange.code
     for block in blocks:
         if block.compute_set in compute_sets:
             memory = vertex_memory(block, machine.tiles, machine.architecture)

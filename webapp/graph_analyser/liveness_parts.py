@@ -173,7 +173,10 @@ def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState)
     quantity = quantity if drawing.pair is None else "Source: " + quantity[0].lower() + quantity[1:]
     name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
     drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
-    position = lambda at: f"index {first + at:,}"  # noqa: E731
+
+    def position(at: int) -> str:
+        return f"index {first + at:,}"
+
     if state.graph == "heat":
         return [*lines, html.Div(_heat_note(drawing, state), className="range-plain")]
     lines.append(

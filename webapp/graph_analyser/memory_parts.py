@@ -69,7 +69,10 @@ def _below(drawing: Drawing, state: MemoryState) -> list[Component]:
     every = noun if drawing.whole == 1 else f"{noun}s"
     name = every if last - first + 1 == drawing.whole else f"of {drawing.whole:,} {noun}s shown"
     drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
-    position = lambda at: f"{noun} {int(drawing.ids[first + at]):,}"  # noqa: E731
+
+    def position(at: int) -> str:
+        return f"{noun} {int(drawing.ids[first + at]):,}"
+
     lines.append(
         range_line(drawing.statistics, where, name, position=position, decimated=drawing.decimated, drawn=drawn)
     )

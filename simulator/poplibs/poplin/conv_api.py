@@ -112,8 +112,8 @@ def weightsTransposeChansFlipXY(
         raise graph_connection_error(
             f"weightsTransposeChansFlipXY: {weightsIn.shape()} does not turn into {weightsOut.shape()}."
         )
-    operation(graph, debugContext, "poplin", "weightsTransposeChansFlipXY", weightsIn=weightsIn)
-    prog.add(Copy(turned, weightsOut))
+    call = operation(graph, debugContext, "poplin", "weightsTransposeChansFlipXY", weightsIn=weightsIn)
+    prog.add(Copy(turned, weightsOut, False, call))
 
 
 def calculateWeightDeltas(
