@@ -152,6 +152,9 @@ def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
 
 def _by_tile(costed: list[CostedBlock], tiles: int) -> _Columns:
     borders = np.arange(tiles + 1)
+    if len(costed) == 1 and len(costed[0].tile) == tiles and np.array_equal(costed[0].tile, borders[:-1]):
+        # One vertex on each tile: nothing to look for or to add up.
+        return _Columns(np.ones((1, tiles), np.int64), borders, costed[0].cycles, [costed[0].cycles])
     starts = [np.searchsorted(c.tile, borders) for c in costed]
     count = np.stack([np.diff(start) for start in starts])
     sums = [_sums(c.cycles, mine) for c, mine in zip(costed, count, strict=True)]
@@ -210,8 +213,9 @@ def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: 
         places = [i for i, c in enumerate(costed) if c.type == type_]
         mine = [costed[i] for i in places]
         provenance = max((c.provenance for c in mine), key=PROVENANCE.index)
-        count = columns.count[places].sum(axis=0)
-        cycles = sum((columns.sums[i] for i in places), np.zeros(len(count), np.int64))
+        count, cycles = columns.count[places[0]], columns.sums[places[0]]
+        for i in places[1:]:
+            count, cycles = count + columns.count[i], cycles + columns.sums[i]
         known = _total_flops(mine) >= 0
         for ipu in range(machine.num_ipus):
             part = machine.tiles_of(ipu)

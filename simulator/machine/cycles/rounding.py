@@ -19,7 +19,8 @@ def whole(values: npt.ArrayLike) -> I8:
 
 def ceil_div(n: npt.ArrayLike, by: npt.ArrayLike) -> I8:
     """n / by rounded up, element by element."""
-    return whole(-(-whole(n) // whole(by)))
+    divisor = whole(by)
+    return whole((whole(n) + (divisor - 1)) // divisor)
 
 
 def per_worker(n: npt.ArrayLike) -> I8:
