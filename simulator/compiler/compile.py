@@ -212,6 +212,8 @@ def _snapshot(store: GraphStore) -> GraphStore:
         vertex_types=dict(store.vertex_types),
         functions=list(store.functions),
         function_buffers=list(store.function_buffers),
+        remote_buffers=list(store.remote_buffers),
+        host_functions=list(store.host_functions),
         host_copies=list(store.host_copies),
         debug_infos=list(store.debug_infos),
     )

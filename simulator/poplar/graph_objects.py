@@ -55,6 +55,52 @@ class DataStream:
         return self.count
 
 
+@dataclass(frozen=True)
+class RemoteBuffer:
+    """Memory outside the IPU: `repeats` rows of `count` elements. `id` is its row in the graph's list."""
+
+    id: int
+    name: str = field(compare=False)
+    type: Type = field(compare=False)
+    count: int = field(compare=False)
+    repeats: int = field(compare=False)
+    rearrange_on_host: bool = field(compare=False, default=False)
+    optimise_memory: bool = field(compare=False, default=False)
+
+    def handle(self) -> str:
+        return self.name
+
+    def elementType(self) -> Type:
+        return self.type
+
+    def numElements(self) -> int:
+        """Elements of a row."""
+        return self.count
+
+    def getRepeats(self) -> int:
+        return self.repeats
+
+    def isRearrangeOnHost(self) -> bool:
+        return self.rearrange_on_host
+
+    def isOptimisedForMemory(self) -> bool:
+        return self.optimise_memory
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """Code of the host that a program calls. `inputs`, `outputs`: (type, elements) of each argument; `id` is its row in
+    the graph's list."""
+
+    id: int
+    name: str = field(compare=False)
+    inputs: tuple[tuple[Type, int], ...] = field(compare=False)
+    outputs: tuple[tuple[Type, int], ...] = field(compare=False)
+
+    def handle(self) -> str:
+        return self.name
+
+
 class VertexRef:
     """A vertex that was added by `addVertex`: a row of an open block."""
 

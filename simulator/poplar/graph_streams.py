@@ -8,7 +8,7 @@ from typing import Any
 from simulator.poplar.debug_context import Context, as_context, record
 from simulator.poplar.errors import graph_object_creation_error, invalid_option, stream_connection_error
 from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer
-from simulator.poplar.graph_vertices import VertexMethods
+from simulator.poplar.graph_remote import RemoteMethods
 from simulator.poplar.notices import no_effect
 from simulator.poplar.program import Program
 from simulator.poplar.tensor import Tensor
@@ -19,7 +19,7 @@ SPLIT_LIMIT = 50 * 1024 * 1024
 _FIFO_OPTIONS = {"splitLimit": str(SPLIT_LIMIT), "bufferingDepth": "1"}
 
 
-class StreamMethods(VertexMethods):
+class StreamMethods(RemoteMethods):
     def addHostToDeviceFIFO(
         self,
         handle: str,

@@ -153,6 +153,8 @@ class GraphStore:
     functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
     #: (function, simulator.poplar.types.FunctionBufferMappingType) of each function buffer
     function_buffers: list[tuple[int, Any]] = field(default_factory=list)
+    remote_buffers: list[Any] = field(default_factory=list)  #: simulator.poplar.graph_objects.RemoteBuffer
+    host_functions: list[Any] = field(default_factory=list)  #: simulator.poplar.graph_objects.HostFunction
     #: (kind "read"|"write", handle, tensor) of createHostRead / createHostWrite, in order
     host_copies: list[tuple[str, str, Any]] = field(default_factory=list)
     num_elements: int = 0

@@ -1,0 +1,72 @@
+"""Remote buffers and host functions: what programs reach beyond the IPU besides streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.poplar.debug_context import as_context, record
+from simulator.poplar.errors import graph_object_creation_error
+from simulator.poplar.graph_objects import HostFunction, RemoteBuffer
+from simulator.poplar.graph_vertices import VertexMethods
+from simulator.poplar.types import Type
+
+
+class RemoteMethods(VertexMethods):
+    def addRemoteBuffer(
+        self,
+        handle: str,
+        elementType: Type,
+        numElements: int,
+        repeats: int = 1,
+        rearrangeOnHost: bool = False,
+        optimiseMemory: bool = False,
+    ) -> RemoteBuffer:
+        """Memory outside the IPU of `repeats` rows of `numElements` elements, one in each replica; zeros when loaded.
+        Copy programs read and write whole rows.
+
+        Raises `graph_object_creation_error` for a handle in use, no elements, no rows or something that is no type."""
+        what = f"Remote buffer '{handle}'"
+        if any(buffer.name == handle for buffer in self.store.remote_buffers):
+            raise graph_object_creation_error(f"{what} exists already; give every remote buffer its own handle.")
+        if not isinstance(elementType, Type):
+            raise graph_object_creation_error(f"{what}: {elementType!r} is not an element type.")
+        for name, value in (("numElements", numElements), ("repeats", repeats)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise graph_object_creation_error(f"{what}: {name}={value!r} must be a whole number of at least 1.")
+        arguments = {"numElements": numElements, "repeats": repeats, "type": elementType.name}
+        record(self.store, as_context(handle), "remoteBuffer", arguments=arguments)
+        self.store.remote_buffers.append(
+            RemoteBuffer(
+                len(self.store.remote_buffers), handle, elementType, numElements, repeats,
+                bool(rearrangeOnHost), bool(optimiseMemory),
+            )  # fmt: skip
+        )
+        buffer: RemoteBuffer = self.store.remote_buffers[-1]
+        return buffer
+
+    def addHostFunction(
+        self, handle: str, inputs: Iterable[tuple[Type, int]], outputs: Iterable[tuple[Type, int]]
+    ) -> HostFunction:
+        """Code of the host that programs call by `Call(function, inputs, outputs)`. `inputs` and `outputs` are (type,
+        elements) of each argument; `Engine.connectHostFunction` gives the code.
+
+        Raises `graph_object_creation_error` for a handle in use and for arguments that are not such pairs."""
+        if any(function.name == handle for function in self.store.host_functions):
+            raise graph_object_creation_error(f"Host function '{handle}' exists already; give each its own handle.")
+        arguments = [_arguments(handle, kind, given) for kind, given in (("inputs", inputs), ("outputs", outputs))]
+        record(self.store, as_context(handle), "hostFunction")
+        self.store.host_functions.append(HostFunction(len(self.store.host_functions), handle, *arguments))
+        function: HostFunction = self.store.host_functions[-1]
+        return function
+
+
+def _arguments(handle: str, kind: str, given: Iterable[tuple[Type, int]]) -> tuple[tuple[Type, int], ...]:
+    out = []
+    for pair in given:
+        fits = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], Type)
+        if not fits or isinstance(pair[1], bool) or not isinstance(pair[1], int) or pair[1] < 1:
+            raise graph_object_creation_error(
+                f"Host function '{handle}': {kind} are pairs of a type and a number of elements, got {pair!r}."
+            )
+        out.append((pair[0], int(pair[1])))
+    return tuple(out)
