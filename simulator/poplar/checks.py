@@ -14,8 +14,7 @@ from simulator.poplar.errors import (
     graph_recursion_error,
     invalid_tile_mapping,
 )
-from simulator.poplar.graph_objects import Function, FunctionBuffer
-from simulator.poplar.tensor import Tensor
+from simulator.poplar.graph_objects import Function, FunctionBuffer, RemoteBuffer
 from simulator.poplar.vertex_builder import UNMAPPED, BlockBuilder
 
 if TYPE_CHECKING:
@@ -43,24 +42,25 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
     checked: set[int] = set()
 
     def check(program: host.Program, calls: tuple[int, ...]) -> None:
-        for name in ("source", "destination", "tensor"):
-            part = getattr(program, name, None)
-            if isinstance(part, Tensor) and part._store is not store:
+        marked = getattr(program, "tensor", None)
+        for tensor in [*program.reads(), *program.writes(), *([] if marked is None else [marked])]:
+            if tensor._store is not store:
                 raise graph_object_creation_error(
-                    f"A {type(program).__name__} program uses a tensor of another graph ({part!r}); "
+                    f"A {type(program).__name__} program uses a tensor of another graph ({tensor!r}); "
                     "make it with the graph that is compiled."
                 )
-            if isinstance(part, Function | FunctionBuffer) and not _has_code(store, part):
-                raise control_program_error(f"Copy: {part!r} is not of this graph.")
+        if isinstance(program, host.Copy):
+            _check_ends(store, program)
         if isinstance(program, host.Execute) and program.compute_set >= len(store.compute_set_names):
             raise control_program_error(f"Execute: compute set {program.compute_set} is not in the graph.")
-        if isinstance(program, host.Sequence):
-            for child in program.programs:
-                check(child, calls)
-        elif isinstance(program, host.Repeat):
-            check(program.body, calls)
-        elif isinstance(program, host.Call):
-            _check_call(program.function, calls)
+        for child in program.nested():
+            check(child, calls)
+        if isinstance(program, host.Call):
+            called = program.host_function
+            if called is None:
+                _check_call(program.function, calls)
+            elif called.id >= len(store.host_functions) or store.host_functions[called.id] is not called:
+                raise control_program_error(f"Call: host function '{called.name}' is not of this graph.")
 
     def _check_call(function: int, calls: tuple[int, ...]) -> None:
         if function >= len(store.functions):
@@ -73,6 +73,16 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
 
     for program in programs:
         check(program, ())
+
+
+def _check_ends(store: GraphStore, copy: host.Copy) -> None:
+    for end in (copy.source, copy.destination):
+        if isinstance(end, Function | FunctionBuffer) and not _has_code(store, end):
+            raise control_program_error(f"Copy: {end!r} is not of this graph.")
+        if isinstance(end, RemoteBuffer) and (
+            end.id >= len(store.remote_buffers) or store.remote_buffers[end.id] is not end
+        ):
+            raise control_program_error(f"Copy: remote buffer '{end.name}' is not of this graph.")
 
 
 def _has_code(store: GraphStore, part: Function | FunctionBuffer) -> bool:

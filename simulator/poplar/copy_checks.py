@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from simulator.poplar.errors import graph_connection_error
-from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer
+from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer, RemoteBuffer
 from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import INT, UNSIGNED_INT
 
 
 def check_tensor_copy(source: Tensor, destination: Tensor, what: str = "Copy") -> None:
@@ -58,6 +59,35 @@ def check_stream_copy(stream: DataStream, tensor: Tensor, to_device: bool) -> No
             f"{tensor.numElements()}; they must be equal."
         )
     if to_device:
+        check_writeable(tensor)
+
+
+def check_remote_copy(source: object, destination: object, offset: Tensor | None) -> None:
+    """Raise graph_connection_error unless a tensor can be copied from or to the rows of a remote buffer that `offset`
+    names: one number per row, None = row 0."""
+    buffer, tensor = (source, destination) if isinstance(source, RemoteBuffer) else (destination, source)
+    if not isinstance(buffer, RemoteBuffer) or not isinstance(tensor, Tensor):
+        raise graph_connection_error(f"Copy: a remote buffer is copied to or from a tensor, not {tensor!r}.")
+    if buffer.elementType() is not tensor.elementType():
+        raise graph_connection_error(
+            f"Copy: remote buffer '{buffer.name}' holds {buffer.elementType()}, the tensor {tensor.elementType()}."
+        )
+    rows = 1
+    if offset is not None:
+        if not isinstance(offset, Tensor) or offset.elementType() not in (INT, UNSIGNED_INT) or offset.rank() > 1:
+            given = f"{offset.elementType()}{offset.shape()}" if isinstance(offset, Tensor) else repr(offset)
+            raise graph_connection_error(
+                f"Copy: the offset into remote buffer '{buffer.name}' is a scalar or a vector of type UNSIGNED_INT or "
+                f"INT, got {given}."
+            )
+        rows = offset.numElements()
+    wanted = rows * buffer.numElements()
+    if tensor.numElements() != wanted:
+        raise graph_connection_error(
+            f"Copy: {rows} rows of remote buffer '{buffer.name}' are {wanted} elements, the tensor has "
+            f"{tensor.numElements()}; they must be equal."
+        )
+    if tensor is destination:
         check_writeable(tensor)
 
 

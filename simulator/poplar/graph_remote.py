@@ -35,13 +35,9 @@ class RemoteMethods(VertexMethods):
                 raise graph_object_creation_error(f"{what}: {name}={value!r} must be a whole number of at least 1.")
         arguments = {"numElements": numElements, "repeats": repeats, "type": elementType.name}
         record(self.store, as_context(handle), "remoteBuffer", arguments=arguments)
-        self.store.remote_buffers.append(
-            RemoteBuffer(
-                len(self.store.remote_buffers), handle, elementType, numElements, repeats,
-                bool(rearrangeOnHost), bool(optimiseMemory),
-            )  # fmt: skip
-        )
-        buffer: RemoteBuffer = self.store.remote_buffers[-1]
+        number, flags = len(self.store.remote_buffers), (bool(rearrangeOnHost), bool(optimiseMemory))
+        buffer = RemoteBuffer(number, handle, elementType, numElements, repeats, *flags)
+        self.store.remote_buffers.append(buffer)
         return buffer
 
     def addHostFunction(
@@ -55,8 +51,8 @@ class RemoteMethods(VertexMethods):
             raise graph_object_creation_error(f"Host function '{handle}' exists already; give each its own handle.")
         arguments = [_arguments(handle, kind, given) for kind, given in (("inputs", inputs), ("outputs", outputs))]
         record(self.store, as_context(handle), "hostFunction")
-        self.store.host_functions.append(HostFunction(len(self.store.host_functions), handle, *arguments))
-        function: HostFunction = self.store.host_functions[-1]
+        function = HostFunction(len(self.store.host_functions), handle, *arguments)
+        self.store.host_functions.append(function)
         return function
 
 

@@ -1,0 +1,101 @@
+"""What every control program is, and the programs that only hold others in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence as SequenceOf
+from typing import Any, overload
+
+from simulator.poplar.debug_context import Context, DebugContext, as_context
+from simulator.poplar.errors import control_program_error
+from simulator.poplar.tensor import Tensor
+
+
+class Program:
+    """The base of all programs."""
+
+    debug: DebugContext
+
+    def isEmpty(self) -> bool:
+        return False
+
+    def nested(self) -> SequenceOf[Program]:
+        """The programs that this one holds, in the order in which they are laid out."""
+        return ()
+
+    def reads(self) -> SequenceOf[Tensor]:
+        """The tensors that it reads by itself: not in compute sets, nor in what it holds."""
+        return ()
+
+    def writes(self) -> SequenceOf[Tensor]:
+        """The tensors that it writes by itself."""
+        return ()
+
+
+class Sequence(Program):
+    """Programs one after another. `Sequence(a, b)` and `Sequence([a, b])` are the same."""
+
+    @overload
+    def __init__(self, *programs: Program, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, programs: Iterable[Program], debugContext: Context = "", /) -> None: ...
+    def __init__(self, *programs: Any, debugContext: Context = "") -> None:
+        if programs and not isinstance(programs[0], Program):
+            if not isinstance(programs[0], str | DebugContext | Iterable):
+                checked(programs[0])
+            items = list(programs[0]) if not isinstance(programs[0], str | DebugContext) else []
+            contexts = programs[1:] if not isinstance(programs[0], str | DebugContext) else programs
+            debugContext = contexts[0] if contexts else debugContext
+        else:
+            items = list(programs)
+            if items and not isinstance(items[-1], Program):
+                debugContext = items.pop()
+        self.programs: list[Program] = [checked(item) for item in items]
+        self.debug = as_context(debugContext)
+
+    def add(self, program: Program) -> None:
+        """Append a program."""
+        self.programs.append(checked(program))
+
+    def isEmpty(self) -> bool:
+        return not self.programs
+
+    def nested(self) -> SequenceOf[Program]:
+        return self.programs
+
+
+def checked(program: Any) -> Program:
+    """The program; raises `control_program_error` for anything else."""
+    if not isinstance(program, Program):
+        raise control_program_error(
+            f"{program!r} is not a program; wrap compute sets in Execute and functions in Call."
+        )
+    return program
+
+
+class LibraryGroup(Sequence):
+    """The programs of one library operation, with the kernel that computes its result over whole arrays.
+
+    Lowering treats it as its programs; the numeric plan calls the kernel registered as `kernel` with `inputs` and
+    `outputs` instead of running their vertices."""
+
+    def __init__(
+        self,
+        programs: Iterable[Program],
+        kernel: str,
+        inputs: SequenceOf[Tensor],
+        outputs: SequenceOf[Tensor],
+        attributes: dict[str, Any] | None = None,
+        debugContext: Context = "",
+    ) -> None:
+        super().__init__(list(programs), debugContext)
+        self.kernel = kernel
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.attributes = attributes or {}
+
+    def reads(self) -> SequenceOf[Tensor]:
+        return self.inputs
+
+    def writes(self) -> SequenceOf[Tensor]:
+        return self.outputs

@@ -1,0 +1,60 @@
+"""PrintTensor: values of a tensor as text on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, overload
+
+from simulator.poplar.debug_context import Context, as_context
+from simulator.poplar.errors import control_program_error
+from simulator.poplar.program_base import Program
+from simulator.poplar.tensor import Tensor
+
+
+class FloatFormat(Enum):
+    Auto = "auto"
+    Fixed = "fixed"
+    Scientific = "scientific"
+    None_ = "none"
+
+
+@dataclass(frozen=True)
+class PrintTensorFmt:
+    """How PrintTensor writes numbers and brackets.
+
+    Tensors of more than `summariseThreshold` elements show `edgeItems` at each end of a dimension; lines hold up to
+    `maxLineWidth` characters; floats have `digits` digits after the point."""
+
+    summariseThreshold: int = 1000
+    edgeItems: int = 3
+    maxLineWidth: int = 75
+    digits: int = 7
+    floatFormat: FloatFormat = FloatFormat.Auto
+    sep: str = " "
+    open: str = "["
+    close: str = "]"
+
+
+class PrintTensor(Program):
+    """Print a tensor on the host when the device reaches this program."""
+
+    @overload
+    def __init__(self, title: str, t: Tensor, fmt: PrintTensorFmt = ..., /, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, t: Tensor, fmt: PrintTensorFmt = ..., /, debugContext: Context = "") -> None: ...
+    def __init__(self, *arguments: Any, debugContext: Context = "") -> None:
+        rest = list(arguments)
+        self.title = rest.pop(0) if rest and isinstance(rest[0], str) else ""
+        if not rest or not isinstance(rest[0], Tensor):
+            raise control_program_error(
+                "PrintTensor needs a tensor: PrintTensor(title, tensor) or PrintTensor(tensor)."
+            )
+        self.tensor: Tensor = rest.pop(0)
+        self.format = rest.pop(0) if rest and isinstance(rest[0], PrintTensorFmt) else PrintTensorFmt()
+        self.debug = as_context(rest.pop(0) if rest else debugContext)
+        self.tensor._require()
+
+    def reads(self) -> SequenceOf[Tensor]:
+        return (self.tensor,)
