@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 import numpy as np
@@ -15,14 +15,18 @@ from popvision import pvti
 from popvision.formats.profile.model import RunRecord
 from simulator.compiler.executable import Executable
 from simulator.compiler.machine import Machine
+from simulator.compiler.program_visits import Place
 from simulator.poplar.errors import poplar_error, stream_connection_error
-from simulator.poplar.program import PrintTensorFmt
+from simulator.poplar.program import PrintTensorFmt, Program
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.device_clock import DeviceClock, RunTime
+from simulator.runtime.host_buffers import memory_of
+from simulator.runtime.host_functions import HostFunctions
 from simulator.runtime.numeric_plan import Action, NumericPlan
 from simulator.runtime.print_tensor import printed
 from simulator.runtime.recorder import Recorder
-from simulator.runtime.streams import Streams, memory_of
+from simulator.runtime.remote_memory import RemoteMemory
+from simulator.runtime.streams import StreamInfo, Streams
 
 Array = npt.NDArray[Any]
 _channel = pvti.channel("Poplar Runtime")
@@ -34,7 +38,11 @@ class EngineCore:
 
     def __init__(self, executable: Executable, *, recording: bool, runs_kept: int, measured_host: bool = False) -> None:
         self.executable = executable
-        self.streams = Streams(executable.plan.streams, executable.machine.num_replicas)
+        plan, replicas = executable.plan, executable.machine.num_replicas
+        streams = {h: StreamInfo(*facts, plan.buffering[h]) for h, facts in plan.streams.items()}
+        self.streams = Streams(streams, replicas)
+        self.remote = RemoteMemory(plan.remote_buffers, replicas)
+        self.host_functions = HostFunctions(plan.host_functions, replicas)
         self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
         self.recording = recording
         self.device_cycles = 0  #: of all runs since loading
@@ -54,6 +62,8 @@ class EngineCore:
         """Bring all variables into their first state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
             self._arenas = list(self._plan.memories())
+            self.remote.clear()
+            self.streams.invalidate()
             self._actions = self._plan.bind(self._arenas, self)
             self.device_cycles = 0
 
@@ -103,6 +113,18 @@ class EngineCore:
 
     def write_stream(self, handle: str, replica: int, values: Array) -> None:
         self.streams.write_stream(handle, replica, values)
+
+    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
+        return self.remote.read_rows(handle, replica, rows)
+
+    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None:
+        self.remote.write_rows(handle, replica, rows, values)
+
+    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
+        return self.host_functions.call(handle, replica, inputs)
+
+    def watched(self, place: Place, program: Program, action: Action) -> Action:
+        return action
 
     def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
         begin = time.perf_counter()

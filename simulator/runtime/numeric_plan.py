@@ -7,12 +7,14 @@ program. Replicas go through a program side by side, step by step, so that each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.program_visits import Place as ProgramPlace
+from simulator.compiler.program_visits import ProgramVisits
 from simulator.poplar import program as host
 from simulator.poplar.errors import poplar_error
 from simulator.runtime.arena import Arena, ArenaLayout, Place, arenas
@@ -36,6 +38,20 @@ class HostSide(Protocol):
 
     def print_tensor(self, title: str, replica: int, values: Array, form: host.PrintTensorFmt) -> None: ...
 
+    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
+        """(rows, elements) of a remote buffer."""
+        ...
+
+    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None: ...
+
+    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
+        """Run a function of the host; the values of its outputs."""
+        ...
+
+    def watched(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:
+        """What is done in place of `action`, the running of the program at a place; itself where nobody watches."""
+        ...
+
 
 Step = Callable[[Sequence[Arena], HostSide], Action]
 """A part of a program before it is bound to the arenas of all replicas."""
@@ -48,6 +64,10 @@ class NumericPlan:
     """All programs and host copies of a graph."""
 
     def __init__(self, store: GraphStore, programs: Sequence[host.Program]) -> None:
+        self._visits = ProgramVisits(programs, store.functions)
+        self.places: set[ProgramPlace] = set()  #: of the programs that run by themselves, not within a kernel
+        self.remote_buffers = {buffer.name: buffer for buffer in store.remote_buffers}
+        self.host_functions = {function.name: function for function in store.host_functions}
         self.layout = ArenaLayout(store, shared_slots(store, programs))
         self._store = store
         self._blocks: dict[int, list[BlockPlan]] = {}
@@ -67,13 +87,17 @@ class NumericPlan:
             )
             if kind == "fifo"
         }
-        self._programs = [self._step(program) for program in programs]
+        #: transfers of each stream that callbacks may be asked for ahead of time
+        self.buffering = {
+            h: int(o.get("bufferingDepth", 1)) for h, o in zip(streams.handle, streams.options, strict=True)
+        }
+        self._programs = [self._owned(("program", i), program) for i, program in enumerate(programs)]
         #: (kind "read" or "write", handle) -> place
         self.host_copies: dict[tuple[str, str], Place] = {
             (kind, handle): self.layout.place(tensor) for kind, handle, tensor in store.host_copies
         }
         self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
-        del self._store, self._blocks
+        del self._store, self._blocks, self._visits
 
     def memories(self) -> list[Arena]:
         """The arenas of all replicas in their first state."""
@@ -85,7 +109,20 @@ class NumericPlan:
 
     # One method per class of program
 
+    def _owned(self, owner: tuple[str, int], program: host.Program) -> Step:
+        """A whole program or the body of a function."""
+        around, self._visits.owner = self._visits.owner, owner
+        step = self._step(program)
+        self._visits.owner = around
+        return step
+
     def _step(self, program: host.Program) -> Step:
+        place = self._visits.visit(program)
+        self.places.add(place)
+        step = self._unwatched(program)
+        return lambda arenas, side: side.watched(place, program, step(arenas, side))
+
+    def _unwatched(self, program: host.Program) -> Step:
         match program:
             case host.LibraryGroup():
                 return _each(self._kernel(program))
@@ -111,7 +148,7 @@ class NumericPlan:
 
     def _function(self, index: int) -> Step:
         if index not in self._functions:
-            self._functions[index] = self._step(self._store.functions[index])
+            self._functions[index] = self._owned(("function", index), self._store.functions[index])
         return self._functions[index]
 
     def _kernel(self, group: host.LibraryGroup) -> Leaf:

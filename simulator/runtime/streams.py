@@ -1,4 +1,4 @@
-"""Host ends of streams: circular buffers and callbacks."""
+"""The streams of an engine: who is at the host's end, and the transfers of running programs."""
 
 from __future__ import annotations
 
@@ -7,58 +7,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from popvision import pvti
 from simulator.poplar.errors import stream_connection_error
-from simulator.poplar.types import Type, numpy_type
+from simulator.poplar.stream_callback import StreamCallbackHandle
+from simulator.poplar.types import Type
+from simulator.runtime.callback_threads import CallbackThreads
+from simulator.runtime.host_buffers import fixed_memory, memory_between, memory_of
+from simulator.runtime.stream_ends import CallbackEnd, CircularBuffer
 
 Array = npt.NDArray[Any]
 _channel = pvti.channel("Poplar Runtime")
-
-
-class CircularBuffer:
-    """A buffer of the program's. Each transfer goes on where the last one ended and wraps at the end, so a buffer of
-    exactly one transfer is a fixed location."""
-
-    def __init__(self, memory: Array) -> None:
-        self._memory = memory
-        self._position = 0
-
-    def read(self, into: Array) -> None:
-        self._transfer(len(into), lambda part, at: np.copyto(into[at : at + len(part)], part))
-
-    def write(self, values: Array) -> None:
-        self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
-
-    def _transfer(self, count: int, move: Callable[[Array, int], None]) -> None:
-        done = 0
-        while done < count:
-            part = self._memory[self._position : self._position + count - done]
-            move(part, done)
-            done += len(part)
-            self._position = (self._position + len(part)) % len(self._memory)
-
-
-class Callback:
-    """A function called with the transfer's memory, or an object with `fetch(memory)` and, if it has one,
-    `complete()`. The memory is valid during the call only."""
-
-    def __init__(self, function: Any) -> None:
-        self._fetch: Callable[[Array], Any] = getattr(function, "fetch", function)
-        self._complete: Callable[[], Any] | None = getattr(function, "complete", None)
-
-    def read(self, into: Array) -> None:
-        self._call(into)
-
-    def write(self, values: Array) -> None:
-        self._call(values.copy())
-
-    def _call(self, memory: Array) -> None:
-        self._fetch(memory)
-        if self._complete is not None:
-            self._complete()
 
 
 @dataclass(frozen=True)
@@ -67,45 +27,64 @@ class StreamInfo:
     type: Type
     to_device: bool
     broadcast: bool  #: all replicas get the same transfer: one end serves them all
+    depth: int = 1  #: transfers that may be prefetched
 
 
 class Streams:
     """The streams of an engine by handle and replica. `host_seconds` collects (replica, time) of each transfer while it
-    is a list."""
+    is a list. `prefetch` = callbacks may be asked for the next transfer ahead of time."""
 
-    def __init__(self, streams: Mapping[str, tuple[int, Type, bool, bool]], replicas: int = 1) -> None:
-        self._known = {handle: StreamInfo(*facts) for handle, facts in streams.items()}
+    def __init__(self, streams: Mapping[str, StreamInfo], replicas: int = 1, prefetch: bool = False) -> None:
+        self._known = dict(streams)
         self._replicas = replicas
-        self._ends: dict[tuple[str, int], CircularBuffer | Callback] = {}
+        self._prefetch = prefetch
+        self._threads = CallbackThreads()
+        self._callbacks: dict[tuple[str, int], StreamCallbackHandle] = {}
+        self._ends: dict[tuple[str, int], CircularBuffer | CallbackEnd] = {}
         self.host_seconds: list[tuple[int, float]] | None = None
+        self.check: Callable[[], None] | None = None  #: called at each transfer; may raise to end the run
 
-    def connect(self, handle: str, buffer: Any) -> None:
-        """Connect a buffer: any object with writable memory (ndarray, bytearray, array). All replicas share it: at
-        each copy replica 0 takes the next transfer, then replica 1, and so on. Raises stream_connection_error for an
-        unknown handle, memory of another type, or less than one transfer of all replicas."""
+    def use_threads(self, threads: CallbackThreads) -> None:
+        """Run callbacks there from now on; what was prefetched is dropped."""
+        self._threads.close()
+        self._threads = threads
+        for key, callback in self._callbacks.items():
+            self._ends[key].invalidate()
+            self._ends[key] = self._end_of(key[0], callback)
+
+    def connect(self, handle: str, begin: Any, end: Any = None) -> None:
+        """Connect a buffer: any object with memory (ndarray, bytearray, array), a ctypes pointer to one transfer, or
+        begin and end as two pointers or views. All replicas share it: at each copy replica 0 takes the next transfer,
+        then replica 1, and so on. Raises stream_connection_error for an unknown handle, memory of another type, or
+        less than one transfer of all replicas."""
         info = self._info(handle)
-        memory = memory_of(buffer, info.type, f"Stream '{handle}'", writable=not info.to_device)
+        what = f"Stream '{handle}'"
         ends = 1 if info.broadcast else self._replicas
+        if end is None:
+            begin = fixed_memory(begin, info.type, info.elements * ends, what)
+        else:
+            begin = memory_between(begin, end, what)
+        memory = memory_of(begin, info.type, what, writable=not info.to_device)
         if len(memory) < info.elements * ends:
             each = "" if ends == 1 else f" in each of {ends} replicas"
             raise stream_connection_error(
-                f"Stream '{handle}' moves {info.elements} elements at a time{each}, but the buffer holds {len(memory)}."
+                f"{what} moves {info.elements} elements at a time{each}, but the buffer holds {len(memory)}."
             )
-        self._ends.update(dict.fromkeys(self._all_of(handle), CircularBuffer(memory)))
+        circular = CircularBuffer(memory)
+        for key in self._all_of(handle):
+            self._replace(key, circular)
 
-    def connect_callback(self, handle: str, function: Any, replica: int | None = None) -> None:
+    def connect_callback(self, handle: str, callback: Any, replica: int | None = None) -> None:
         """Connect a callback to one replica's stream, or to those of all of them."""
         info = self._info(handle)
         if replica is not None and not 0 <= replica < (1 if info.broadcast else self._replicas):
             last = 0 if info.broadcast else self._replicas - 1
             kind = "is one for all replicas, so its index is 0" if info.broadcast else f"has replicas 0 to {last}"
             raise stream_connection_error(f"Stream '{handle}' has no replica {replica}; it {kind}.")
-        if not callable(getattr(function, "fetch", function)):
-            raise stream_connection_error(
-                f"Stream '{handle}': {function!r} is neither callable nor an object with fetch(memory)."
-            )
-        keys = self._all_of(handle) if replica is None else [(handle, replica)]
-        self._ends.update(dict.fromkeys(keys, Callback(function)))
+        known = StreamCallbackHandle(callback, f"Stream '{handle}'")
+        for key in self._all_of(handle) if replica is None else [(handle, replica)]:
+            self._replace(key, self._end_of(handle, known))
+            self._callbacks[key] = known
 
     def read_stream(self, handle: str, replica: int, into: Array) -> None:
         """A replica reads one transfer."""
@@ -115,10 +94,30 @@ class Streams:
         """A replica writes one transfer."""
         self._timed(handle, replica, lambda end: end.write(values))
 
+    def invalidate(self) -> None:
+        """Drop what callbacks have prefetched: the program starts again."""
+        for end in self._ends.values():
+            end.invalidate()
+
+    def close(self) -> None:
+        """Let the threads of callbacks end."""
+        self._threads.close()
+
+    def _replace(self, key: tuple[str, int], end: CircularBuffer | CallbackEnd) -> None:
+        before = self._ends.get(key)
+        if before is not None:
+            before.invalidate()
+        self._callbacks.pop(key, None)
+        self._ends[key] = end
+
+    def _end_of(self, handle: str, callback: StreamCallbackHandle) -> CallbackEnd:
+        info = self._known[handle]
+        return CallbackEnd(callback, info.depth if self._prefetch and info.to_device else 0, self._threads)
+
     def _all_of(self, handle: str) -> list[tuple[str, int]]:
         return [(handle, replica) for replica in range(self._replicas)]
 
-    def _timed(self, handle: str, replica: int, transfer: Callable[[CircularBuffer | Callback], None]) -> None:
+    def _timed(self, handle: str, replica: int, transfer: Callable[[CircularBuffer | CallbackEnd], None]) -> None:
         end = self._ends.get((handle, replica))
         if end is None:
             which = f" in replica {replica}" if self._replicas > 1 else ""
@@ -126,6 +125,8 @@ class Streams:
                 f"Stream '{handle}' is used by the program but not connected{which}; call connectStream or "
                 "connectStreamToCallback before run."
             )
+        if self.check is not None:
+            self.check()
         begin = time.perf_counter()
         with pvti.Tracepoint(_channel, f"StreamCopy {handle}"):
             transfer(end)
@@ -137,27 +138,3 @@ class Streams:
             names = ", ".join(self._known) or "none"
             raise stream_connection_error(f"There is no stream '{handle}'; the streams of this engine are: {names}.")
         return self._known[handle]
-
-
-def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> Array:
-    """A flat view of a buffer's memory as elements of `type_`, nothing copied.
-
-    Accepts the type itself, another type of plain bytes (uint8), and uint16 for HALF. Raises stream_connection_error
-    for anything else, memory that is not contiguous, or read-only memory that would be written."""
-    dtype = numpy_type(type_)
-    try:
-        array = np.asarray(memoryview(buffer))
-    except TypeError:
-        raise stream_connection_error(
-            f"{what}: a {type(buffer).__name__} has no memory to share; give an ndarray, for example np.zeros(n)."
-        ) from None
-    if not array.flags.c_contiguous:
-        raise stream_connection_error(f"{what}: the buffer is not contiguous; copy it with np.ascontiguousarray first.")
-    if writable and not array.flags.writeable:
-        raise stream_connection_error(f"{what}: the buffer is read-only, but the device writes it.")
-    raw = array.dtype == np.uint8 or (dtype == np.float16 and array.dtype == np.uint16)
-    if array.dtype != dtype and not raw:
-        raise stream_connection_error(f"{what} holds {type_}, but the buffer holds {array.dtype}; use {dtype}.")
-    if array.nbytes % dtype.itemsize:
-        raise stream_connection_error(f"{what}: {array.nbytes} bytes are no whole number of {type_} elements.")
-    return array.reshape(-1).view(dtype)

@@ -1,0 +1,69 @@
+"""Which program of the tree is which, in every pass that walks through the tree.
+
+One program object may stand in several places, and a pass meets it once in each. Lowering and the numeric plan walk
+through the same trees in the same order, each with visits of its own; so the same key means the same place in both,
+and what one of them knows of a place (its rows) serves the other (what runs there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from simulator.poplar.program import Program
+
+
+class Place(NamedTuple):
+    """Where a program stands: in program or function number `owner`, object `number`, met for the `nth` time."""
+
+    owner: tuple[str, int]
+    number: int
+    nth: int
+
+
+class ProgramVisits:
+    """Places of the programs of a graph, as a pass meets them."""
+
+    def __init__(self, programs: Sequence[Program], functions: Sequence[Program]) -> None:
+        self._objects = [*programs, *functions]  # ids are unique while these live
+        self._numbers: dict[int, int] = {}
+        for program in self._objects:
+            self._number(program)
+        self._met: dict[tuple[tuple[str, int], int], int] = {}
+        self.owner: tuple[str, int] = ("program", 0)
+
+    def visit(self, program: Program) -> Place:
+        """The place that a program is met at now."""
+        number = self._numbers[id(program)]
+        nth = self._met.get((self.owner, number), 0)
+        self._met[self.owner, number] = nth + 1
+        return Place(self.owner, number, nth)
+
+    def _number(self, program: Program) -> None:
+        waiting = [program]
+        while waiting:
+            found = waiting.pop()
+            if id(found) not in self._numbers:
+                self._numbers[id(found)] = len(self._numbers)
+                waiting += reversed(list(children(found)))
+
+
+def children(program: Program) -> Iterator[Program]:
+    """The programs that a program holds, in order of its attributes."""
+    for value in vars(program).values():
+        yield from _programs_in(value)
+
+
+def _programs_in(value: Any) -> Iterator[Program]:
+    if isinstance(value, Program):
+        yield value
+    elif isinstance(value, dict):
+        yield from _of_all(value.values())
+    elif isinstance(value, list | tuple):
+        yield from _of_all(value)
+
+
+def _of_all(values: Iterable[Any]) -> Iterator[Program]:
+    for value in values:
+        if isinstance(value, Program | list | tuple):
+            yield from _programs_in(value)

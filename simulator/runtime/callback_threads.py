@@ -1,0 +1,65 @@
+"""The threads that run stream callbacks, as the runtime options streamCallbacks.* say.
+
+singleThread: the thread that runs the program does everything. dedicated: worker threads do. collaborative: worker
+threads prefetch, and the thread of the program fetches what it waits for itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+_NODES = Path("/sys/devices/system/node")
+
+
+class CallbackThreads:
+    """Runs functions at once (`call`) or beside the program (`start`). Without threads both happen at once."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        given = values or {}
+        mode = given.get("streamCallbacks.multiThreadMode", "singleThread")
+        self.workers = 0 if mode == "singleThread" else _workers(given.get("streamCallbacks.numWorkerThreads", "0"))
+        self._dedicated = mode == "dedicated"
+        nodes = _numa_nodes() if given.get("streamCallbacks.numaAware") == "true" else 1
+        self.pools = [
+            ThreadPoolExecutor(max(1, self.workers // nodes), f"stream-callback-{node}")
+            for node in range(nodes if self.workers else 0)
+        ]
+        self._next = 0
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Run a function and wait for it."""
+        if self._dedicated and self.pools:
+            self._pool().submit(function).result()
+        else:
+            function()
+
+    def start(self, function: Callable[[], None]) -> Future[None]:
+        """Run a function; with threads, while the program goes on."""
+        if self.pools:
+            return self._pool().submit(function)
+        done: Future[None] = Future()
+        function()
+        done.set_result(None)
+        return done
+
+    def close(self) -> None:
+        """Let the threads end."""
+        for pool in self.pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _pool(self) -> ThreadPoolExecutor:
+        """Each node's pool in turn."""
+        self._next = (self._next + 1) % len(self.pools)
+        return self.pools[self._next]
+
+
+def _workers(text: str) -> int:
+    return os.cpu_count() or 1 if text == "auto" else int(text, 0)
+
+
+def _numa_nodes() -> int:
+    """Nodes of this machine's memory."""
+    return max(1, len(list(_NODES.glob("node[0-9]*"))))
