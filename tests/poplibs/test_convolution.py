@@ -15,7 +15,7 @@ from scipy import signal
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, poplar_error, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
-from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform, conv_api
+from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform, conv_plan
 from simulator.poplibs.poplin.conv_planner import plan_convolution
 from simulator.poplibs.poplin.field_work import Box, field_cycles
 from simulator.poplibs.poplin.methods import Method
@@ -130,7 +130,7 @@ def test_boxes_with_halos(
     method: str, type_: Any, channels: tuple[int, int], groups: int, tiles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The vertices that slide over a kernel: strides, odd sizes, uneven padding, dilation, input channels split."""
-    monkeypatch.setattr(conv_api, "plan_convolution", partial(plan_convolution, form="field"))
+    monkeypatch.setattr(conv_plan, "plan_convolution", partial(plan_convolution, form="field"))
     options = {"planConstraints": {"method": method}}
     for stride, dilation, input_dilation in (
         ([1, 1], [1, 1], [1, 1]),
@@ -162,10 +162,26 @@ def test_every_transform() -> None:
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize(("stride", "padding"), [([1, 1], [1, 1]), ([2, 1], [0, 2]), ([2, 3], [1, 0])])
 def test_gradients_are_those_of_finite_differences(groups: int, stride: list[int], padding: list[int]) -> None:
-    """sum(slope * convolution) is bilinear, so that one difference gives its gradient but for rounding."""
     params = params_of(FLOAT, 2, [6, 5], [3, 2], (3, 4), groups, stride, (padding, padding), [1, 2])
+    gradients_agree(params)
+
+
+@pytest.mark.parametrize("flips", [(True, False, False, True), (True, True, True, False)])
+def test_gradients_through_flips_cuts_and_padded_outputs(flips: tuple[bool, ...]) -> None:
+    params = ConvParams(
+        FLOAT, 1, [9, 8], [5, 3], 2, 3, 2,
+        InputTransform([1, 0], [0, 2], [2, 1], [0, 2], [1, 1], list(flips[:2])),
+        InputTransform([1, 0], [1, 0], [1, 2], [1, 0], [0, 0], list(flips[2:])),
+        OutputTransform([1, 0], [0, 1], [2, 1], [1, 0], [0, 2]),
+    )  # fmt: skip
+    gradients_agree(params)
+
+
+def gradients_agree(params: ConvParams) -> None:
+    """sum(slope * convolution) is bilinear, so that one difference gives its gradient but for rounding."""
     x, w = (v.astype(np.float64) for v in operands(params))
-    slope = np.random.default_rng(5).normal(size=(2, 4 * groups, *params.getOutputFieldShape()))
+    outputs = (params.batchSize, params.getNumOutputChans(), *params.getOutputFieldShape())
+    slope = np.random.default_rng(5).normal(size=outputs)
 
     def differences(grad: Any, first: bool) -> None:
         """Along random directions, in which every element has its part."""
@@ -220,7 +236,7 @@ def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> Non
     T = 109 + 54 + 6 * 9 + (17 out + 6 (out - 1) + 1) + 1 + 16 + in (14 + out (14 + I)) (published 7.5), each kernel
     position: weight load 16 units * 8 floats * 4 B / 8 = 64, supervisor 18, six workers with one row of five: 17 + 3 +
     45 + 8 * 2 - 9."""
-    monkeypatch.setattr(conv_api, "plan_convolution", partial(plan_convolution, form="field"))
+    monkeypatch.setattr(conv_plan, "plan_convolution", partial(plan_convolution, form="field"))
     params = params_of(FLOAT, 1, [8, 7], [3, 3], (16, 16))
     options = {"planConstraints": {"method": "AMP"}}
     graph, program = small_graph(1), Sequence()
@@ -238,7 +254,7 @@ def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_steps_carry_poplibs_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_api, "plan_convolution", partial(plan_convolution, form="field"))
+    monkeypatch.setattr(conv_plan, "plan_convolution", partial(plan_convolution, form="field"))
     params = params_of(FLOAT, 1, [6, 6], [3, 3], (64, 16), padding=([1, 1], [1, 1]))
     options = {"planConstraints": {"method": "AMP", "0": {"partition": {"inChanSplit": {"parallel": 2}}}}}
     graph, program = small_graph(8), Sequence()

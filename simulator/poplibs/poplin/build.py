@@ -10,12 +10,13 @@ from __future__ import annotations
 from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Copy, Program
-from simulator.poplar.tensor import Tensor
+from simulator.poplar.tensor import Tensor, concat
 from simulator.poplar.types import Type
 from simulator.poplibs.poplin import convolve, rearrange, serial
 from simulator.poplibs.poplin.one_pass import add_pass
 from simulator.poplibs.poplin.options import MatMulOptions
 from simulator.poplibs.poplin.plan import Plan
+from simulator.poplibs.poplin.reduce_partials import result_variable
 from simulator.poplibs.poplin.shares import Shares, shares_of
 
 
@@ -63,6 +64,21 @@ def create_operand(graph: Graph, plan: Plan, type_: Type, left: bool, name: Debu
         view = variable.dimShuffle([2, 7, 1, 3, 5, 0, 4, 6]).reshape([shape[2] * method.conv_group, outputs, inputs])
         view = view.slice([0, 0, 0], [params.groups, params.out_channels, params.in_channels])
     return view if left else view.dimShuffle([0, 2, 1])
+
+
+def create_product(graph: Graph, plan: Plan, type_: Type, name: DebugInfo) -> Tensor:
+    """A new [g, m, n] tensor that lies where `build` leaves the product."""
+    shares = shares_of(plan)
+    parts = []
+    for _ in range(plan.out_passes):
+        parts.append(result_variable(graph, shares, type_, name))
+    return as_product(concat(parts, 1) if len(parts) > 1 else parts[0], plan)
+
+
+def rearranges(programs: list[Program], operand: Tensor) -> bool:
+    """Whether any of the programs copies the operand elsewhere."""
+    own = set(operand._variables())
+    return any(isinstance(p, Copy) and not own.isdisjoint(p.source._variables()) for p in programs)
 
 
 def _acts_shape(plan: Plan) -> list[int]:

@@ -2,15 +2,15 @@
 
 Activations are [batch, channels, field], channels group by group; weights [groups, output channels, input channels,
 kernel], channels of one group. `createInput` and `createWeights` give tensors that lie as the plan reads them; any
-other layout is rearranged first. Options are those of matMul (`simulator.poplibs.poplin.options`)."""
+other layout is rearranged first. Options: `simulator.poplibs.poplin.options.parse_convolution_options`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, TextIO
+from typing import Any
 
 from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
+from simulator.poplar.errors import graph_connection_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Copy, LibraryGroup, Sequence
 from simulator.poplar.tensor import Tensor, concat
@@ -20,16 +20,15 @@ from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin import conv_build, rearrange
 from simulator.poplibs.poplin.conv_kernel import attributes_of
 from simulator.poplibs.poplin.conv_params import ConvParams as PlannedConv
-from simulator.poplibs.poplin.conv_planner import ConvPlan, plan_convolution
-from simulator.poplibs.poplin.convolution_params import (
-    ConvParams,
-    check_differentiable,
-    weight_deltas,
-)
-from simulator.poplibs.poplin.options import parse_options, shows_plans
+from simulator.poplibs.poplin.conv_plan import plan_on
+from simulator.poplibs.poplin.convolution_params import ConvParams, OutputTransform, weight_deltas
+from simulator.poplibs.poplin.options import parse_convolution_options, shows_plans
+from simulator.poplibs.poplin.planning_cache import PlanningCache
 from simulator.poplibs.poputil import mapTensorLinearly
+from simulator.poplibs.signatures import NUMBER, Parameter, match
 
 Options = dict[str, Any] | None
+Cache = PlanningCache | None
 
 
 def convolution(
@@ -41,6 +40,7 @@ def convolution(
     prog: Sequence,
     debugContext: Context = "",
     options: Options = None,
+    cache: Cache = None,
 ) -> Tensor:
     """Append a convolution to `prog`; returns [batch, output channels, field], laid out as the plan leaves it.
 
@@ -53,15 +53,18 @@ def convolution(
     _check(weights, [groups, *channels, *params.kernelShape], params.inputType, "the weights")
     call = operation(graph, debugContext, "poplin", "convolution", input=in_, weights=weights, params=params)
     if transposeAndFlipWeights:
-        turned = createWeights(graph, params, (call, "weightsTransposed"), options)
+        turned = createWeights(graph, params, (call, "weightsTransposed"), options, cache)
         weightsTransposeChansFlipXY(graph, weights, turned, prog, (call, "weightsTransposed"))
         weights = turned
     acts, kernel = _transformed(in_, params.inputTransform, 2), _transformed(weights, params.kernelTransform, 3)
-    out = _convolve(graph, acts, kernel, params.planned(), params.outputType, prog, call, options)
-    return _padded_output(graph, out, params)
+    out = _convolve(graph, acts, kernel, params.planned(), params.outputType, prog, call, options, cache)
+    o = params.outputTransform
+    return _padded(graph, out, o.paddingLower, o.paddingUpper, 2)
 
 
-def createInput(graph: Graph, params: ConvParams, name: Context = "", options: Options = None) -> Tensor:
+def createInput(
+    graph: Graph, params: ConvParams, name: Context = "", options: Options = None, cache: Cache = None
+) -> Tensor:
     """A [batch, input channels, field] tensor that lies as the plan of this convolution reads it."""
     call = operation(graph, name, "poplin", "createInput", params=params)
     planned = params.planned()
@@ -70,11 +73,15 @@ def createInput(graph: Graph, params: ConvParams, name: Context = "", options: O
         tensor = graph.addVariable(params.inputType, shape, call)
         mapTensorLinearly(graph, tensor)
         return tensor
-    acts = conv_build.create_input(graph, _plan(graph, planned, options), planned, params.inputType, call)
+    acts = conv_build.create_input(
+        graph, plan_on(graph.getTarget(), planned, options, cache), planned, params.inputType, call
+    )
     return _flipped(acts, params.inputTransform.flip, 2)
 
 
-def createWeights(graph: Graph, params: ConvParams, name: Context = "", options: Options = None) -> Tensor:
+def createWeights(
+    graph: Graph, params: ConvParams, name: Context = "", options: Options = None, cache: Cache = None
+) -> Tensor:
     """A [groups, output channels, input channels, kernel] tensor that lies as the plan of this convolution reads it."""
     call = operation(graph, name, "poplin", "createWeights", params=params)
     planned = params.planned()
@@ -83,19 +90,22 @@ def createWeights(graph: Graph, params: ConvParams, name: Context = "", options:
         tensor = graph.addVariable(params.inputType, shape, call)
         mapTensorLinearly(graph, tensor)
         return tensor
-    weights = conv_build.create_weights(graph, _plan(graph, planned, options), planned, params.inputType, call)
+    weights = conv_build.create_weights(
+        graph, plan_on(graph.getTarget(), planned, options, cache), planned, params.inputType, call
+    )
     return _flipped(weights, params.kernelTransform.flip, 3)
 
 
-def createBiases(graph: Graph, acts: Tensor, name: Context = "biases") -> Tensor:
+def createBiases(graph: Graph, activations: Tensor, name: Context = "biases") -> Tensor:
     """One bias for each channel of [batch, channels, field] activations."""
-    biases = graph.addVariable(acts.elementType(), [acts.dim(1)], name)
+    biases = graph.addVariable(activations.elementType(), [activations.dim(1)], name)
     mapTensorLinearly(graph, biases)
     return biases
 
 
-def addBias(graph: Graph, acts: Tensor, biases: Tensor, prog: Sequence, debugContext: Context = "") -> None:
-    """acts[batch, channel, field] += biases[channel], in place."""
+def addBias(graph: Graph, in_: Tensor, biases: Tensor, prog: Sequence, debugContext: Context = "") -> None:
+    """in[batch, channel, field] += biases[channel], in place."""
+    acts = in_
     if biases.shape() != [acts.dim(1)]:
         raise graph_connection_error(f"addBias: {biases.shape()} biases do not fit {acts.dim(1)} channels.")
     call = operation(graph, debugContext, "poplin", "addBias", acts=acts, biases=biases)
@@ -124,10 +134,10 @@ def calculateWeightDeltas(
     prog: Sequence,
     debugContext: Context = "",
     options: Options = None,
+    cache: Cache = None,
 ) -> Tensor:
     """The gradient of the weights, shaped like them, from the gradient of the output and the input; `params` are those
     of the forward pass."""
-    check_differentiable(params)
     planned = weight_deltas(params)
     outputs = [params.batchSize, params.getNumOutputChans(), *params.getOutputFieldShape()]
     _check(zDeltas, outputs, params.inputType, "the gradient of the output")
@@ -135,15 +145,20 @@ def calculateWeightDeltas(
     _check(activations, inputs, params.inputType, "the input")
     call = operation(graph, debugContext, "poplin", "calculateWeightDeltas", zDeltas=zDeltas, activations=activations)
     groups, batch = params.numConvGroups, params.batchSize
-    acts = activations.reshape([batch, groups, params.inputChannels, *params.inputFieldShape])
+    seen = _transformed(activations, params.inputTransform, 2)
+    field = seen.shape()[2:]
+    acts = seen.reshape([batch, groups, params.inputChannels, *field])
     acts = acts.dimShuffle([2, 1, 0, *range(3, acts.rank())])
-    acts = acts.reshape([params.inputChannels, groups * batch, *params.inputFieldShape])
-    deltas = zDeltas.reshape([batch, groups, params.outputChannels, *params.getOutputFieldShape()])
+    acts = acts.reshape([params.inputChannels, groups * batch, *field])
+    own = _without_padding(zDeltas, params.outputTransform)
+    deltas = own.reshape([batch, groups, params.outputChannels, *own.shape()[2:]])
     deltas = deltas.dimShuffle([1, 2, 0, *range(3, deltas.rank())])
-    name = (call, "weightDeltas")
-    out = _convolve(graph, acts, deltas, planned, params.outputType, prog, graph.addDebugInfo(name, LAYER), options)
-    whole = out.reshape([params.inputChannels, groups, params.outputChannels, *params.kernelShape])
-    return whole.dimShuffle([1, 2, 0, *range(3, whole.rank())])
+    name = graph.addDebugInfo((call, "weightDeltas"), LAYER)
+    out = _convolve(graph, acts, deltas, planned, params.outputType, prog, name, options, cache)
+    whole = out.reshape([params.inputChannels, groups, params.outputChannels, *out.shape()[2:]])
+    whole = whole.dimShuffle([1, 2, 0, *range(3, whole.rank())])
+    k = params.kernelTransform
+    return _padded(graph, _flipped(whole, k.flip, 3), k.truncationLower, k.truncationUpper, 3)
 
 
 def convolutionWeightUpdate(
@@ -156,30 +171,55 @@ def convolutionWeightUpdate(
     prog: Sequence,
     debugContext: Context = "",
     options: Options = None,
+    cache: Cache = None,
 ) -> None:
     """weights += scale * gradient of the weights (give a negative scale to descend)."""
-    deltas = calculateWeightDeltas(graph, zDeltas, activations, params, prog, debugContext, options)
+    deltas = calculateWeightDeltas(graph, zDeltas, activations, params, prog, debugContext, options, cache)
     popops.scaledAddTo(graph, weights, deltas, scale, prog, (_name(graph, debugContext), "UpdateWeights"))
 
 
-def convolutionBiasUpdate(
-    graph: Graph, zDeltas: Tensor, biases: Tensor, scale: float | Tensor, prog: Sequence, debugContext: Context = ""
-) -> None:
-    """biases += scale * sum of the output's gradient over batch and field."""
-    call = _name(graph, debugContext)
+_BIAS_UPDATE = (
+    Parameter("scale", (NUMBER, Tensor)),
+    Parameter("options", dict, None),
+    Parameter("prog", Sequence),
+    Parameter("debugContext", default=""),
+)
+
+
+def convolutionBiasUpdate(graph: Graph, zDeltas: Tensor, biases: Tensor, *arguments: Any, **named: Any) -> None:
+    """biases += scale * sum of the output's gradient over batch and field: (..., scale, options, prog,
+    debugContext=""), where `options` may be left out."""
+    forms = (_BIAS_UPDATE, (_BIAS_UPDATE[0], *_BIAS_UPDATE[2:]))
+    given = match("convolutionBiasUpdate", forms, arguments, named)
+    parse_convolution_options(given.get("options"))
+    call = _name(graph, given["debugContext"])
     dims = [0, *range(2, zDeltas.rank())]
-    slope = popops.reduce(graph, zDeltas, dims, popops.Operation.ADD, prog, (call, "BiasUpdate"))
-    popops.scaledAddTo(graph, biases, slope, scale, prog, (call, "UpdateBiases"))
+    slope = popops.reduce(graph, zDeltas, dims, popops.Operation.ADD, given["prog"], (call, "BiasUpdate"))
+    popops.scaledAddTo(graph, biases, slope, given["scale"], given["prog"], (call, "UpdateBiases"))
 
 
-def reportPlanInfo(out: TextIO, graph: Graph, params: ConvParams, options: Options = None) -> None:
-    """Write the plan of a convolution and the terms of its cost, one per line."""
-    print(_plan(graph, params.planned(), options).describe(), file=out)
+def fullyConnectedWeightTranspose(
+    graph: Graph, weights: Tensor, params: ConvParams, prog: Sequence, debugContext: Context = "",
+    options: Options = None, cache: Cache = None,
+) -> Tensor:  # fmt: skip
+    """The weights of a fully connected layer, transposed and arranged for its backward pass: `weights` are the input of
+    the convolution that `params` describe (its positions the layer's outputs, its channels the layer's inputs), and
+    come back as the input of the backward convolution: [1, outputs, 1 .., inputs].
 
-
-def convolution_plan(graph: Graph, params: ConvParams, options: Options = None) -> ConvPlan:
-    """The plan that `convolution` would use."""
-    return _plan(graph, params.planned(), options)
+    Raises `graph_connection_error` for a convolution that is no such layer."""
+    if params.kernelShape != [1] * len(params.kernelShape) or params.batchSize != 1 or len(params.kernelShape) != 1:
+        raise graph_connection_error(
+            f"fullyConnectedWeightTranspose: kernel {params.kernelShape} and batch {params.batchSize} are not those of "
+            "a fully connected layer, which has one dimension, a kernel of 1 and a batch of 1."
+        )
+    groups, inputs, outputs = params.numConvGroups, params.inputChannels, params.inputFieldShape[0]
+    _check(weights, [1, groups * inputs, outputs], params.inputType, "the weights")
+    call = operation(graph, debugContext, "poplin", "fullyConnectedWeightTranspose", weights=weights, params=params)
+    backward = ConvParams(params.inputType, params.outputType, 1, [inputs], [1], outputs, params.outputChannels, groups)
+    turned = createInput(graph, backward, (call, "transposed"), options, cache)
+    view = weights.reshape([groups, inputs, outputs]).dimShuffle([0, 2, 1]).reshape([1, groups * outputs, inputs])
+    prog.add(Copy(view, turned, False, call))
+    return turned
 
 
 def _name(graph: Graph, context: Context) -> Any:
@@ -196,29 +236,19 @@ def _check(tensor: Tensor, shape: list[int], type_: Type, what: str) -> None:
         raise graph_connection_error(f"convolution: {what} has shape {tensor.shape()}, the parameters say {shape}.")
 
 
-def _plan(graph: Graph, planned: PlannedConv, options: Options) -> ConvPlan:
-    parsed = parse_options(options)
-    partials = parsed.partials if planned.dtype == "half" else "float"
-    try:
-        return plan_convolution(planned, parsed.machine(graph.getTarget()), partials, parsed.constraints)
-    except ValueError as error:
-        kind = invalid_option if "constraints" in str(error) else poplar_error
-        raise kind(f"{error}.") from None
-
-
 def _convolve(
     graph: Graph, acts: Tensor, weights: Tensor, planned: PlannedConv, out_type: Type, prog: Sequence, call: Any,
-    options: Options,
+    options: Options, cache: Cache,
 ) -> Tensor:  # fmt: skip
     """Build one convolution whose transforms are done; the output without its padding."""
-    chosen = _plan(graph, planned, options)
+    chosen = plan_on(graph.getTarget(), planned, options, cache)
     label = "Conv_" + "x".join(str(k) for k in planned.kernel)
     if any(s != 1 for s in planned.stride):
         label += "_stride" + "x".join(str(s) for s in planned.stride)
     name = graph.addDebugInfo((call, label), LAYER, plan=chosen.describe())
     if shows_plans():
         print(f"{label}: {chosen.describe()}", file=sys.stderr)
-    parsed = parse_options(options)
+    parsed = parse_convolution_options(options)
     programs, stored = conv_build.add_convolution(graph, acts, weights, chosen, planned, out_type, name, parsed)
     attributes = attributes_of(chosen.plan, planned)
     prog.add(LibraryGroup(programs, "poplin.convolution", [acts, weights], [stored], attributes))
@@ -238,13 +268,21 @@ def _transformed(tensor: Tensor, transform: Any, first: int) -> Tensor:
     return _flipped(tensor, transform.flip, first)
 
 
-def _padded_output(graph: Graph, out: Tensor, params: ConvParams) -> Tensor:
-    """The output with the zeros that its transform puts around it."""
-    o = params.outputTransform
-    for dim, (low, high) in enumerate(zip(o.paddingLower, o.paddingUpper, strict=True), start=2):
+def _without_padding(tensor: Tensor, transform: OutputTransform) -> Tensor:
+    """An output without what its transform puts around it."""
+    for dim, (low, high) in enumerate(zip(transform.paddingLower, transform.paddingUpper, strict=True), start=2):
+        tensor = tensor.slice(low, tensor.dim(dim) - high, dim)
+    return tensor
+
+
+def _padded(graph: Graph, tensor: Tensor, lower: list[int], upper: list[int], first: int) -> Tensor:
+    """The tensor with so many zeros around its dimensions from `first` on."""
+    for dim, (low, high) in enumerate(zip(lower, upper, strict=True), start=first):
         if low:
-            shape = [low if axis == dim else n for axis, n in enumerate(out.shape())]
-            out = concat([rearrange.zeros_of(graph, out.elementType(), shape), out], dim)
+            shape = [low if axis == dim else n for axis, n in enumerate(tensor.shape())]
+            tensor = concat([rearrange.zeros_of(graph, tensor.elementType(), shape), tensor], dim)
         if high:
-            out = rearrange.padded(graph, out, [n + high * (axis == dim) for axis, n in enumerate(out.shape())])
-    return out
+            tensor = rearrange.padded(
+                graph, tensor, [n + high * (axis == dim) for axis, n in enumerate(tensor.shape())]
+            )
+    return tensor

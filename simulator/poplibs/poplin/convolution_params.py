@@ -200,35 +200,34 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     """The convolution of the output's gradient, with the kernel's channels transposed and its field flipped
     (`weightsTransposeChansFlipXY`), that gives the gradient of the input.
 
-    Raises `poplar_error` where the forward convolution flips, pads its output, or cuts its input or kernel."""
-    check_differentiable(params)
+    What the forward convolution cuts away of its input gets a gradient of zero (padding of the output); what it pads
+    its output with is cut away; a flip of the input is a flip of the gradient and of the kernel."""
     dims = range(params.getNumFieldDims())
     forward = params.planned()
-    inner, outer = InputTransform(), OutputTransform()
-    kernel = InputTransform(dilation=list(forward.kernel_dilation))
-    inner.dilation, outer.stride = list(forward.stride), list(forward.input_dilation)
+    t, k, o = params.inputTransform, params.kernelTransform, params.outputTransform
     reach = [(forward.kernel[d] - 1) * forward.kernel_dilation[d] for d in dims]
     lower = [reach[d] - forward.padding_lower[d] for d in dims]
     spread = [(forward.output_size(d) - 1) * forward.stride[d] + 1 for d in dims]
     last = [(forward.field[d] - 1) * forward.input_dilation[d] for d in dims]
     upper = [last[d] + reach[d] + 1 - spread[d] - lower[d] for d in dims]
-    inner.paddingLower, inner.paddingUpper = [max(n, 0) for n in lower], [max(n, 0) for n in upper]
-    outer.truncationLower, outer.truncationUpper = [max(-n, 0) for n in lower], [max(-n, 0) for n in upper]
-    return ConvParams(
-        params.inputType, params.outputType, params.batchSize, [forward.output_size(d) for d in dims],
-        list(forward.kernel), params.outputChannels, params.inputChannels, params.numConvGroups, inner, kernel, outer,
+    # A flip comes after the padding, so that the padding stays as it is; the output is cut at its other end then.
+    ends = [(upper[d], lower[d]) if t.flip[d] else (lower[d], upper[d]) for d in dims]
+    inner = InputTransform(
+        list(o.paddingLower), list(o.paddingUpper), list(forward.stride), [max(n, 0) for n in lower],
+        [max(n, 0) for n in upper], list(t.flip),
     )  # fmt: skip
-
-
-def check_differentiable(params: ConvParams) -> None:
-    """`poplar_error` for transforms that the backward passes do not take."""
-    t, k, o = params.inputTransform, params.kernelTransform, params.outputTransform
-    cut = [*t.truncationLower, *t.truncationUpper, *k.truncationLower, *k.truncationUpper]
-    if any([*t.flip, *k.flip, *cut, *o.paddingLower, *o.paddingUpper]):
-        raise poplar_error(
-            "The gradient of a convolution that flips or cuts input or kernel, or pads its output, is not there; use "
-            "padding, dilation and stride, and slice or reverse the tensors themselves."
-        )
+    kernel = InputTransform(
+        list(k.truncationUpper), list(k.truncationLower), list(forward.kernel_dilation),
+        flip=[k.flip[d] != t.flip[d] for d in dims],
+    )  # fmt: skip
+    outer = OutputTransform(
+        [max(-low, 0) for low, _ in ends], [max(-high, 0) for _, high in ends], list(forward.input_dilation),
+        list(t.truncationLower), list(t.truncationUpper),
+    )  # fmt: skip
+    return ConvParams(
+        params.inputType, params.outputType, params.batchSize, params.getOutputFieldShape(), list(params.kernelShape),
+        params.outputChannels, params.inputChannels, params.numConvGroups, inner, kernel, outer,
+    )  # fmt: skip
 
 
 def weight_deltas(params: ConvParams) -> PlannedConv:

@@ -1,145 +1,178 @@
-"""poplin.matMul and matMulGrouped: products planned as convolutions with a kernel of one position, under PopLibs'
-names."""
+"""poplin.matMul and what is built on it, under PopLibs' names: grouped, into a given tensor, added to one.
+
+Options are those of `simulator.poplibs.poplin.options.MatMulOptions`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, TextIO
+from typing import Any, TextIO, overload
 
 from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
+from simulator.poplar.errors import graph_connection_error, invalid_option, type_error
 from simulator.poplar.graph import Graph
-from simulator.poplar.program import LibraryGroup, Sequence
-from simulator.poplar.target import Target
+from simulator.poplar.program import Copy, LibraryGroup, Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.poplibs import popops
 from simulator.poplibs.blocked_view import blocked_view
 from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin import build
 from simulator.poplibs.poplin.matmul_kernel import attributes_of
-from simulator.poplibs.poplin.options import MatMulOptions, parse_options, shows_plans
-from simulator.poplibs.poplin.plan import Plan
-from simulator.poplibs.poplin.planner import plan_matmul
-from simulator.poplibs.type_names import short_name
+from simulator.poplibs.poplin.matmul_plan import plan_on
+from simulator.poplibs.poplin.options import parse_options, shows_plans
+from simulator.poplibs.poplin.planning_cache import PlanningCache
+from simulator.poplibs.signatures import Parameter, match
 
 Options = dict[str, Any] | None
+Cache = PlanningCache | None
+
+_LAST = (
+    Parameter("debugContext", default=""),
+    Parameter("options", dict, None),
+    Parameter("cache", PlanningCache, None),
+)
+#: what follows `prog`: the type of the product may come first
+AFTER_PROGRAM = ((Parameter("outputType", Type, None), *_LAST), _LAST)
 
 
+@overload
 def matMul(
-    graph: Graph,
-    A: Tensor,
-    B: Tensor,
-    prog: Sequence,
-    outputType: Type | Context | None = None,
-    debugContext: Context = "",
-    options: Options = None,
-) -> Tensor:
+    graph: Graph, A: Tensor, B: Tensor, prog: Sequence, outputType: Type | None, debugContext: Context = "",
+    options: Options = None, cache: Cache = None,
+) -> Tensor: ...  # fmt: skip
+@overload
+def matMul(
+    graph: Graph, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None,
+    cache: Cache = None,
+) -> Tensor: ...  # fmt: skip
+@overload
+def matMul(
+    graph: Graph, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "", *, outputType: Type | None,
+    options: Options = None, cache: Cache = None,
+) -> Tensor: ...  # fmt: skip
+def matMul(graph: Graph, A: Tensor, B: Tensor, prog: Sequence, *arguments: Any, **named: Any) -> Tensor:
     """Append the product of two matrices to `prog`; returns it, laid out as the plan leaves it.
 
-    `outputType` defaults to the operands' type; a name given in its place is taken as the debug context.
-    Options: see `simulator.poplibs.poplin.options.MatMulOptions`. Raises `type_error`, `graph_connection_error` for
-    operands that do not fit, `invalid_option`."""
+    `outputType` defaults to the operands' type. Raises `type_error`, `graph_connection_error` for operands that do not
+    fit, `invalid_option`."""
+    given = match("matMul", AFTER_PROGRAM, arguments, named)
     _check_operands("matMul", A, B, 2)
-    return _product(graph, "matMul", A, B, prog, (outputType, debugContext), options).squeeze([0])
+    return _product(graph, "matMul", A, B, prog, given).squeeze([0])
 
 
-def matMulGrouped(
-    graph: Graph,
-    A: Tensor,
-    B: Tensor,
-    prog: Sequence,
-    outputType: Type | Context | None = None,
-    debugContext: Context = "",
-    options: Options = None,
-) -> Tensor:
-    """Append the products [g, m, k] x [g, k, n] of g pairs of matrices; otherwise as `matMul`."""
+def matMulGrouped(graph: Graph, A: Tensor, B: Tensor, prog: Sequence, *arguments: Any, **named: Any) -> Tensor:
+    """Append the products [g, m, k] x [g, k, n] of g pairs of matrices; otherwise as `matMul`: (..., outputType,
+    debugContext="", options={}, cache=None)."""
+    given = match("matMulGrouped", AFTER_PROGRAM, arguments, named)
     _check_operands("matMulGrouped", A, B, 3)
-    return _product(graph, "matMulGrouped", A, B, prog, (outputType, debugContext), options)
+    return _product(graph, "matMulGrouped", A, B, prog, given)
+
+
+def matMulWithOutput(
+    graph: Graph, A_: Tensor, B_: Tensor, out: Tensor, prog: Sequence, debugContext: Context = "",
+    options_: Options = None, cache: Cache = None,
+) -> None:  # fmt: skip
+    """out = A_ x B_ (out may be one of them), in the type of `out`. `createMatMulOutput` gives a tensor that lies where
+    the product is made."""
+    _check_operands("matMulWithOutput", A_, B_, 2)
+    _into(graph, "matMulWithOutput", (A_, B_, out), prog, debugContext, options_, cache)
+
+
+def matMulGroupedWithOutput(
+    graph: Graph, A: Tensor, B: Tensor, out: Tensor, prog: Sequence, debugContext: Context = "",
+    options_: Options = None, cache: Cache = None,
+) -> None:  # fmt: skip
+    """`matMulWithOutput` for [g, m, k] and [g, k, n]."""
+    _check_operands("matMulGroupedWithOutput", A, B, 3)
+    _into(graph, "matMulGroupedWithOutput", (A, B, out), prog, debugContext, options_, cache)
+
+
+def matMulAcc(
+    graph: Graph, C: Tensor, k: float | Tensor, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "",
+    options: Options = None, cache: Cache = None,
+) -> None:  # fmt: skip
+    """C += k * A * B, for a number or a tensor of one element of A's type."""
+    _check_operands("matMulAcc", A, B, 2)
+    _accumulate(graph, "matMulAcc", (C, k, A, B), prog, debugContext, options, cache)
+
+
+def matMulGroupedAcc(
+    graph: Graph, C: Tensor, k: float | Tensor, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "",
+    options: Options = None, cache: Cache = None,
+) -> None:  # fmt: skip
+    """`matMulAcc` for [g, m, n], [g, m, k] and [g, k, n]."""
+    _check_operands("matMulGroupedAcc", A, B, 3)
+    _accumulate(graph, "matMulGroupedAcc", (C, k, A, B), prog, debugContext, options, cache)
 
 
 def matMulReportPlan(
     out: TextIO, graph: Graph, inputType: Type, outputType: Type, aShape: list[int], bShape: list[int],
-    options: Options = None,
+    options: Options = None, cache: Cache = None,
 ) -> None:  # fmt: skip
     """Write the plan of a product and the terms of its cost, one per line."""
-    print(plan_of(graph, inputType, aShape, bShape, options, outputType).describe(), file=out)
+    print(plan_on(graph.getTarget(), (inputType, outputType), aShape, bShape, options, cache).describe(), file=out)
 
 
 def matMulGroupedReportPlan(
     out: TextIO, graph: Graph, inputType: Type, outputType: Type, aShape: list[int], bShape: list[int],
-    options: Options = None,
+    options: Options = None, cache: Cache = None,
 ) -> None:  # fmt: skip
     """`matMulReportPlan` for [g, m, k] and [g, k, n]."""
-    matMulReportPlan(out, graph, inputType, outputType, aShape, bShape, options)
+    matMulReportPlan(out, graph, inputType, outputType, aShape, bShape, options, cache)
 
 
-def plan_of(
-    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], options: Options = None,
-    outputType: Type | None = None,
-) -> Plan:  # fmt: skip
-    """The plan that `matMul` (two dimensions) or `matMulGrouped` (three) would use."""
-    groups = aShape[0] if len(aShape) == 3 else 1
-    sizes = (groups, aShape[-2], aShape[-1], bShape[-1])
-    return _plan(graph.getTarget(), inputType, outputType or inputType, sizes, parse_options(options))
+def _into(
+    graph: Graph, api: str, tensors: tuple[Tensor, Tensor, Tensor], prog: Sequence, context: Context, options: Options,
+    cache: Cache,
+) -> None:  # fmt: skip
+    a, b, out = tensors
+    wanted = [*a.shape()[:-1], b.dim(b.rank() - 1)]
+    if out.shape() != wanted:
+        raise graph_connection_error(f"{api}: out has shape {out.shape()}, the product has {wanted}.")
+    given = {"outputType": out.elementType(), "debugContext": context, "options": options, "cache": cache}
+    product = _product(graph, api, a, b, prog, given)
+    prog.add(Copy(product.reshape(wanted), out))
 
 
-def createMatMulInputLHS(
-    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
-) -> Tensor:
-    """A left operand that lies as the plan of this product wants it, so that nothing need be rearranged."""
-    return _input(graph, inputType, [1, *aShape], [1, *bShape], name, options, left=True).squeeze([0])
+def _accumulate(
+    graph: Graph, api: str, operands: tuple[Tensor, float | Tensor, Tensor, Tensor], prog: Sequence, context: Context,
+    options: Options, cache: Cache,
+) -> None:  # fmt: skip
+    total, k, a, b = operands
+    wanted = [*a.shape()[:-1], b.dim(b.rank() - 1)]
+    if total.shape() != wanted:
+        raise graph_connection_error(f"{api}: C has shape {total.shape()}, the product has {wanted}.")
+    if isinstance(k, Tensor) and (k.numElements() != 1 or k.elementType() is not a.elementType()):
+        raise type_error(
+            f"{api}: k is {k.elementType()}{k.shape()}; give a number or one element of {a.elementType()}."
+        )
+    call = operation(graph, context, "poplin", api, C=total, k=k, A=a, B=b)
+    given = {"outputType": total.elementType(), "debugContext": call, "options": options, "cache": cache}
+    product = _product(graph, "matMul", a, b, prog, given)
+    popops.scaledAddTo(graph, total, product.reshape(wanted), k, prog, call)
 
 
-def createMatMulInputRHS(
-    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
-) -> Tensor:
-    """A right operand that lies as the plan of this product wants it."""
-    return _input(graph, inputType, [1, *aShape], [1, *bShape], name, options, left=False).squeeze([0])
-
-
-def createMatMulGroupedInputLHS(
-    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
-) -> Tensor:
-    """`createMatMulInputLHS` for [g, m, k] and [g, k, n]."""
-    return _input(graph, inputType, aShape, bShape, name, options, left=True)
-
-
-def createMatMulGroupedInputRHS(
-    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], name: Context = "", options: Options = None
-) -> Tensor:
-    """`createMatMulInputRHS` for [g, m, k] and [g, k, n]."""
-    return _input(graph, inputType, aShape, bShape, name, options, left=False)
-
-
-def _input(
-    graph: Graph, type_: Type, a: list[int], b: list[int], name: Context, options: Options, left: bool
-) -> Tensor:
-    parsed = parse_options(options)
-    plan = _plan(graph.getTarget(), type_, type_, (a[0], a[1], a[2], b[2]), parsed)
-    api = "createMatMulInputLHS" if left else "createMatMulInputRHS"
-    call = operation(graph, name, "poplin", api, aShape=a, bShape=b)
-    return build.create_operand(graph, plan, type_, left, call)
-
-
-def _product(
-    graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, named: tuple[Any, Context], options: Options
-) -> Tensor:
+def _product(graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, given: dict[str, Any]) -> Tensor:
     """The [g, m, n] product of matrices or of stacks of them."""
     a, b = (t if t.rank() == 3 else t.expand([0]) for t in (A, B))
-    given, context = named
-    if given is not None and not isinstance(given, Type):
-        context, given = given, None
-    out_type = given or a.elementType()
+    out_type = given.get("outputType") or a.elementType()
     if out_type not in (FLOAT, HALF):
         raise type_error(f"{api}: the product cannot be {out_type}; FLOAT and HALF are possible.")
-    parsed = parse_options(options)
-    sizes = (a.dim(0), a.dim(1), a.dim(2), b.dim(2))
-    plan = _plan(graph.getTarget(), a.elementType(), out_type, sizes, parsed)
-    call = operation(graph, context, "poplin", api, A=A, B=B, outputType=out_type, tiles=plan.tiles)
+    parsed = parse_options(given["options"])
+    plan = plan_on(
+        graph.getTarget(), (a.elementType(), out_type), a.shape(), b.shape(), given["options"], given["cache"]
+    )
+    call = operation(graph, given["debugContext"], "poplin", api, A=A, B=B, outputType=out_type, tiles=plan.tiles)
     name = graph.addDebugInfo((call, "Conv_1"), LAYER, plan=plan.describe())
     if shows_plans():
-        print(f"{api} [{sizes[1]}, {sizes[2]}] x [{sizes[2]}, {sizes[3]}]: {plan.describe()}", file=sys.stderr)
+        m, k, n = a.dim(1), a.dim(2), b.dim(2)
+        print(f"{api} [{m}, {k}] x [{k}, {n}]: {plan.describe()}", file=sys.stderr)
     programs, stored = build.build(graph, a, b, plan, out_type, name, parsed)
+    if parsed.rhs_arranged and build.rearranges(programs, b):
+        raise invalid_option(
+            f"{api}: inputRHSIsPreArranged is true, but B does not lie as the plan reads it; make B with "
+            "preArrangeMatMulInputRHS and the same options."
+        )
     views = [blocked_view(t.squeeze([0])) if t.dim(0) == 1 else t for t in (a, b)]
     attributes = attributes_of(plan, a.shape(), b.shape())
     prog.add(LibraryGroup(programs, "poplin.matMul", views, [stored], attributes))
@@ -157,18 +190,3 @@ def _check_operands(api: str, a: Tensor, b: Tensor, rank: int) -> None:
         raise type_error(
             f"{api}: operands hold {a.elementType()} and {b.elementType()}; both must be FLOAT or both HALF."
         )
-
-
-def _plan(
-    target: Target, type_: Type, out_type: Type, sizes: tuple[int, int, int, int], options: MatMulOptions
-) -> Plan:
-    groups, m, k, n = sizes
-    dtype: Any = short_name(type_)
-    out_dtype: Any = short_name(out_type)
-    partials = options.partials if dtype == "half" else "float"
-    try:
-        return plan_matmul(dtype, m, k, n, options.machine(target), groups, out_dtype, partials, options.constraints)
-    except ValueError as error:
-        if "constraints" in str(error):
-            raise invalid_option(f"{error}.") from None
-        raise poplar_error(str(error)) from None

@@ -27,6 +27,7 @@ class MatMulOptions(NamedTuple):
     the next product; the others count that serial passes bring the weights into slices first, TRAINING_BWD that its
     input is rearranged, TRAINING_WU input and result (no joint plan of the three passes is made).
     use128BitConvUnitLoad: AMP loads its weights at 16 bytes a cycle, from interleaved memory, instead of 8.
+    inputRHSIsPreArranged: the right operand was made by preArrangeMatMulInputRHS, and anything else is refused.
     enableMultiStageReduce: partial sums 16 deep or more are added in stages. enableFastReduce: the sums that come by
     exchange lie in one block of interleaved memory, where that is possible, and are added twice as fast.
     planConstraints: JSON with "method" and, under "0", "partition" (fieldSplit, inChanSplit, outChanSplit,
@@ -39,6 +40,7 @@ class MatMulOptions(NamedTuple):
     multi_stage_reduce: bool = True
     fast_reduce: bool = False
     constraints: Constraints = FREE
+    rhs_arranged: bool = False
 
     def machine(self, target: Target) -> Machine:
         """What the planner needs to know of a target under these options."""
@@ -58,12 +60,23 @@ class MatMulOptions(NamedTuple):
 
 
 def parse_options(given: Mapping[str, Any] | None) -> MatMulOptions:
-    """The options by name; `invalid_option` for a name or a value that is none."""
+    """The options of products by name; `invalid_option` for a name or a value that is none."""
+    return _parsed("matMul", _MATMUL_OPTIONS, given)
+
+
+def parse_convolution_options(given: Mapping[str, Any] | None) -> MatMulOptions:
+    """The options of convolutions: as those of products, but `pass` instead of `fullyConnectedPass`, which plans a
+    fully connected layer for FC_INFERENCE_FWD, FC_TRAINING_FWD, FC_TRAINING_BWD and FC_TRAINING_WU, and any other
+    convolution alike in every pass."""
+    return _parsed("convolution", _CONVOLUTION_OPTIONS, given)
+
+
+def _parsed(api: str, known: Mapping[str, Any], given: Mapping[str, Any] | None) -> MatMulOptions:
     fields: dict[str, Any] = {}
     for name, value in (given or {}).items():
-        if name not in _OPTIONS:
-            raise invalid_option(f"matMul has no option '{name}'; it has {', '.join(_OPTIONS)}.")
-        field, read = _OPTIONS[name]
+        if name not in known:
+            raise invalid_option(f"{api} has no option '{name}'; it has {', '.join(known)}.")
+        field, read = known[name]
         fields[field] = read(name, value)
     return MatMulOptions(**fields)
 
@@ -103,6 +116,13 @@ def _pass(name: str, value: Any) -> str:
     return str(value)
 
 
+def _convolution_pass(name: str, value: Any) -> str:
+    connected = [f"FC_{kind}" for kind in PASSES[1:]]
+    if value not in (*PASSES, *connected):
+        raise invalid_option(f"{name} '{value}' is not one of {', '.join((*PASSES, *connected))}.")
+    return str(value).removeprefix("FC_") if value in connected else "NONE"
+
+
 def _constraints(name: str, value: Any) -> Constraints:
     try:
         plan = json.loads(value) if isinstance(value, str) else dict(value)
@@ -135,12 +155,17 @@ def _leaves(tree: Any, path: str = "") -> list[tuple[str, Any]]:
     return [leaf for key, value in tree.items() for leaf in _leaves(value, f"{path}.{key}" if path else str(key))]
 
 
-_OPTIONS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
+_COMMON_OPTIONS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "availableMemoryProportion": ("memory_proportion", _proportion),
     "partialsType": ("partials", _partials),
-    "fullyConnectedPass": ("fully_connected_pass", _pass),
     "use128BitConvUnitLoad": ("wide_weight_load", _truth),
     "enableMultiStageReduce": ("multi_stage_reduce", _truth),
     "enableFastReduce": ("fast_reduce", _truth),
     "planConstraints": ("constraints", _constraints),
 }
+_MATMUL_OPTIONS = {
+    **_COMMON_OPTIONS,
+    "fullyConnectedPass": ("fully_connected_pass", _pass),
+    "inputRHSIsPreArranged": ("rhs_arranged", _truth),
+}
+_CONVOLUTION_OPTIONS = {**_COMMON_OPTIONS, "pass": ("fully_connected_pass", _convolution_pass)}

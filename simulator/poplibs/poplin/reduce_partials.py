@@ -79,6 +79,20 @@ def add_reduce(
     return programs, partials.squeeze([0])
 
 
+def result_variable(graph: Graph, shares: Shares, type_: Type, name: DebugInfo) -> Tensor:
+    """A [conv groups, out groups, field, block] variable that lies where the outputs of one pass are left."""
+    plan = shares.plan
+    out = graph.addVariable(type_, [plan.conv_groups, plan.out_groups, plan.field, shares.block], name)
+    if plan.in_split == 1:
+        tile, starts, sizes, _ = output_runs(shares)
+        graph.setTileMappingIntervals(out, starts, starts + sizes, shares.tiles[tile])
+        return out
+    parts = _parts(shares, 0, 1)
+    owner = np.repeat(parts.tiles, np.diff(parts.offsets))
+    graph.setTileMappingIntervals(out, parts.starts, parts.starts + parts.lengths, owner)
+    return out
+
+
 def _cast(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: DebugInfo) -> tuple[list[Program], Tensor]:
     if partials.elementType() is type_:
         return [], partials.squeeze([0])

@@ -1,0 +1,48 @@
+"""poplin.preplan: planning ahead of the operations, into a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.poplar.target import Target
+from simulator.poplar.types import Type
+from simulator.poplibs.poplin import conv_plan, matmul_plan
+from simulator.poplibs.poplin.convolution_params import ConvParams
+from simulator.poplibs.poplin.planning_cache import PlanningCache
+
+Options = Mapping[str, Any] | None
+
+
+@dataclass
+class MatMulParams:
+    """A product [m, k] x [k, n], or [g, m, k] x [g, k, n], for `preplan`."""
+
+    inputType: Type
+    outputType: Type
+    aShape: list[int]
+    bShape: list[int]
+
+
+MatMulPlanParams = tuple[Target, MatMulParams, Options]
+ConvPlanParams = tuple[Target, ConvParams, Options]
+
+
+def preplan(convs: Iterable[ConvPlanParams], matmuls: Iterable[MatMulPlanParams], cache: PlanningCache) -> None:
+    """Plan convolutions and products ahead: (target, parameters, options) each. Raises what the operations would."""
+    for target, params, options in convs:
+        conv_plan.plan_on(target, params.planned(), dict(options or {}), cache)
+    for target, product, options in matmuls:
+        types = (product.inputType, product.outputType)
+        matmul_plan.plan_on(target, types, product.aShape, product.bShape, dict(options or {}), cache)
+
+
+def preplanConvolutions(convs: Iterable[ConvPlanParams], cache: PlanningCache) -> None:
+    """`preplan` of convolutions only."""
+    preplan(convs, [], cache)
+
+
+def preplanMatMuls(matmuls: Iterable[MatMulPlanParams], cache: PlanningCache) -> None:
+    """`preplan` of products only."""
+    preplan([], matmuls, cache)
