@@ -31,6 +31,7 @@ from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
 from simulator.compiler.items import Items, Packets
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
+from simulator.compiler.program_visits import Place, ProgramVisits
 from simulator.compiler.sync_domains import Bools, SyncDomains, covers, sync_domains
 from simulator.machine.packets import packets as packet_counts
 from simulator.poplar import program as host
@@ -74,16 +75,20 @@ class Lowering:
         self._functions: list[int] = []
         self.pending: list[function_buffers.Pending] = []  #: copies of function buffers
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
+        self.spans: dict[Place, tuple[int, int]] = {}  #: rows [first, end) that each program became
+        self._visits = ProgramVisits([], [])
 
     def lower(self, programs: Rows[host.Program]) -> None:
         """Lower all programs, host copies and the functions they call."""
+        self._visits = ProgramVisits(programs, self._store.functions)
         self._domains = sync_domains(self._store, programs, self._items.emap, self._machine.ipu_of_tile)
         root = self.table.add(None, "Sequence")
         for _ in range(2):
             self._host_copy(root, "", control_copy(CONTROL_TILE, CONTROL_BYTES, self._machine))
         self._broadcast_switch(root)
         switch = self.table.add(root, "OnEveryTileSwitch")
-        for program in programs:
+        for number, program in enumerate(programs):
+            self._visits.owner = ("program", number)
             branch = self.table.add(switch, "Sequence", debug_id=self._debug_id(program))
             self._into(branch, program)
             self.branches.append(branch)
@@ -97,6 +102,7 @@ class Lowering:
             index = self._functions[done]
             body = self.table.add(None, "Sequence", f"function {index}", owner=FUNCTION)
             self.function_roots[index] = body
+            self._visits.owner = ("function", index)
             self._into(body, self._store.functions[index])
             done += 1
 
@@ -116,10 +122,13 @@ class Lowering:
 
     def _parts(self, parent: int, programs: Rows[host.Program]) -> None:
         for part in copy_groups.grouped(programs):
+            places = [self._visits.visit(p) for p in (part if isinstance(part, list) else [part])]
+            first = len(self.table)
             if isinstance(part, list):
                 self._copy(parent, part)
             else:
                 self._program(parent, part)
+            self.spans.update(dict.fromkeys(places, (first, len(self.table))))
 
     def _program(self, parent: int, program: host.Program) -> None:
         match program:
