@@ -113,7 +113,9 @@ class Lowering:
     def _into(self, parent: int, program: host.Program) -> None:
         """Lower a program into an existing Sequence: only its parts when it is a Sequence itself."""
         if isinstance(program, host.Sequence):
+            place = self._visits.visit(program)
             self._sequence(parent, program)
+            self.spans[place] = (parent, len(self.table))
         else:
             self._parts(parent, [program])
 
