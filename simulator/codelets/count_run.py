@@ -22,7 +22,7 @@ from simulator.codelets.counted_functions import NotCountableError
 from simulator.codelets.counting import CountedArray, Counter, counted, register
 from simulator.codelets.fields import attribute_of
 from simulator.codelets.vertex_type import FieldSpec
-from simulator.poplar.types import FLOAT, HALF
+from simulator.poplar.types import FLOAT, HALF, QUARTER
 
 WORKERS = 6
 #: Slots of entering and leaving a vertex, and of loading pointer and size of an edge. A guess: published estimators
@@ -101,7 +101,7 @@ def _made_up(
     if field.kind == "value":
         return values.get(field.name)
     type_ = field.type or FLOAT
-    dtype = np.dtype(np.float32) if type_ is HALF or type_.dtype is None else type_.dtype
+    dtype = np.dtype(np.float32) if type_ in (HALF, QUARTER) else type_.dtype
     half = type_ is HALF
     if field.kind == "scalar":
         counter.add("load", 0 if field.direction == "out" else 1)

@@ -69,10 +69,21 @@ from simulator.poplar.graph_objects import (
 )
 from simulator.poplar.graph_order import TensorRearranger
 from simulator.poplar.ipu_model import IPUModel, RelativeSyncDelayType
+from simulator.poplar.metadata import createConstantMetadataTensor, createVariableMetadataTensor
 from simulator.poplar.option_flags import OptionFlags
+from simulator.poplar.quarter import QuarterMetadata
 from simulator.poplar.runtime_options import RuntimeOptions
 from simulator.poplar.target import IpuLinkConfiguration, IpuLinkTopology, Target, TargetType
 from simulator.poplar.tensor import Tensor, append, concat
+from simulator.poplar.type_conversion import (
+    convertFromDeviceType,
+    convertToDeviceType,
+    copyDeviceHalfToDouble,
+    copyDeviceHalfToFloat,
+    copyDoubleToDeviceHalf,
+    copyFloatToDeviceHalf,
+)
+from simulator.poplar.type_traits import TypeTraits
 from simulator.poplar.types import (
     BOOL,
     CHAR,
@@ -81,6 +92,7 @@ from simulator.poplar.types import (
     INT,
     LONGLONG,
     QUARTER,
+    QUARTER_METADATA,
     SHORT,
     SIGNED_CHAR,
     UNSIGNED_CHAR,
@@ -91,7 +103,9 @@ from simulator.poplar.types import (
     FunctionBufferMappingType,
     Interval,
     ReplicatedStreamMode,
+    SerializationFormat,
     SyncType,
+    TensorCloneDuplicationMethod,
     TensorCloneMethod,
     Type,
     UpsampleMethod,
@@ -113,6 +127,7 @@ __all__ = [
     "INT",
     "LONGLONG",
     "QUARTER",
+    "QUARTER_METADATA",
     "SHORT",
     "SIGNED_CHAR",
     "UNSIGNED_CHAR",
@@ -142,19 +157,23 @@ __all__ = [
     "IpuLinkConfiguration",
     "IpuLinkTopology",
     "OptionFlags",
+    "QuarterMetadata",
     "RecoveryAction",
     "RelativeSyncDelayType",
     "RemoteBuffer",
     "ReplicatedStreamMode",
     "RuntimeOptions",
+    "SerializationFormat",
     "SourceLocation",
     "SyncType",
     "Target",
     "TargetType",
     "Tensor",
+    "TensorCloneDuplicationMethod",
     "TensorCloneMethod",
     "TensorRearranger",
     "Type",
+    "TypeTraits",
     "UpsampleMethod",
     "VariableInterval",
     "VariableMappingMethod",
@@ -167,6 +186,14 @@ __all__ = [
     "compileGraph",
     "concat",
     "control_program_error",
+    "convertFromDeviceType",
+    "convertToDeviceType",
+    "copyDeviceHalfToDouble",
+    "copyDeviceHalfToFloat",
+    "copyDoubleToDeviceHalf",
+    "copyFloatToDeviceHalf",
+    "createConstantMetadataTensor",
+    "createVariableMetadataTensor",
     "file_load_error",
     "graph_connection_error",
     "graph_cycle_error",

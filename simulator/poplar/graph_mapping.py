@@ -168,12 +168,6 @@ class MappingMethods(GraphState):
         back[self._tiles] = np.arange(len(self._tiles))
         return back[device]  # device -1 reads the last entry, which is -1
 
-    def _copy_mapping(self, source: Tensor, target: Tensor) -> None:
-        """Give a whole new variable the mapping of a tensor with as many elements."""
-        _, ends, tiles = self.getTileMappingIntervals(source)
-        if len(ends):
-            self.store.variables.mapping[target._variable] = merged(ends, tiles)
-
     def _map_linearly(self, t: Tensor) -> None:
         """Equal shares of whole grains in order of tiles: a grain is a vector, a share at least 128 bytes."""
         type_, count = t.elementType(), t.numElements()

@@ -1,23 +1,25 @@
-"""Variables, constants, clones and initial values."""
+"""Variables and constants, with the metadata tensors of those of type QUARTER."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from operator import index as whole
 from typing import Any, overload
 
 import numpy as np
 
-from simulator.poplar import regions
 from simulator.poplar.debug_context import Context, as_context, record
-from simulator.poplar.errors import graph_replication_error, tensor_creation_error, type_error
+from simulator.poplar.errors import graph_object_creation_error, tensor_creation_error, type_error
 from simulator.poplar.graph_mapping import MappingMethods
-from simulator.poplar.graph_objects import FieldRef
-from simulator.poplar.tensor import Tensor, concat
+from simulator.poplar.metadata import as_plain, checked_metadata, encoding_metadata
+from simulator.poplar.overloads import Overloads, Parameter, instance_of, other_than
+from simulator.poplar.quarter import QuarterMetadata, encoded
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.type_traits import TypeTraits
 from simulator.poplar.types import (
+    QUARTER_METADATA,
     UNSIGNED_INT,
-    TensorCloneMethod,
     Type,
     VariableMappingMethod,
     VariableRef,
@@ -26,16 +28,52 @@ from simulator.poplar.types import (
 
 Shape = Sequence[int]
 
+_TYPE = Parameter("type")
+_METADATA = Parameter("metadata", instance_of(Tensor))
+_SHAPE = Parameter("shape", other_than(Tensor))
+_METHOD = Parameter("mappingMethod", instance_of(VariableMappingMethod))
+_CONTEXT = Parameter("debugContext", other_than(VariableMappingMethod), "")
+_ADD_VARIABLE = Overloads(
+    "addVariable",
+    tensor_creation_error,
+    (
+        (_TYPE, _SHAPE, _CONTEXT),
+        (_TYPE, _SHAPE, _METHOD, _CONTEXT),
+        (_TYPE, _METADATA, _SHAPE, _CONTEXT),
+        (_TYPE, _METADATA, _SHAPE, _METHOD, _CONTEXT),
+    ),
+)
+
+_CONST_CONTEXT = Parameter("debugContext", other_than(TypeTraits), "<const>")
+_RAW = (
+    Parameter("val"),
+    Parameter("traits", instance_of(TypeTraits)),
+    Parameter("broadcast", instance_of(bool)),
+    Parameter("debugContext", None, "<const>"),
+)
+_ADD_CONSTANT = Overloads(
+    "addConstant",
+    tensor_creation_error,
+    (
+        (_TYPE, _SHAPE, Parameter("values"), _CONST_CONTEXT),
+        (_TYPE, _SHAPE, Parameter("val"), _CONST_CONTEXT),
+        (_TYPE, _SHAPE, *_RAW),
+        (_TYPE, _METADATA, _SHAPE, Parameter("values"), _CONST_CONTEXT),
+        (_TYPE, _METADATA, _SHAPE, Parameter("val"), _CONST_CONTEXT),
+        (_TYPE, _METADATA, _SHAPE, *_RAW),
+    ),
+)
+
 
 class VariableMethods(MappingMethods):
     @overload
-    def addVariable(self, type: Type, shape: Shape, /, debugContext: Context = "") -> Tensor: ...
+    def addVariable(self, type: Type, shape: Shape, debugContext: Context = "") -> Tensor: ...
     @overload
     def addVariable(
-        self, type: Type, shape: Shape, mappingMethod: VariableMappingMethod, /, debugContext: Context = ""
+        self, type: Type, shape: Shape, mappingMethod: VariableMappingMethod, debugContext: Context = ""
     ) -> Tensor: ...
     @overload
-    def addVariable(self, type: Type, metadata: Tensor, shape: Shape, /, debugContext: Context = "") -> Tensor: ...
+    def addVariable(self, type: Type, metadata: Tensor, shape: Shape, debugContext: Context = "") -> Tensor: ...
     @overload
     def addVariable(
         self,
@@ -43,41 +81,64 @@ class VariableMethods(MappingMethods):
         metadata: Tensor,
         shape: Shape,
         mappingMethod: VariableMappingMethod,
-        /,
         debugContext: Context = "",
     ) -> Tensor: ...
-    def addVariable(self, type: Type, shape: Any, *rest: Any, **names: Any) -> Tensor:
+    def addVariable(self, *arguments: Any, **names: Any) -> Tensor:
         """Add a variable. It has no tile mapping until `setTileMapping`, unless the target has exactly one tile or
         `VariableMappingMethod.LINEAR` spreads it over all tiles.
 
-        Raises `tensor_creation_error` for bad shapes, metadata of types that have none, and QUARTER."""
-        arguments = list(rest)
-        if isinstance(shape, Tensor):
-            _no_metadata(shape, type)
-            shape = arguments.pop(0)
-        method = VariableMappingMethod.NONE
-        if arguments and isinstance(arguments[0], VariableMappingMethod):
-            method = arguments.pop(0)
-        method = names.pop("mappingMethod", method)
-        debugContext = arguments.pop(0) if arguments else names.pop("debugContext", "")
-        if arguments or names:
-            raise tensor_creation_error(f"addVariable: arguments {[*arguments, *names]} are not understood.")
-        tensor = self._new_variable(type, shape, debugContext, "variable", None)
-        if method is VariableMappingMethod.LINEAR:
+        A QUARTER variable has the metadata tensor given, or, when that is missing or empty (`Tensor()`), a new variable
+        on tile 0 (`getMetadata()`), which the program must initialise. Raises `tensor_creation_error` for bad shapes
+        and for metadata of other types, `tensor_metadata_error` for tensors that are not metadata."""
+        _, given = _ADD_VARIABLE.choose(arguments, names)
+        type_ = given["type"]
+        context = as_context(given["debugContext"])
+        metadata = self._metadata_for(type_, given.get("metadata"), context, "addVariable", None)
+        tensor = self._new_variable(type_, given["shape"], context, "variable", None)
+        self._tie(tensor, metadata)
+        if given.get("mappingMethod") is VariableMappingMethod.LINEAR:
             self._map_linearly(tensor)
         return tensor
+
+    def addExternalVariable(self, type: Type, shape: Shape, symbol: str, debugContext: Context = "") -> Tensor:
+        """Add a variable whose storage is outside the graph, at a symbol of the program that the compiled Module
+        becomes part of.
+
+        Raises `graph_object_creation_error` for a symbol that is no name or that another variable has."""
+        if not isinstance(symbol, str) or not symbol.isidentifier():
+            raise graph_object_creation_error(f"addExternalVariable: '{symbol}' is not the name of a symbol.")
+        if symbol in self.store.variables.external.values():
+            raise graph_object_creation_error(
+                f"addExternalVariable: symbol '{symbol}' has a variable already; use that tensor."
+            )
+        tensor = self.addVariable(type, shape, debugContext)
+        self.store.variables.external[tensor._variable] = symbol
+        return tensor
+
+    def _metadata_for(
+        self, type_: Type, given: Tensor | None, context: Context, what: str, value: QuarterMetadata | None
+    ) -> Tensor | None:
+        """The metadata tensor of a new tensor: the given one, or a new one (a constant when it has a value)."""
+        if not isinstance(type_, Type):
+            raise tensor_creation_error(f"{type_!r} is not an element type; use FLOAT, HALF, INT, ...")
+        metadata = checked_metadata(self.store, type_, given, what)
+        if metadata is not None or not type_.requiresMetadata():
+            return metadata
+        name = "/".join(part for part in (as_context(context).getPathName(), "metadata") if part)
+        byte = None if value is None else np.array([value.getBinary()], np.uint8)
+        metadata = self._new_variable(QUARTER_METADATA, [], name, "variable" if value is None else "constant", byte)
+        self._map_to_one(metadata, self._device_tile(0))
+        return metadata
+
+    def _tie(self, tensor: Tensor, metadata: Tensor | None) -> None:
+        """Make a metadata tensor that of a new variable."""
+        if metadata is not None:
+            self.store.variables.metadata[tensor._variable] = int(metadata.regions()[0][0])
 
     def _new_variable(self, type_: Type, shape: Shape, debugContext: Context, category: str, values: Any) -> Tensor:
         if not isinstance(type_, Type):
             raise tensor_creation_error(f"{type_!r} is not an element type; use FLOAT, HALF, INT, ...")
-        if type_.requiresMetadata():
-            raise tensor_creation_error(f"Variables of type {type_} are not supported; use HALF or FLOAT.")
-        try:
-            dims = tuple([whole(n) for n in shape])
-        except TypeError:
-            raise tensor_creation_error(f"{shape!r} is not a shape; give a list of sizes, [] for a scalar.") from None
-        if any(n < 0 for n in dims):
-            raise tensor_creation_error(f"Shape {list(dims)} has a negative size.")
+        dims = _dims(shape)
         store, v = self.store, self.store.variables
         context = as_context(debugContext)
         numel = prod(dims)
@@ -98,33 +159,75 @@ class VariableMethods(MappingMethods):
             v.mapping[index] = (np.array([numel], np.int64), np.array([self._device_tile(0)], np.int64))
         return Tensor._of_variable(store, index, type_, dims)
 
+    # ---- constants ---------------------------------------------------------------------------------------------
+
     @overload
-    def addConstant(self, type: Type, shape: Shape, values: Any, /, debugContext: Context = "<const>") -> Tensor: ...
+    def addConstant(self, type: Type, shape: Shape, values: Any, debugContext: Context = "<const>") -> Tensor: ...
+    @overload
+    def addConstant(self, type: Type, shape: Shape, *, val: Any, debugContext: Context = "<const>") -> Tensor: ...
     @overload
     def addConstant(
-        self, type: Type, metadata: Tensor, shape: Shape, values: Any, /, debugContext: Context = "<const>"
+        self,
+        type: Type,
+        shape: Shape,
+        val: Any,
+        traits: TypeTraits,
+        broadcast: bool,
+        debugContext: Context = "<const>",
     ) -> Tensor: ...
-    def addConstant(self, type: Type, shape: Any, *rest: Any, debugContext: Context = "<const>") -> Tensor:
-        """Add a constant: one value for all elements, or as many values as elements (flattened, any array-like).
+    @overload
+    def addConstant(
+        self, type: Type, metadata: Tensor, shape: Shape, values: Any, debugContext: Context = "<const>"
+    ) -> Tensor: ...
+    @overload
+    def addConstant(
+        self, type: Type, metadata: Tensor, shape: Shape, *, val: Any, debugContext: Context = "<const>"
+    ) -> Tensor: ...
+    @overload
+    def addConstant(
+        self,
+        type: Type,
+        metadata: Tensor,
+        shape: Shape,
+        val: Any,
+        traits: TypeTraits,
+        broadcast: bool,
+        debugContext: Context = "<const>",
+    ) -> Tensor: ...
+    def addConstant(self, *arguments: Any, **names: Any) -> Tensor:
+        """Add a constant: one value for all elements, or as many values as elements (flattened, any array-like); or
+        raw bytes (any buffer), the type of their values and whether one value is for all elements (`broadcast`).
 
-        Raises `tensor_creation_error` when the number of values does not fit the shape."""
-        arguments = list(rest)
-        if isinstance(shape, Tensor):
-            _no_metadata(shape, type)
-            shape = arguments.pop(0)
-        if not 1 <= len(arguments) <= 2:
-            raise tensor_creation_error("addConstant needs (type, shape, values) and perhaps a debug context.")
-        context = as_context(arguments[1] if len(arguments) == 2 else debugContext)
+        QUARTER values are numbers, encoded by the metadata: a new constant (F143, scale 0) when none is given; it must
+        be known while the graph is built. Raises `tensor_creation_error` when the number of values does not fit the
+        shape and for metadata of other types, `tensor_metadata_error` for metadata that is not known yet."""
+        _, given = _ADD_CONSTANT.choose(arguments, names)
+        type_, context = given["type"], as_context(given["debugContext"])
+        dims = _dims(given["shape"])
+        metadata = self._metadata_for(type_, given.get("metadata"), context, "addConstant", QuarterMetadata())
+        values = given["values"] if "values" in given else given["val"]
         try:
-            values = device_array(type, arguments[0], prod(shape))
+            if "traits" in given:
+                values = _typed(given["traits"], values, 1 if given["broadcast"] else prod(dims))
+            array = self._encoded(type_, values, prod(dims), metadata, "addConstant")
         except type_error as error:
-            raise tensor_creation_error(f"addConstant, shape {list(shape)}: {error}") from None
-        return self._new_variable(type, shape, context, "constant", values)
+            raise tensor_creation_error(f"addConstant, shape {list(dims)}: {error}") from None
+        tensor = self._new_variable(type_, dims, context, "constant", array)
+        self._tie(tensor, metadata)
+        return tensor
+
+    def _encoded(self, type_: Type, values: Any, count: int, metadata: Tensor | None, what: str) -> Any:
+        """Values given by the program as elements of the device."""
+        if metadata is None:
+            return device_array(type_, as_plain(values), count)
+        known = encoding_metadata(self.store, metadata, what)
+        return device_array(type_, values, count, lambda numbers: encoded(numbers, known))
 
     def addConstantHalf(self, type: Type, shape: Shape, val: Any, debugContext: Context = "<const>") -> Tensor:
-        """Add a constant of type HALF from raw 16-bit words."""
-        words = np.asarray(val, np.uint16).view(np.float16)
-        return self.addConstant(type, shape, words, as_context(debugContext))
+        """Add a constant from raw 16-bit words of IEEE half, converted to `type`: one for all elements, or one each.
+
+        Raises `tensor_creation_error` for what are no such words, and where their number does not fit."""
+        return self.addConstant(type, shape, half_words(val), as_context(debugContext))
 
     def addReplicationIndexConstant(self, debugContext: Context = "<const>") -> Tensor:
         """Add an UNSIGNED_INT scalar that holds the number of the replica, 0 to getReplicationFactor() - 1."""
@@ -132,125 +235,48 @@ class VariableMethods(MappingMethods):
         self.store.variables.by_replica[index._variable] = list(range(self.store.replicas))
         return index
 
+    # ---- whole variables ---------------------------------------------------------------------------------------
+
     def isConstant(self, v: VariableRef) -> bool:
-        return self.store.variables.constant[v.id] is not None
+        """Whether `addConstant` made the variable. Raises `graph_object_creation_error` for one of another graph."""
+        return self.store.variables.constant[self._known_variable(v, "isConstant")] is not None
 
     def getVariable(self, v: VariableRef) -> Tensor:
-        """The whole variable as a vector."""
-        columns = self.store.variables
-        return Tensor._of_variable(self.store, v.id, columns.type[v.id], (columns.numel[v.id],))
+        """The whole variable as a vector. Raises `graph_object_creation_error` for one of another graph."""
+        columns, row = self.store.variables, self._known_variable(v, "getVariable")
+        return Tensor._of_variable(self.store, row, columns.type[row], (columns.numel[row],))
 
-    # ---- clones ------------------------------------------------------------------------------------------------
-
-    @overload
-    def clone(
-        self, type: Type, t: Tensor, /, debugContext: Context = "", method: TensorCloneMethod = ...
-    ) -> Tensor: ...
-    @overload
-    def clone(self, t: Tensor, /, debugContext: Context = "", method: TensorCloneMethod = ...) -> Tensor: ...
-    def clone(
-        self, first: Any, *rest: Any, debugContext: Context = "", method: TensorCloneMethod | None = None
-    ) -> Tensor:
-        """A new variable with the shape and tile mapping of a tensor.
-
-        By default the new variable keeps the order in which the tensor's elements lie in memory, unless the tensor
-        holds an element twice; then, and with CREATE_NEW_ORDER, it is laid out in the order of the flattened tensor.
-        With PRESERVE_ORDER_AND_ALIASES elements that were the same stay the same."""
-        arguments = [first, *rest]
-        type_ = arguments.pop(0) if isinstance(arguments[0], Type) else None
-        t: Tensor = arguments.pop(0)
-        context = as_context(arguments.pop(0) if arguments else debugContext)
-        how = (arguments.pop(0) if arguments else method) or TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
-        self._own(t, "clone")
-        type_ = type_ or t.elementType()
-        aliases = t.containsAliases()
-        if how is TensorCloneMethod.CREATE_NEW_ORDER or (
-            aliases and how is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
-        ):
-            out = self._new_variable(type_, t.shape(), context, "variable", None)
-            self._copy_mapping(t, out)
-            return out
-        return self._clone_in_memory_order(type_, t, context)
-
-    def _clone_in_memory_order(self, type_: Type, t: Tensor, context: Context) -> Tensor:
-        strided = t._strides is not None and t.isContiguous()
-        if strided:
-            out = self._new_variable(type_, t.shape(), context, "variable", None)
-            self._copy_mapping(t, out)
-            return out
-        elements = regions.elements(*t.regions())
-        used, place = np.unique(elements, return_inverse=True)
-        flat = self._new_variable(type_, [len(used)], context, "variable", None)
-        source = t._spelled((len(used),), self.store.cut_at_variables(*regions.of_elements(used)), None, t._variable)
-        self._copy_mapping(source, flat)
-        spelled = regions.of_elements(place.reshape(-1).astype(np.int64) + flat._start)
-        return flat._spelled(t._shape, spelled, None, flat._variable)
-
-    def cloneN(
-        self, first: Any, *rest: Any, debugContext: Context = "", method: TensorCloneMethod | None = None
-    ) -> Tensor:
-        """`clone` N times as a tensor of shape [N, ...]: arguments (type, t, N, ...) or (t, N, ...)."""
-        arguments = [first, *rest]
-        type_ = arguments.pop(0) if isinstance(arguments[0], Type) else None
-        t: Tensor = arguments.pop(0)
-        type_ = type_ or t.elementType()
-        n = int(arguments.pop(0))
-        if n < 1:
-            raise tensor_creation_error(f"cloneN: {n} copies cannot be made; give at least 1.")
-        context = arguments.pop(0) if arguments else debugContext
-        method = (arguments.pop(0) if arguments else method) or TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
-        return concat([self.clone(type_, t, context, method).expand([0]) for _ in range(n)], 0)
-
-    # ---- initial values ----------------------------------------------------------------------------------------
-
-    @overload
-    def setInitialValue(self, t: Tensor, val: Any, /) -> None: ...
-    @overload
-    def setInitialValue(self, field: FieldRef, val: Any, /) -> None: ...
-    def setInitialValue(self, target: Any, val: Any, /) -> None:
-        """The value that a tensor (one value or one per element) or a simple vertex field has after loading.
-
-        A dict {replica: value} gives an UNSIGNED_INT scalar another value in each replica; `graph_replication_error`
-        unless it names every replica."""
-        if isinstance(target, FieldRef):
-            target.vertex.builder.set_value(target.vertex.row, target.name, val)
-            return
-        self._own(target, "setInitialValue")
-        if not target.isParallelWriteable():
-            raise tensor_creation_error("setInitialValue: the tensor holds a constant or an element twice.")
-        if isinstance(val, Mapping):
-            self._set_by_replica(target, val)
-            return
-        values = device_array(target.elementType(), val, target.numElements())
-        starts, lengths = target.regions()
-        at = 0
-        variables = self.store.variables
-        owner = self.store.variable_of(starts)
-        for v, start, n in zip(owner.tolist(), starts.tolist(), lengths.tolist(), strict=True):
-            variables.initial[v].append((start - variables.base[v], values[at : at + n]))
-            variables.host_visible[v] = True
-            at += n
-
-    def _set_by_replica(self, t: Tensor, values: Mapping[int, int]) -> None:
-        if t.elementType() is not UNSIGNED_INT or t.numElements() != 1 or self.store.variables.numel[t._variable] != 1:
-            raise tensor_creation_error(
-                f"setInitialValue: values by replica are for a whole UNSIGNED_INT scalar, not {t.elementType()} of "
-                f"shape {t.shape()}."
+    def _known_variable(self, v: VariableRef, what: str) -> int:
+        count = len(self.store.variables.base)
+        if not isinstance(v, VariableRef) or not 0 <= v.id < count:
+            raise graph_object_creation_error(
+                f"{what}: {v!r} is not one of the graph's {count} variables; take one from Tensor.getVarRegions."
             )
-        replicas = range(self.store.replicas)
-        if sorted(values) != list(replicas):
-            raise graph_replication_error(
-                f"setInitialValue: values are given for replicas {sorted(values)}; give one for each of "
-                f"0 to {len(replicas) - 1}."
-            )
-        self.store.variables.by_replica[t._variable] = [int(values[i]) for i in replicas]
-        self.store.variables.host_visible[t._variable] = True
-
-    def setInitialValueHalf(self, target: Any, val: Any) -> None:
-        """`setInitialValue` from raw 16-bit words of type HALF."""
-        self.setInitialValue(target, np.asarray(val, np.uint16).view(np.float16))
+        return v.id
 
 
-def _no_metadata(metadata: Tensor, type_: Type) -> None:
-    if metadata.valid():
-        raise tensor_creation_error(f"Type {type_} takes no metadata; give Tensor() in its place.")
+def half_words(values: Any) -> Any:
+    """Raw 16-bit words as numbers; `tensor_creation_error` for what are no such words."""
+    words = np.asarray(values)
+    if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() > 0xFFFF)):
+        raise tensor_creation_error(
+            f"{values!r:.60} are not raw 16-bit words (whole numbers, 0 to 65535) of type half."
+        )
+    return words.astype(np.uint16).view(np.float16)
+
+
+def _dims(shape: Any) -> tuple[int, ...]:
+    try:
+        dims = tuple([whole(n) for n in shape])
+    except TypeError:
+        raise tensor_creation_error(f"{shape!r} is not a shape; give a list of sizes, [] for a scalar.") from None
+    if any(n < 0 for n in dims):
+        raise tensor_creation_error(f"Shape {list(dims)} has a negative size.")
+    return dims
+
+
+def _typed(traits: TypeTraits, raw: Any, count: int) -> Any:
+    values = traits.values(raw)
+    if len(values) < count:
+        raise type_error(f"the buffer holds {len(values)} values of {traits.dtype}, but {count} are needed.")
+    return values[:count]

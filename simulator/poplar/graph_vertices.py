@@ -19,8 +19,8 @@ from simulator.poplar.errors import (
     unknown_field,
     unknown_vertex_type,
 )
+from simulator.poplar.graph_initial_values import InitialValueMethods
 from simulator.poplar.graph_objects import ComputeSet, FieldRef, VertexPerfEstimate, VertexRef
-from simulator.poplar.graph_variables import VariableMethods
 from simulator.poplar.introspection import introspect
 from simulator.poplar.store import FieldEdges, VertexBlock
 from simulator.poplar.target import Target
@@ -31,7 +31,7 @@ I8 = npt.NDArray[np.int64]
 Connections = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
-class VertexMethods(VariableMethods):
+class VertexMethods(InitialValueMethods):
     def addComputeSet(self, debugContext: Context = "") -> ComputeSet:
         """A set of vertices that may run at the same time."""
         context = as_context(debugContext)

@@ -105,6 +105,10 @@ class VariableColumns:
     mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
     #: variable -> value in each replica, of scalars that differ between replicas from the beginning
     by_replica: dict[int, list[int]] = field(default_factory=dict)
+    #: variable of type QUARTER -> the element that holds its metadata
+    metadata: dict[int, int] = field(default_factory=dict)
+    #: variable -> symbol of the storage outside the graph that it stands for
+    external: dict[int, str] = field(default_factory=dict)
     #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None; ask
     #: `GraphStore.mapping_of`, which first carries out `pending_mapping`
     pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)

@@ -9,9 +9,10 @@ from typing import Any, overload
 import numpy as np
 
 from simulator.poplar import regions
-from simulator.poplar.errors import index_error, tensor_creation_error, type_error
-from simulator.poplar.tensor_core import TensorCore
-from simulator.poplar.types import Interval, Type, UpsampleMethod
+from simulator.poplar.errors import index_error, type_error
+from simulator.poplar.tensor_description import DescribedTensor
+from simulator.poplar.tensor_joins import concatenated
+from simulator.poplar.types import QUARTER, QUARTER_METADATA, Interval, Type, UpsampleMethod
 from simulator.poplar.view import (
     Ints,
     checked_dimension,
@@ -25,7 +26,7 @@ from simulator.poplar.view import (
 PythonSlice = slice
 
 
-class Tensor(TensorCore):
+class Tensor(DescribedTensor):
     """A view; made by `Graph.addVariable`, `Graph.addConstant` and by views of other tensors. `Tensor()` is invalid."""
 
     __slots__ = ()
@@ -33,15 +34,18 @@ class Tensor(TensorCore):
     # ---- slices ------------------------------------------------------------------------------------------------
 
     @overload
-    def slice(self, begin: int, end: int, dimension: int = 0, /) -> Tensor: ...
+    def slice(self, begin: int, end: int, dimension: int = 0) -> Tensor: ...
     @overload
-    def slice(self, region: Interval, dimension: int = 0, /) -> Tensor: ...
+    def slice(self, begin: Interval, dimension: int = 0, /) -> Tensor: ...
     @overload
-    def slice(self, begin: Sequence[int], end: Sequence[int], /) -> Tensor: ...
-    def slice(self, begin: Any, end: Any = 0, dimension: int = 0, /) -> Tensor:
+    def slice(self, *, region: Interval, dimension: int = 0) -> Tensor: ...
+    @overload
+    def slice(self, begin: Sequence[int], end: Sequence[int]) -> Tensor: ...
+    def slice(self, begin: Any = 0, end: Any = None, dimension: int = 0, *, region: Interval | None = None) -> Tensor:
         """Elements [begin, end) of one dimension, or of each dimension; `index_error` when outside the tensor."""
-        if isinstance(begin, Interval):
-            return self._slice(begin.begin, begin.end, end)
+        if region is not None or isinstance(begin, Interval):
+            interval = region or begin
+            return self._slice(interval.begin, interval.end, dimension if end is None else end)
         if isinstance(begin, Sequence):
             if len(begin) != len(end) or len(begin) > len(self._shape):
                 raise index_error(f"slice: {list(begin)} and {list(end)} do not fit a tensor of rank {self.rank()}.")
@@ -68,10 +72,13 @@ class Tensor(TensorCore):
             return self._spelled(new_shape, pieces, None, self._variable)
         return self._by_elements(lambda e: e[(PythonSlice(None),) * axis + (PythonSlice(begin, end),)])
 
-    def slices(self, intervals: Sequence[Interval | Sequence[Interval]], dimension: int = 0) -> list[Tensor]:
-        """One tensor per interval; a list of intervals in the place of one gives their concatenation."""
+    def slices(self, intervals: Sequence[int | Interval | Sequence[Interval]], dimension: int = 0) -> list[Tensor]:
+        """One tensor per interval; a list of intervals in the place of one gives their concatenation, an index the
+        slice of size 1 there."""
         return [
-            self._slice(item[0], item[1], dimension)
+            self._slice(int(item), int(item) + 1, dimension)
+            if isinstance(item, int | np.integer)
+            else self._slice(item[0], item[1], dimension)
             if isinstance(item, Interval) or (len(item) == 2 and isinstance(item[0], int))
             else concat([self._slice(i[0], i[1], dimension) for i in item], dimension)
             for item in intervals
@@ -248,9 +255,14 @@ class Tensor(TensorCore):
         return self._by_elements(lambda e: np.broadcast_to(np.expand_dims(e, place), shape).reshape(fused))
 
     def reinterpret(self, type_: Type) -> Tensor:
-        """The same bits as elements of another type of the same size, else `type_error`."""
-        if type_.size != self.elementType().size or type_.requiresMetadata() != self._type.requiresMetadata():
+        """The same bits as elements of another type of the same size, else `type_error`. QUARTER and its metadata can
+        be read as other types; nothing can be read as one of them, as it would have no metadata."""
+        if type_.size != self.elementType().size:
             raise type_error(f"A tensor of type {self._type} cannot be read as {type_}: the sizes differ.")
+        if type_ in (QUARTER, QUARTER_METADATA) and type_ is not self._type:
+            raise type_error(
+                f"A tensor of type {self._type} cannot be read as {type_}; clone it with that type and copy the bytes."
+            )
         t = self._strided(self._start, self._shape, ())
         t._strides, t._pieces, t._elements = self._strides, self._pieces, self._elements
         t._type = type_
@@ -264,37 +276,10 @@ def concat(first: Tensor, second: Tensor, dimension: int = 0, /) -> Tensor: ...
 def concat(first: Any, second: Any = 0, dimension: int = 0, /) -> Tensor:
     """Tensors one after another along a dimension; all other dimensions and the types must be equal."""
     if isinstance(first, Tensor):
-        return _concat([first, second], dimension)
-    return _concat(list(first), second)
-
-
-def _concat(tensors: list[Tensor], dimension: int) -> Tensor:
-    if not tensors:
-        raise tensor_creation_error("concat: there is nothing to concatenate; give at least one tensor.")
-    head = tensors[0]
-    axis = checked_dimension(len(head._require()), dimension, "concat")
-    for t in tensors:
-        t._require()
-        if t._type is not head._type or t._store is not head._store:
-            raise tensor_creation_error(
-                f"concat: {t!r} does not go with {head!r}: same type and same graph are needed."
-            )
-        if t._shape[:axis] + t._shape[axis + 1 :] != head._shape[:axis] + head._shape[axis + 1 :]:
-            raise tensor_creation_error(
-                f"concat: shapes {list(t._shape)} and {list(head._shape)} differ outside dimension {axis}."
-            )
-    if len(tensors) == 1:
-        return head
-    variable = head._variable if all(t._variable == head._variable for t in tensors) else -1
-    shape = (*head._shape[:axis], sum(t._shape[axis] for t in tensors), *head._shape[axis + 1 :])
-    if prod(shape[:axis]) != 1:
-        elements = np.concatenate([t._element_numbers() for t in tensors], axis=axis)
-        return head._spelled(shape, None, elements, variable)
-    starts, lengths = zip(*[t.regions() for t in tensors], strict=True)
-    pieces = head._store.cut_at_variables(*regions.merged(np.concatenate(starts), np.concatenate(lengths)))
-    return head._spelled(shape, pieces, None, variable)
+        return concatenated([first, second], dimension)
+    return concatenated(list(first), second)
 
 
 def append(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor:
     """`second`, one rank lower than `first`, as one more element of a dimension of `first`."""
-    return _concat([first, second.expand([dimension])], dimension)
+    return concatenated([first, second.expand([dimension])], dimension)

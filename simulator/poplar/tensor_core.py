@@ -217,6 +217,3 @@ class TensorCore:
 
     def __repr__(self) -> str:
         return f"Tensor({self._type.name}, shape={list(self._shape)})" if self.valid() else "Tensor()"
-
-    def shapeToString(self) -> str:
-        return "{" + ",".join(str(n) for n in self._shape) + "}"

@@ -1,10 +1,11 @@
 """Element types and the small value types of the API (intervals, variable references, enumerations).
 
-Sizes are the device's: BOOL and the char types take 1 byte, HALF 2, INT and FLOAT 4, LONGLONG 8.
+Sizes are the device's: BOOL, QUARTER and the char types take 1 byte, HALF 2, INT and FLOAT 4, LONGLONG 8.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ class Type:
 
     name: str
     size: int  #: bytes of one element on the device
-    dtype: np.dtype[Any] | None  #: the NumPy type of host values; None for QUARTER, which NumPy does not have
+    dtype: np.dtype[Any]  #: the NumPy type of host values; encoded bytes for QUARTER (`simulator.poplar.quarter`)
 
     def toString(self) -> str:
         return self.name
@@ -29,6 +30,14 @@ class Type:
     def requiresMetadata(self) -> bool:
         """True for QUARTER only."""
         return self is QUARTER
+
+    def isFloatingPoint(self) -> bool:
+        """True for QUARTER, HALF and FLOAT."""
+        return self in (QUARTER, HALF, FLOAT)
+
+    def hash(self) -> int:
+        """A number that equal types share."""
+        return hash(self)
 
     def __repr__(self) -> str:
         return self.name
@@ -41,7 +50,9 @@ BOOL = Type("bool", 1, np.dtype(np.bool_))
 CHAR = Type("char", 1, np.dtype(np.int8))
 SIGNED_CHAR = Type("signed char", 1, np.dtype(np.int8))
 UNSIGNED_CHAR = Type("unsigned char", 1, np.dtype(np.uint8))
-QUARTER = Type("quarter", 1, None)
+QUARTER = Type("quarter", 1, np.dtype(np.uint8))
+#: what the metadata tensor of a QUARTER tensor holds: its format and scale in one byte
+QUARTER_METADATA = Type("quarter_metadata", 1, np.dtype(np.uint8))
 SHORT = Type("short", 2, np.dtype(np.int16))
 UNSIGNED_SHORT = Type("unsigned short", 2, np.dtype(np.uint16))
 HALF = Type("half", 2, np.dtype(np.float16))
@@ -53,7 +64,7 @@ UNSIGNED_LONGLONG = Type("unsigned longlong", 8, np.dtype(np.uint64))
 
 ALL_TYPES = (
     BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, QUARTER, SHORT, UNSIGNED_SHORT, HALF, INT, UNSIGNED_INT, FLOAT,
-    LONGLONG, UNSIGNED_LONGLONG,
+    LONGLONG, UNSIGNED_LONGLONG, QUARTER_METADATA,
 )  # fmt: skip
 _BY_NAME = {type_.name: type_ for type_ in ALL_TYPES}
 
@@ -67,14 +78,15 @@ def type_named(name: str) -> Type:
 
 
 def numpy_type(type_: Type) -> np.dtype[Any]:
-    """The NumPy type that holds values of `type_`; `type_error` for QUARTER."""
-    if type_.dtype is None:
-        raise type_error(f"Values of type {type_.name} have no NumPy type; use HALF or FLOAT instead.")
+    """The NumPy type that holds values of `type_` on the host; of QUARTER their encoded bytes."""
     return type_.dtype
 
 
-def device_array(type_: Type, values: Any, count: int) -> npt.NDArray[Any]:
-    """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy.
+def device_array(
+    type_: Type, values: Any, count: int, encode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None
+) -> npt.NDArray[Any]:
+    """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy; through
+    `encode` where the type's values are not NumPy's.
 
     Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers."""
     flat = np.asarray(values).reshape(-1)
@@ -82,7 +94,7 @@ def device_array(type_: Type, values: Any, count: int) -> npt.NDArray[Any]:
         raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
     with np.errstate(over="ignore", invalid="ignore"):
         try:
-            converted = flat.astype(numpy_type(type_))
+            converted = flat.astype(numpy_type(type_)) if encode is None else encode(flat.astype(np.float64))
         except (TypeError, ValueError):
             raise type_error(f"{flat[0]!s:.40} is not a value of type {type_}; give numbers.") from None
     return np.full(count, converted[0]) if flat.size == 1 else converted
@@ -134,6 +146,20 @@ class TensorCloneMethod(Enum):
     CREATE_NEW_ORDER = "create new order"
     PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
     GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
+
+
+class TensorCloneDuplicationMethod(Enum):
+    """How `cloneN` lays out its copies: one after another, or, tile by tile, copies of what is contiguous there."""
+
+    DUPLICATE_BY_OUTER_DIMENSION = "duplicate by outer dimension"
+    DUPLICATE_BY_TILE_CONTIGUOUS_REGION = "duplicate by tile contiguous region"
+
+
+class SerializationFormat(Enum):
+    """Cap'n Proto (Binary) or text (JSON)."""
+
+    Binary = "binary"
+    JSON = "json"
 
 
 class FunctionBufferMappingType(Enum):

@@ -14,7 +14,6 @@ from simulator.poplar import (
     FLOAT,
     HALF,
     INT,
-    QUARTER,
     DebugContext,
     Graph,
     IPUModel,
@@ -195,8 +194,6 @@ def test_variables_and_constants() -> None:
         graph.addConstant(INT, [2], [1, 2, 3])
     with pytest.raises(tensor_creation_error, match="negative size"):
         graph.addVariable(INT, [-1])
-    with pytest.raises(tensor_creation_error, match="quarter are not supported"):
-        graph.addVariable(QUARTER, [1])
     with pytest.raises(tensor_creation_error, match="takes no metadata"):
         graph.addVariable(INT, c, [1])
     with pytest.raises(tensor_creation_error, match="is not an element type"):
