@@ -1,4 +1,4 @@
-"""poplin beyond plain products: overloads, products into tensors and added to them, arranged operands, planning ahead."""
+"""poplin beyond plain products: overloads, products into and added to tensors, arranged operands, plans made ahead."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_forms_of_matmul_and_of_its_operands() -> None:
     assert poplin.createMatMulGroupedInputRHS(graph, HALF, HALF, [3, 4, 16], [3, 16, 8], "r").shape() == [3, 16, 8]
     stack = linear(graph, FLOAT, [2, 3, 4])
     assert poplin.transposeGroupedMatrix(stack) == stack.dimShuffle([0, 2, 1])
-    with pytest.raises(TypeError, match="matMul: the arguments .* fit none of its forms"):
+    with pytest.raises(TypeError, match=r"matMul: the arguments .* fit none of its forms"):
         poplin.matMul(graph, a, b, program, "n", 3)  # type: ignore[call-overload]
 
 
@@ -202,7 +202,7 @@ def test_what_fits_nowhere_is_refused() -> None:
         poplin.matMulWithOutput(graph, a, b, c, program)
     with pytest.raises(type_error, match="matMulAcc: k is half"):
         poplin.matMulAcc(graph, linear(graph, FLOAT, [4, 6]), linear(graph, HALF, [1]), a, b, program)
-    with pytest.raises(graph_connection_error, match="createMatMulInputLHS: .* must both have 2 dimensions"):
+    with pytest.raises(graph_connection_error, match=r"createMatMulInputLHS: .* must both have 2 dimensions"):
         poplin.createMatMulInputLHS(graph, FLOAT, [1, 4, 5], [1, 5, 6], "l")
     with pytest.raises(type_error, match="FLOAT and HALF are possible"):
         poplin.createMatMulInputLHS(graph, INT, [4, 5], [5, 6], "l")

@@ -25,11 +25,11 @@ FORWARD: dict[tuple[str, str], tuple[int, int]] = {
     ("SWISH", "float"): (6, 11),
     ("SWISH", "half"): (3, 5),
 }
-#: the same for the gradient; GELU's is not published and takes SWISH's
+#: the same for the gradient; those of GELU and GELU_ERF are not published and take SWISH's
 GRADIENT: dict[tuple[str, str], tuple[int, int]] = {
     **{(op, dtype): (3, 3) for op in ("RELU", "SIGMOID", "TANH") for dtype in ("float", "half")},
-    **{(op, "float"): (10, 15) for op in ("SWISH", "GELU")},
-    **{(op, "half"): (7, 9) for op in ("SWISH", "GELU")},
+    **{(op, "float"): (10, 15) for op in ("SWISH", "GELU", "GELU_ERF")},
+    **{(op, "half"): (7, 9) for op in ("SWISH", "GELU", "GELU_ERF")},
 }
 #: thread cycles of 2-D vertices beside their rows: 5 to start, 9 (gradient 12) to unpack the lists
 FORWARD_2D_BASE, GRADIENT_2D_BASE = 14, 17
