@@ -19,7 +19,7 @@ MAC = 2
 #: a = a + k b
 SCALED_ADD = 2
 
-_BITS = ("BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "SHIFT_LEFT", "SHIFT_RIGHT")
+_BITS = ("BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "BITWISE_XNOR", "SHIFT_LEFT", "SHIFT_RIGHT")
 _BINARY = {
     "REMAINDER": 3,
     "VARIANCE_TO_INV_STD_DEV": 2,
@@ -46,6 +46,11 @@ def binary(op: str) -> int:
 def unary(op: str) -> int:
     """Operations of one element of a unary operator."""
     return _UNARY.get(op, 1)
+
+
+def ternary(op: str) -> int:
+    """Operations of one element: CLAMP compares twice, SELECT moves."""
+    return 2 if op == "CLAMP" else 0
 
 
 def reduction(op: str, outputs: npt.ArrayLike, partials: npt.ArrayLike, update: bool = False) -> I8:

@@ -61,13 +61,16 @@ class _Pieces:
     places: I8
 
 
-def aligned_runs(store: GraphStore, out: Tensor, operands: Sequence[Tensor], grain: int = 1) -> Runs:
+def aligned_runs(
+    store: GraphStore, out: Tensor, operands: Sequence[Tensor], grain: int = 1, always_dealt: bool = False
+) -> Runs:
     """Runs of `out` and the regions of equally large `operands` at the same places of the flattened tensors.
 
-    `grain`: elements that no cut between workers divides. Every element of `out` must be mapped."""
+    `grain`: elements that no cut between workers divides. `always_dealt`: a tile's only run is dealt too. Every
+    element of `out` must be mapped."""
     pieces = _mapped_pieces(store, out)
     head = _run_heads(store, pieces)
-    pieces, workers = _dealt(pieces, head, grain)
+    pieces, workers = _dealt(pieces, head, grain, 0 if always_dealt else 1)
     head = _run_heads(store, pieces)
     head[1:] |= workers[1:] != workers[:-1]
     first = np.flatnonzero(head)
@@ -118,10 +121,10 @@ def _run_heads(store: GraphStore, pieces: _Pieces) -> B1:
     return head
 
 
-def _dealt(pieces: _Pieces, head: B1, grain: int) -> tuple[_Pieces, I8]:
-    """Cut the pieces of tiles that hold several runs into six equal shares: (pieces, worker of each)."""
+def _dealt(pieces: _Pieces, head: B1, grain: int, more_than: int) -> tuple[_Pieces, I8]:
+    """Cut the pieces of tiles that hold more than so many runs into six equal shares: (pieces, worker of each)."""
     runs_of_tile = np.bincount(pieces.tiles[head], minlength=int(pieces.tiles.max(initial=0)) + 1)
-    several = runs_of_tile > 1
+    several = runs_of_tile > more_than
     if not several.any():
         return pieces, np.full(len(pieces.starts), -1, np.int64)
     total = np.bincount(pieces.tiles, weights=pieces.lengths, minlength=len(several)).astype(np.int64)

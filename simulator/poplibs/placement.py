@@ -26,9 +26,9 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Forms:
-    """The two vertex types of an operation: over one run, and over rows."""
+    """The two vertex types of an operation: over one run (None = it has only the other), and over rows."""
 
-    flat: VertexType
+    flat: VertexType | None
     rows: VertexType
 
 
@@ -49,11 +49,11 @@ def place_elementwise(
     if tensor.numElements() == 0:
         return
     share = max([grain(tensor.elementType())] + [grain(t.elementType()) for t in vectors.values()])
-    runs = aligned_runs(graph.store, tensor, list(vectors.values()), share)
+    runs = aligned_runs(graph.store, tensor, list(vectors.values()), share, forms.flat is None)
     if only is not None:
         runs = runs.take(np.isin(runs.tiles, only))
     flat = runs.workers < 0
-    if flat.any():
+    if flat.any() and forms.flat is not None:
         _add_flat(graph, cs, forms.flat, field, runs.take(flat), list(vectors), scalars, values)
     if not flat.all():
         _add_rows(graph, cs, forms.rows, field, runs.take(~flat), list(vectors), scalars, values)

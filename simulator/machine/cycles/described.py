@@ -13,3 +13,10 @@ def described(section: str, *formulas: Callable[..., Any]) -> str:
     published."""
     texts = (" ".join((formula.__doc__ or formula.__name__).split()) for formula in formulas)
     return f"{' | '.join(texts)} [PopLibs estimator, published-numbers {section}]"
+
+
+@lru_cache(maxsize=256)
+def described_as(where: str, *formulas: Callable[..., Any]) -> str:
+    """As `described`, for formulas of public PopLibs sources that the published summary leaves out."""
+    texts = (" ".join((formula.__doc__ or formula.__name__).split()) for formula in formulas)
+    return f"{' | '.join(texts)} [{where}]"

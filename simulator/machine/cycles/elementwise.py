@@ -81,6 +81,16 @@ def broadcast_select_row(n: npt.ArrayLike) -> I8:
     return 8 + 4 * whole(n)
 
 
+#: thread cycles of BroadcastSelectorSelect before its first row (PopLibs estimator)
+SELECTOR_SELECT_BASE = 12
+
+
+def selector_select_row(element_bytes: int, n: npt.ArrayLike) -> I8:
+    """Thread cycles of one row of BroadcastSelectorSelect, which copies it: 35 + bytes / 4 + 5 (bytes mod 4)."""
+    size = whole(n) * element_bytes
+    return whole(35 + size // 4 + 5 * (size % 4))
+
+
 def clamp_row(dtype: str, n: npt.ArrayLike) -> I8:
     """Thread cycles of one row of Clamp: 6 + 2 (n + v - 1) / v rounded down; integers 6 + 7 n."""
     if dtype not in _FLOATING:

@@ -56,6 +56,7 @@ _EQUAL = _ints(22, 4) | _longs(48, elements=4) | _shorts(22, 4)
 _ORDER = _pair((14, 4), (9, 4)) | _ints(22, 4) | _longs(56, elements=4)
 _ORDER_EQUAL = _pair((14, 4), (9, 4)) | _ints(26, 4) | _longs(62, elements=4)
 _LOGICAL = {"bool": Rate(5, 4)}
+_BOOL_ORDER = {"bool": Rate(28, 4)}
 
 #: non-in-place binary operators
 BINARY: dict[str, Rates] = {
@@ -71,14 +72,16 @@ BINARY: dict[str, Rates] = {
     "BITWISE_AND": _BITS,
     "BITWISE_OR": _BITS,
     "BITWISE_XOR": _BITS | _shorts(5, 2),
+    "BITWISE_XNOR": _BITS | _shorts(6, 2),
     "SHIFT_LEFT": _ints(7, 1) | _longs(18),
     "SHIFT_RIGHT": _ints(7, 1) | _longs(6),
+    "SHIFT_RIGHT_SIGN_EXTEND": {"int": Rate(7, 1), "longlong": Rate(19, 1)},
     "EQUAL": _pair((14, 4), (9, 4)) | _EQUAL | {"bool": Rate(6, 4)},
     "NOT_EQUAL": _pair((20, 4), (11, 4)) | _EQUAL | {"bool": Rate(5, 4)},
-    "GREATER_THAN": _ORDER,
-    "LESS_THAN": _ORDER,
-    "GREATER_THAN_EQUAL": _ORDER_EQUAL,
-    "LESS_THAN_EQUAL": _ORDER_EQUAL,
+    "GREATER_THAN": _ORDER | {"bool": Rate(31, 4)},
+    "LESS_THAN": _ORDER | _BOOL_ORDER,
+    "GREATER_THAN_EQUAL": _ORDER_EQUAL | _BOOL_ORDER,
+    "LESS_THAN_EQUAL": _ORDER_EQUAL | _BOOL_ORDER,
     "LOGICAL_AND": _LOGICAL,
     "LOGICAL_OR": _LOGICAL,
 }
@@ -150,6 +153,7 @@ BROADCAST_SCALAR: dict[str, Rates] = {
     "BITWISE_AND": _SCALAR_BITS,
     "BITWISE_OR": _SCALAR_BITS,
     "BITWISE_XOR": _SCALAR_BITS | _shorts(4, 2),
+    "BITWISE_XNOR": _SCALAR_BITS | _shorts(4, 2),
     "SHIFT_LEFT": _ints(6, 1) | _longs(16),
     "SHIFT_RIGHT": _ints(6, 1) | _longs(5),
     "EQUAL": _pair((12, 4), (8, 4)) | _SCALAR_EQUAL | {"bool": Rate(14, 4)},

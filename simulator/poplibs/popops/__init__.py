@@ -1,8 +1,8 @@
 """popops: element-wise operations, casts, fills, scaled addition and reductions, under PopLibs' names.
 
-Functions take (graph, operands..., prog, debugContext, options); `options` is accepted as PopLibs accepts it, with no
-option defined. Operands may be tensors or numbers (at least one tensor) and are broadcast as NumPy broadcasts. The
-`...InPlace` forms write into the first operand and return nothing.
+Operators take (graph, operands..., prog, debugContext, options); `options` are those of `map`. Operands may be tensors
+or numbers (at least one tensor) and are broadcast as NumPy broadcasts. The `...InPlace` forms write into the first
+operand and return nothing.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from __future__ import annotations
 from typing import Protocol
 
 from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import invalid_option
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Sequence
 from simulator.poplar.tensor import Tensor
-from simulator.poplibs.popops import elementwise
+from simulator.poplibs.popops import expr as expr
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
 from simulator.poplibs.popops.elementwise import Operand
+from simulator.poplibs.popops.expr.mapping import map as map
+from simulator.poplibs.popops.expr.mapping import mapInPlace as mapInPlace
+from simulator.poplibs.popops.expr.single import apply_operator
 from simulator.poplibs.popops.filling import fill as fill
 from simulator.poplibs.popops.filling import zero as zero
 from simulator.poplibs.popops.one_hot import encodeOneHot as encodeOneHot
+from simulator.poplibs.popops.output import createOutputForElementWiseOp as createOutputForElementWiseOp
 from simulator.poplibs.popops.reduction import Operation as Operation
 from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
 from simulator.poplibs.popops.reduction import reduce as reduce
@@ -54,21 +57,40 @@ class BinaryInPlace(Protocol):
     ) -> None: ...
 
 
-def _no_options(options: Options) -> None:
-    for name in options or {}:
-        raise invalid_option(f"Element-wise operations have no option '{name}'; leave the options out.")
+class Ternary(Protocol):
+    def __call__(
+        self,
+        graph: Graph,
+        A: Tensor,
+        B: Tensor,
+        C: Tensor,
+        prog: Sequence,
+        debugContext: Context = "",
+        options: Options = None,
+    ) -> Tensor: ...
+
+
+class TernaryInPlace(Protocol):
+    def __call__(
+        self,
+        graph: Graph,
+        A: Tensor,
+        B: Tensor,
+        C: Tensor,
+        prog: Sequence,
+        debugContext: Context = "",
+        options: Options = None,
+    ) -> None: ...
 
 
 def _unary(op: str) -> tuple[Unary, UnaryInPlace]:
     def function(
         graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None
     ) -> Tensor:
-        _no_options(options)
-        return elementwise.unary(graph, op, A, prog, debugContext, in_place=False)
+        return apply_operator(graph, op, [A], prog, debugContext, options, in_place=False)
 
     def in_place(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None) -> None:
-        _no_options(options)
-        elementwise.unary(graph, op, A, prog, debugContext, in_place=True)
+        apply_operator(graph, op, [A], prog, debugContext, options, in_place=True)
 
     return function, in_place
 
@@ -77,14 +99,38 @@ def _binary(op: str) -> tuple[Binary, BinaryInPlace]:
     def function(
         graph: Graph, A: Operand, B: Operand, prog: Sequence, debugContext: Context = "", options: Options = None
     ) -> Tensor:
-        _no_options(options)
-        return elementwise.binary(graph, op, A, B, prog, debugContext, in_place=False)
+        return apply_operator(graph, op, [A, B], prog, debugContext, options, in_place=False)
 
     def in_place(
         graph: Graph, A: Tensor, B: Operand, prog: Sequence, debugContext: Context = "", options: Options = None
     ) -> None:
-        _no_options(options)
-        elementwise.binary(graph, op, A, B, prog, debugContext, in_place=True)
+        apply_operator(graph, op, [A, B], prog, debugContext, options, in_place=True)
+
+    return function, in_place
+
+
+def _ternary(op: str) -> tuple[Ternary, TernaryInPlace]:
+    def function(
+        graph: Graph,
+        A: Tensor,
+        B: Tensor,
+        C: Tensor,
+        prog: Sequence,
+        debugContext: Context = "",
+        options: Options = None,
+    ) -> Tensor:
+        return apply_operator(graph, op, [A, B, C], prog, debugContext, options, in_place=False)
+
+    def in_place(
+        graph: Graph,
+        A: Tensor,
+        B: Tensor,
+        C: Tensor,
+        prog: Sequence,
+        debugContext: Context = "",
+        options: Options = None,
+    ) -> None:
+        apply_operator(graph, op, [A, B, C], prog, debugContext, options, in_place=True)
 
     return function, in_place
 
@@ -126,6 +172,7 @@ add, addInPlace = _binary("ADD")
 atan2, atan2InPlace = _binary("ATAN2")
 bitwiseAnd, bitwiseAndInPlace = _binary("BITWISE_AND")
 bitwiseOr, bitwiseOrInPlace = _binary("BITWISE_OR")
+bitwiseXnor, bitwiseXnorInPlace = _binary("BITWISE_XNOR")
 bitwiseXor, bitwiseXorInPlace = _binary("BITWISE_XOR")
 div, divInPlace = _binary("DIVIDE")
 eq = _binary("EQUAL")[0]
@@ -144,5 +191,9 @@ pow, powInPlace = _binary("POWER")
 rem, remInPlace = _binary("REMAINDER")
 shiftLeft, shiftLeftInPlace = _binary("SHIFT_LEFT")
 shiftRight, shiftRightInPlace = _binary("SHIFT_RIGHT")
+shiftRightSignExtend, shiftRightSignExtendInPlace = _binary("SHIFT_RIGHT_SIGN_EXTEND")
 sub, subInPlace = _binary("SUBTRACT")
 varianceToInvStdDev, varianceToInvStdDevInPlace = _binary("VARIANCE_TO_INV_STD_DEV")
+
+clamp, clampInPlace = _ternary("CLAMP")
+select, selectInPlace = _ternary("SELECT")

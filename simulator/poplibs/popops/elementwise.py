@@ -45,10 +45,21 @@ def unary(graph: Graph, op: str, a: Tensor, prog: Sequence, context: Context, in
     return out
 
 
-def binary(graph: Graph, op: str, a: Operand, b: Operand, prog: Sequence, context: Context, in_place: bool) -> Tensor:
+def binary(
+    graph: Graph,
+    op: str,
+    a: Operand,
+    b: Operand,
+    prog: Sequence,
+    context: Context,
+    in_place: bool,
+    vector_broadcasts: bool = True,
+) -> Tensor:
     """Append `op` of two operands to `prog`. A number becomes a constant of the other operand's type; shapes that
-    differ are broadcast as NumPy does. Raises `graph_connection_error` for shapes that do not fit, `type_error` for
-    types that differ or that the operator does not take."""
+    differ are broadcast as NumPy does, by vertices of their own unless `vector_broadcasts` is false.
+
+    Raises `graph_connection_error` for shapes that do not fit, `type_error` for types that differ or that the operator
+    does not take."""
     a, b = _as_tensors(graph, a, b, op)
     shape = _joint_shape(op, a, b)
     call = operation(graph, context, "popops", op, A=a, B=b, inPlace=in_place)
@@ -69,7 +80,7 @@ def binary(graph: Graph, op: str, a: Operand, b: Operand, prog: Sequence, contex
     if scalar:
         build(graph, "scalar", op, [a, b], out, prog, call, in_place)
     else:
-        build(graph, "binary", op, [a, b], out, prog, call, in_place)
+        build(graph, "binary", op, [a, b], out, prog, call, in_place, vector_broadcasts)
     return out
 
 
@@ -82,6 +93,7 @@ def build(
     prog: Sequence,
     call: DebugInfo,
     in_place: bool,
+    vector_broadcasts: bool = True,
 ) -> None:
     """Add the compute set of one operation to the graph and its program to `prog`."""
     if out.numElements() == 0:
@@ -98,7 +110,8 @@ def build(
     scalars = {"in2": operands[1]} if form == "scalar" else {}
     cs = graph.addComputeSet(_name(call, op))
     tiles = None
-    if form == "binary" and tuple(operands[0].shape()) == shape and tuple(operands[1].shape()) != shape:
+    broadcast = form == "binary" and tuple(operands[0].shape()) == shape and tuple(operands[1].shape()) != shape
+    if broadcast and vector_broadcasts:
         tiles = place_broadcast(Broadcast(graph, cs, call, op, out, spread[-1], None if in_place else spread[0]))
     if tiles is None or len(tiles):
         vectors_of = dict(zip(names, spread, strict=False))

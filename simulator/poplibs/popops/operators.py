@@ -29,10 +29,13 @@ _TESTS: dict[str, Callable[[Array], Array]] = {"IS_FINITE": np.isfinite, "IS_NAN
 #: operators whose result is BOOL whatever the operands are
 BOOLEAN_RESULT = frozenset((*_COMPARISONS, *_TESTS, "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"))
 
+#: operators whose second operand must be one element in PopLibs' vertices
+ONLY_WITH_SCALAR = frozenset({"VARIANCE_TO_INV_STD_DEV", "INV_STD_DEV_TO_VARIANCE"})
+
 #: operators whose operands may change places, so that the broadcast one comes second
 COMMUTATIVE = frozenset(
     {"ADD", "MULTIPLY", "MAXIMUM", "MINIMUM", "EQUAL", "NOT_EQUAL", "LOGICAL_AND", "LOGICAL_OR"}
-    | {"BITWISE_AND", "BITWISE_OR", "BITWISE_XOR"}
+    | {"BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "BITWISE_XNOR"}
 )
 
 
@@ -49,6 +52,12 @@ def _power(a: Array, b: Array) -> Array:
     return np.power(a.astype(np.float64), b).astype(a.dtype)
 
 
+def _shift_right(a: Array, b: Array) -> Array:
+    """Zeros come in from the left, whatever the sign."""
+    unsigned = a.astype(f"u{a.dtype.itemsize}")
+    return np.asarray(np.right_shift(unsigned, np.asarray(b).astype(unsigned.dtype))).astype(a.dtype)
+
+
 BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "ADD": np.add,
     "SUBTRACT": np.subtract,
@@ -62,8 +71,10 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "BITWISE_AND": np.bitwise_and,
     "BITWISE_OR": np.bitwise_or,
     "BITWISE_XOR": np.bitwise_xor,
+    "BITWISE_XNOR": lambda a, b: np.invert(np.bitwise_xor(a, b)),
     "SHIFT_LEFT": np.left_shift,
-    "SHIFT_RIGHT": np.right_shift,
+    "SHIFT_RIGHT": _shift_right,
+    "SHIFT_RIGHT_SIGN_EXTEND": np.right_shift,
     "LOGICAL_AND": np.logical_and,
     "LOGICAL_OR": np.logical_or,
     "VARIANCE_TO_INV_STD_DEV": lambda a, b: 1.0 / np.sqrt(a + b),
@@ -140,6 +151,12 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     **_TESTS,
 }
 
+#: (a, lowest, highest), and (where true, where false, selector)
+TERNARY: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "CLAMP": lambda a, low, high: np.minimum(np.maximum(a, low), high),
+    "SELECT": lambda a, b, selector: np.where(selector, a, b),
+}
+
 #: plain ufuncs that write straight into the result, whatever the operands
 _DIRECT: dict[str, Any] = {
     name: f for name, f in [*dict[str, Any](BINARY).items(), *dict[str, Any](UNARY).items()] if isinstance(f, np.ufunc)
@@ -158,6 +175,10 @@ def evaluate(op: str, operands: list[Array], out: Array) -> None:
     if direct is not None and out.dtype != np.float16:
         direct(*operands, out=out, casting="unsafe")
         return
-    arguments = [wide(x) for x in operands]
-    result = UNARY[op](arguments[0]) if len(arguments) == 1 else BINARY[op](*arguments)
-    store(out, np.asarray(result))
+    store(out, apply(op, [wide(x) for x in operands]))
+
+
+def apply(op: str, arguments: list[Array]) -> Array:
+    """The operator on its arguments, halves given as float32; nothing is rounded."""
+    table: dict[str, Any] = (UNARY, BINARY, TERNARY)[len(arguments) - 1]
+    return np.asarray(table[op](*arguments))

@@ -1,0 +1,158 @@
+"""popops.map and popops.mapInPlace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.errors import invalid_option
+from simulator.poplar.graph import Graph
+from simulator.poplar.option_flags import spelled
+from simulator.poplar.program import Sequence as ProgramSequence
+from simulator.poplar.tensor import Tensor
+from simulator.poplibs.debug import operation
+from simulator.poplibs.popops.expr.chain import Chain
+from simulator.poplibs.popops.expr.coding import Code, coded
+from simulator.poplibs.popops.expr.generated import can_generate, map_generated
+from simulator.poplibs.popops.expr.nodes import BinaryOp, Expr, PlaceHolder, TernaryOp, UnaryOp
+from simulator.poplibs.popops.expr.op_types import BinaryOpType, TernaryOpType, UnaryOpType
+from simulator.poplibs.popops.expr.optimise import optimised
+from simulator.poplibs.poputil.exceptions import poplibs_error
+
+Options = dict[str, str] | None
+OpTypes = UnaryOpType | BinaryOpType | TernaryOpType
+_DEFAULTS = {
+    "enableGenerateCodelet": True,
+    "forceGenerateCodelet": False,
+    "enableExpressionOptimizations": True,
+    "enableVectorBroadcastOptimisations": True,
+}
+
+
+@overload
+def map(
+    graph: Graph,
+    expr: Expr,
+    ts: Sequence[Tensor],
+    prog: ProgramSequence,
+    debugContext: Context = ...,
+    options: Options = ...,
+) -> Tensor: ...
+@overload
+def map(graph: Graph, op: OpTypes, /, *tensors_prog_context_options: Any) -> Tensor: ...
+def map(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> Tensor:
+    """map(graph, expr, ts, prog, debugContext="", options={}) -> the expression on the elements of the tensors `ts`,
+    which stand in it as _1, _2, ...; shapes are broadcast as NumPy does. Also map(graph, operator, tensors..., prog,
+    ...).
+
+    Options: `enableGenerateCodelet` (true): one generated vertex where all tensors have one shape, none holds an
+    element twice and there is more than one operation, else a chain of PopLibs' vertices; `forceGenerateCodelet`
+    (false): also for one operation; `enableExpressionOptimizations` (true): powers by constants as products and roots;
+    `enableVectorBroadcastOptimisations` (true): vertices for vectors that are broadcast.
+
+    Raises `poplibs_error` for expressions whose types do not fit and `invalid_option`."""
+    return _map(graph, expr, arguments, named, in_place=False)
+
+
+@overload
+def mapInPlace(
+    graph: Graph,
+    expr: Expr,
+    ts: Sequence[Tensor],
+    prog: ProgramSequence,
+    debugContext: Context = ...,
+    options: Options = ...,
+) -> None: ...
+@overload
+def mapInPlace(graph: Graph, op: OpTypes, /, *tensors_prog_context_options: Any) -> None: ...
+def mapInPlace(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> None:
+    """`map`, with the result written to the first tensor, whose shape and type it must have."""
+    _map(graph, expr, arguments, named, in_place=True)
+
+
+def _map(graph: Graph, expr: Any, arguments: Sequence[Any], named: dict[str, Any], in_place: bool) -> Tensor:
+    rest = list(arguments)
+    if isinstance(expr, OpTypes):
+        tensors = [rest.pop(0) for _ in range(_arity(expr))]
+        expr = _expression(expr)
+    else:
+        tensors = list(rest.pop(0) if rest else named.pop("ts"))
+    names = ("prog", "debugContext", "options")
+    given = dict(zip(names, rest, strict=False)) | named
+    if set(given) - set(names) or "prog" not in given or len(rest) > len(names):
+        raise poplibs_error("map takes (graph, expression, tensors, prog, debugContext, options).")
+    return map_expression(
+        graph, expr, tensors, given["prog"], given.get("debugContext", ""), given.get("options"), in_place
+    )
+
+
+def map_expression(
+    graph: Graph,
+    expr: Expr,
+    tensors: Sequence[Tensor],
+    prog: ProgramSequence,
+    context: Context,
+    options: Options,
+    in_place: bool,
+) -> Tensor:
+    """`map` and `mapInPlace` with their arguments in order."""
+    if not isinstance(expr, Expr):
+        raise poplibs_error(f"map: {expr!r} is no expression; make one of expr._1, expr.Const, expr.Add ...")
+    if not tensors:
+        raise poplibs_error("map: no tensors are given, so that the result has no shape.")
+    chosen = chosen_options(options)
+    code = coded(expr, [t.elementType() for t in tensors])
+    if in_place and code[-1] != tensors[0].elementType().name:
+        raise poplibs_error(
+            f"mapInPlace: the expression is {code[-1]}, the first tensor holds {tensors[0].elementType()}."
+        )
+    if chosen["enableExpressionOptimizations"]:
+        code = optimised(code)
+    call = operation(graph, context, "popops", "mapInPlace" if in_place else "map", expr=repr(expr))
+    if chosen["enableGenerateCodelet"] and can_generate(code, tensors, chosen["forceGenerateCodelet"]):
+        return map_generated(graph, code, tensors, prog, call, in_place)
+    chain = Chain(graph, tensors, prog, call, chosen["enableVectorBroadcastOptimisations"])
+    if in_place:
+        _check_shape(code, tensors)
+        chain.mapped_in_place(code)
+        return tensors[0]
+    return chain.mapped(code)
+
+
+def _check_shape(code: Code, tensors: Sequence[Tensor]) -> None:
+    shapes = [tuple(t.shape()) for t in tensors]
+    try:
+        joint = np.broadcast_shapes(*shapes)
+    except ValueError:
+        joint = ()
+    if joint != shapes[0]:
+        raise poplibs_error(
+            f"mapInPlace: shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast into the first."
+        )
+
+
+def _arity(op: OpTypes) -> int:
+    return 1 if isinstance(op, UnaryOpType) else 2 if isinstance(op, BinaryOpType) else 3
+
+
+def _expression(op: OpTypes) -> Expr:
+    places = [PlaceHolder(i + 1) for i in range(_arity(op))]
+    if isinstance(op, UnaryOpType):
+        return UnaryOp(op, *places)
+    return BinaryOp(op, *places) if isinstance(op, BinaryOpType) else TernaryOp(op, *places)
+
+
+def chosen_options(options: Options) -> dict[str, bool]:
+    """The options of element-wise operations with their values; `invalid_option` for others."""
+    chosen = dict(_DEFAULTS)
+    for name, value in (options or {}).items():
+        if name not in chosen:
+            raise invalid_option(f"Element-wise operations have no option '{name}'; they have {', '.join(chosen)}.")
+        text = spelled(name, value)
+        if text not in ("true", "false"):
+            raise invalid_option(f"Option {name} is '{value}'; it must be true or false.")
+        chosen[name] = text == "true"
+    return chosen

@@ -1,0 +1,25 @@
+"""Copies of tensors with their layout."""
+
+from __future__ import annotations
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Copy, Sequence
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import TensorCloneMethod
+
+_UNLESS = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
+
+
+def duplicate(
+    graph: Graph, in_: Tensor, p: Sequence, debugContext: Context = "", method: TensorCloneMethod = _UNLESS
+) -> Tensor:
+    """A new tensor with the mapping and, when `p` has run, the values of another."""
+    out = graph.clone(in_, debugContext, method)
+    p.add(Copy(in_, out, False, debugContext))
+    return out
+
+
+def cloneN(graph: Graph, t: Tensor, N: int, debugContext: Context = "", method: TensorCloneMethod = _UNLESS) -> Tensor:
+    """N clones of a tensor as one of shape [N, ...]."""
+    return graph.cloneN(t, N, debugContext, method)

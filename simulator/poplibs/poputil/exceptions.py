@@ -1,0 +1,9 @@
+"""poputil's exception."""
+
+from __future__ import annotations
+
+from simulator.poplar.errors import poplar_error
+
+
+class poplibs_error(poplar_error):
+    """A library function was given what it does not take."""

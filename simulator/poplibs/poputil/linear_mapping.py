@@ -1,0 +1,110 @@
+"""Spreading tensors evenly over tiles, and how even a mapping is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.graph import Graph
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import Interval, Type
+from simulator.poplibs.type_names import grain
+
+I8 = npt.NDArray[np.int64]
+
+#: least bytes that linear mapping gives to a tile (published-numbers 7.7)
+MIN_BYTES_PER_TILE = 128
+
+
+def linear_shares(elements: int, tiles: int, grain_size: int, min_elements: int) -> I8:
+    """Where the share of each tile ends when `elements` are spread evenly in whole grains, at least `min_elements` to
+    a tile; fewer ends than tiles when there is not enough for all."""
+    grains = -(-elements // grain_size)
+    min_grains = max(-(-min_elements // grain_size), 1)
+    used = max(min(tiles, grains // min_grains), 1)
+    bounds = np.arange(1, used + 1, dtype=np.int64) * grains // used
+    return np.minimum(bounds * grain_size, elements)
+
+
+def mapTensorLinearly(
+    graph: Graph, t: Tensor, minElementsPerTile: int | None = None, grainSize: int | None = None
+) -> None:
+    """Map a tensor evenly over the graph's tiles in flattened order.
+
+    The grain defaults to one 64-bit vector and the least share to 128 bytes, so small tensors occupy few tiles."""
+    if t.numElements() == 0:
+        return
+    type_ = t.elementType()
+    minimum = minElementsPerTile if minElementsPerTile is not None else least_elements(type_)
+    ends = linear_shares(t.numElements(), graph.getTarget().getNumTiles(), grainSize or grain(type_), minimum)
+    map_shares(graph, t, ends, np.arange(len(ends), dtype=np.int64))
+
+
+def least_elements(type_: Type) -> int:
+    """Elements of the least share of a tile."""
+    return -(-MIN_BYTES_PER_TILE // type_.size)
+
+
+@overload
+def calcLinearTileMapping(
+    graph: Graph, shape: Sequence[int], minElementsPerTile: int, grainSize: int, /
+) -> list[list[Interval]]: ...
+@overload
+def calcLinearTileMapping(graph: Graph, t: Tensor, /) -> list[list[Interval]]: ...
+def calcLinearTileMapping(
+    graph: Graph, shape: Any, minElementsPerTile: int | None = None, grainSize: int | None = None
+) -> list[list[Interval]]:
+    """For each tile of the graph the intervals of a tensor that linear mapping would give it.
+
+    `shape` may be a tensor, whose type then decides grain and least share as in `mapTensorLinearly`."""
+    if isinstance(shape, Tensor):
+        elements = shape.numElements()
+        minimum, unit = least_elements(shape.elementType()), grain(shape.elementType())
+    else:
+        elements = prod(shape)
+        minimum, unit = minElementsPerTile or 0, grainSize or 1
+    mapping: list[list[Interval]] = [[] for _ in range(graph.getTarget().getNumTiles())]
+    begin = 0
+    for tile, end in enumerate(linear_shares(elements, len(mapping), unit, minimum).tolist() if elements else []):
+        mapping[tile].append(Interval(begin, end))
+        begin = end
+    return mapping
+
+
+@overload
+def getTileImbalance(
+    mapping: Sequence[Sequence[tuple[int, int]]], minElementsPerTile: int = 0, grainSize: int = 1, /
+) -> int: ...
+@overload
+def getTileImbalance(graph: Graph, t: Tensor, minElementsPerTile: int = 0, grainSize: int = 1, /) -> int: ...
+def getTileImbalance(first: Any, *rest: Any) -> int:
+    """How many elements more than an even share the fullest tile holds; an even share is whole grains and at least
+    `minElementsPerTile`."""
+    arguments = list(rest)
+    mapping = first.getTileMapping(arguments.pop(0)) if isinstance(first, Graph) else first
+    minimum = arguments.pop(0) if arguments else 0
+    unit = arguments.pop(0) if arguments else 1
+    held = [sum(end - begin for begin, end in intervals) for intervals in mapping]
+    share = -(-sum(held) // max(len(held), 1))
+    expected = max(minimum, -(-share // unit) * unit)
+    return max(max(held, default=0) - expected, 0)
+
+
+def map_shares(graph: Graph, t: Tensor, ends: I8, tiles: I8) -> None:
+    """Give elements [ends[i - 1], ends[i]) of the flattened tensor to tile `tiles[i]`."""
+    begins = np.concatenate([[0], ends[:-1]])
+    graph.setTileMappingIntervals(t, begins, ends, tiles)
+
+
+def clone_mapped(graph: Graph, model: Tensor, type_: Type, name: Context) -> Tensor:
+    """A new variable shaped like `model`: mapped as it is where its elements are distinct, else linearly."""
+    if model.isParallelWriteable():
+        return graph.clone(type_, model, name)
+    out = graph.addVariable(type_, model.shape(), name)
+    mapTensorLinearly(graph, out)
+    return out
