@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.accesses import Accesses, Elements, elements_of
 from simulator.compiler.element_map import ElementMap, Pieces, union_in_groups
-from simulator.poplar.regions import distinct
 
 if TYPE_CHECKING:
     from simulator.codelets.vertex_type import FieldSpec
@@ -71,15 +71,6 @@ class LocalCopy:
         return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))
 
 
-@dataclass
-class Accesses:
-    """Variables that one lowered program reads and writes."""
-
-    reads: I8 = field(default_factory=lambda: _NONE)
-    full_writes: I8 = field(default_factory=lambda: _NONE)
-    partial_writes: tuple[I8, I8, I8] = (_NONE, _NONE, _NONE)  #: (variable, start, length), disjoint per variable
-
-
 @dataclass(frozen=True)
 class Operands:
     """Pieces of one field of one block that a compute set reads (or writes): the vertex's tile of each, and whether it
@@ -100,8 +91,9 @@ class ComputeArrangement:
     after: Transfer
     output: I8  #: bytes per tile of outputs waiting to be sent
     scatter: LocalCopy
-    received: I8  #: variables that the exchange before reads
-    accesses: Accesses  #: of the compute set itself: of its inputs, those of which a piece is used where it lies
+    accesses: Accesses  #: of the compute set itself: what is used where it lies
+    gathered: Elements  #: what is copied into gather buffers on its tile
+    scattered: Elements  #: what is copied back from them on its tile
     message_rows: int  #: rows of `before` that fill the message buffer
     inputs: Sequence[Operands]
     outputs: Sequence[Operands]
@@ -114,6 +106,8 @@ class _Side:
     tiles: int
     remote: list[tuple[I8, Pieces, Bools]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
     operands: list[Operands] = field(default_factory=list)
+    in_place: list[Elements] = field(default_factory=list)
+    copied: list[Elements] = field(default_factory=list)
     moved: I8 = field(init=False)
     runs: I8 = field(init=False)
     buffer: I8 = field(init=False)
@@ -125,6 +119,9 @@ class _Side:
         local = emap.tile[pieces.row] == tile
         gathered = _gathered(operand, pieces, local, emap)
         self.operands.append(Operands(*of, tile, pieces, gathered))
+        for parts, kept in ((self.in_place, local & ~gathered), (self.copied, local & gathered)):
+            if kept.any():
+                parts.append((pieces.start[kept], pieces.length[kept]))
         if gathered.any():
             size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
             self.buffer += _per_tile(tile[gathered], size, self.tiles)
@@ -147,13 +144,10 @@ class _Side:
 
 
 def arrange_compute_set(
-    blocks: Iterable[VertexBlock], emap: ElementMap, tiles: int, numels: I8, unmapped: Unmapped
+    blocks: Iterable[VertexBlock], emap: ElementMap, tiles: int, unmapped: Unmapped
 ) -> ComputeArrangement:
-    """What a compute set needs. `tiles` = tiles of the device, `numels` = elements of each variable."""
+    """What a compute set needs. `tiles` = tiles of the device."""
     inputs, outputs = _Side(tiles), _Side(tiles)
-    near_rows: list[I8] = []
-    far_rows: list[I8] = []
-    written: list[Pieces] = []
     for block in blocks:
         vertex_tile = block.tiles.astype(np.int64)
         for name, edges in block.edges.items():
@@ -165,19 +159,15 @@ def arrange_compute_set(
             operand = _operands(spec, edges, owner, pieces)
             if spec.direction in ("in", "inout"):
                 inputs.add((block, name), tile, pieces, operand, emap)
-                local = emap.tile[pieces.row] == tile
-                near_rows.append(pieces.row[local])
-                far_rows.append(pieces.row[~local])
             if spec.direction in ("out", "inout"):
                 outputs.add((block, name), tile, pieces, operand, emap)
-                written.append(pieces)
     before, message, message_rows = _incoming(inputs, emap, tiles)
     after, output = _outgoing(outputs, emap, tiles)
-    accesses = accesses_of(near_rows, written, emap, numels)
-    received = accesses_of(far_rows, [], emap, numels).reads
+    accesses = Accesses(elements_of(inputs.in_place), elements_of(outputs.in_place))
     copies = inputs.local_copy(), outputs.local_copy()
     return ComputeArrangement(
-        before, message, copies[0], after, output, copies[1], received, accesses,
+        before, message, copies[0], after, output, copies[1], accesses,
+        elements_of(inputs.copied), elements_of(outputs.copied),
         message_rows, inputs.operands, outputs.operands,
     )  # fmt: skip
 
@@ -190,24 +180,6 @@ def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
         variable = int(emap.variable[row])
         first = int(np.flatnonzero(emap.variable == variable)[0])
         raise unmapped(variable, int(pieces.start[bad[0]] - emap.begin[first]))
-
-
-def accesses_of(read_rows: list[I8], written: list[Pieces], emap: ElementMap, numels: I8) -> Accesses:
-    """Summarise by variable: a variable is fully written when the union of the pieces written is all of it."""
-    rows = np.concatenate(read_rows) if read_rows else _NONE
-    reads = distinct(emap.variable[distinct(rows)])
-    if not written:
-        return Accesses(reads)
-    start = np.concatenate([p.start for p in written])
-    length = np.concatenate([p.length for p in written])
-    variable = emap.variable[np.concatenate([p.row for p in written])]
-    span = int(emap.end[-1]) if len(emap.end) else 0
-    owner, begin, size = union_in_groups(variable, start, length, span)
-    covered = np.bincount(owner, weights=size, minlength=len(numels)).astype(np.int64)
-    touched = distinct(owner)
-    full = covered[touched] == numels[touched]
-    partial = np.isin(owner, touched[~full])
-    return Accesses(reads, touched[full], (owner[partial], begin[partial], size[partial]))
 
 
 def _operands(spec: FieldSpec, edges: FieldEdges, owner: I8, pieces: Pieces) -> I8 | None:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.arrange import Accesses, LocalCopy, Transfer, Unmapped, accesses_of, check_mapped
+from simulator.compiler.accesses import Accesses, elements_of
+from simulator.compiler.arrange import LocalCopy, Transfer, Unmapped, check_mapped
 from simulator.compiler.element_map import ElementMap
 from simulator.machine import exchange as fabric
 from simulator.poplar import regions
@@ -49,7 +50,7 @@ RIDING_SLACK = 32
 class CopyArrangement:
     transfer: Transfer
     local: LocalCopy
-    accesses: Accesses
+    accesses: Accesses  #: of what is done on the tiles
     sent: Runs  #: those of the transfer
     near: Runs  #: copied on the tiles
     filled: Runs  #: written by the tiles, which know the value
@@ -60,13 +61,12 @@ def arrange_copy(
     destination: tuple[I8, I8],
     emap: ElementMap,
     tiles: int,
-    numels: I8,
     unmapped: Unmapped,
     fills: Bools | None = None,
 ) -> CopyArrangement:
     """A copy between tensors given by their regions (starts, lengths), equally many elements. `fills`: one flag per
     variable, set for constants of one value."""
-    every, to, variable, accesses = _paired(source, destination, emap, numels, unmapped)
+    every, to, variable = _paired(source, destination, emap, unmapped)
     fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
     far = (every.src != every.dst) & ~fill
     near = ~far & ~fill
@@ -79,22 +79,23 @@ def arrange_copy(
     filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
     local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
     runs = Runs(every, to)
-    sent = runs.take(far)
-    return CopyArrangement(sent.transfer, local, accesses, sent, runs.take(near & ~far), runs.take(fill))
+    sent, copied, filling = runs.take(far), runs.take(near & ~far), runs.take(fill)
+    own = copied.transfer
+    written = elements_of([(part.to, part.transfer.length) for part in (copied, filling)])
+    accesses = Accesses(elements_of([(own.start, own.length)]), written)
+    return CopyArrangement(sent.transfer, local, accesses, sent, copied, filling)
 
 
-def paired_runs(
-    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
-) -> tuple[Runs, Accesses]:
+def paired_runs(source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, unmapped: Unmapped) -> Runs:
     """Runs that lie on one tile at both ends (also where both ends are the same tile)."""
-    runs, to, _, accesses = _paired(source, destination, emap, numels, unmapped)
-    return Runs(runs, to), accesses
+    runs, to, _ = _paired(source, destination, emap, unmapped)
+    return Runs(runs, to)
 
 
 def _paired(
-    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, numels: I8, unmapped: Unmapped
-) -> tuple[Transfer, I8, I8, Accesses]:
-    """(runs, element where each goes to, variable each comes from, accesses)."""
+    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, unmapped: Unmapped
+) -> tuple[Transfer, I8, I8]:
+    """(runs, element where each goes to, variable each comes from)."""
     src, dst = emap.cut(*source), emap.cut(*destination)
     check_mapped(src, emap, unmapped)
     check_mapped(dst, emap, unmapped)
@@ -107,7 +108,7 @@ def _paired(
     to = dst.start[d] + begin - (dst_end[d] - dst.length[d])
     from_row, to_row = src.row[s], dst.row[d]
     runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
-    return runs, to, emap.variable[from_row], accesses_of([src.row], [dst], emap, numels)
+    return runs, to, emap.variable[from_row]
 
 
 def _rows(transfer: Transfer, keep: Bools) -> Transfer:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from popvision import pvti
 from simulator.compiler import own_memory
+from simulator.compiler.allocation_parts import parts_of
 from simulator.compiler.conflicts import check_conflicts
 from simulator.compiler.control_code import control_code
 from simulator.compiler.element_map import ElementMap, element_map
@@ -118,7 +119,8 @@ class _Compiler:
         serialized = serialized_graph(self.store, compilation) if self.settings.serialized_graph else None
         facts = None
         if self.settings.address_accurate:
-            facts = AddressFacts(self.store, items, lowering.programs_by_debug_id())
+            parts = memory.part_of if memory else []
+            facts = AddressFacts(self.store, items, lowering.programs_by_debug_id(), parts)
         programs = len(self.programs)
         return Executable(compilation, self.machine, lowered, plan, programs, infos, serialized, problem, facts)
 
@@ -168,9 +170,9 @@ class _Compiler:
         own_memory.add_counters(inventory, self.settings, store.blocks, own_sets, items.local_copies, machine)
         own_memory.add_branch_record(inventory, self.settings, table, machine)
         multi_access = self.settings.multi_access_copies
-        copies = copied_pairs(table, len(store.compute_set_names)) if multi_access else []
+        copies = copied_pairs(table, len(store.compute_set_names), store.bases()) if multi_access else []
         needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
-        return memory_report(inventory, live, order, machine, needs, self.settings)
+        return memory_report(inventory, live, parts_of(live, emap), order, machine, needs, self.settings)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:
         with pvti.Tracepoint(_channel, f"poplar::core::{name}"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.accesses import variables_in
 from simulator.compiler.element_map import ElementMap, Pieces
 from simulator.compiler.layout import ALIGNMENT, Needs
 from simulator.compiler.program_table import ProgramTable
@@ -73,14 +74,13 @@ def element_groups(pairs: Sequence[Pairs], variables: int) -> I8:
     return group
 
 
-def copied_pairs(table: ProgramTable, first_copy: int) -> list[Pairs]:
+def copied_pairs(table: ProgramTable, first_copy: int, bases: I8) -> list[Pairs]:
     """The pairs of copies within tiles: what each reads with what it writes. Compute sets from `first_copy` on are
-    copies."""
+    copies; `bases` = first element of each variable."""
     pairs: list[Pairs] = []
     for compute_set, work in zip(table.compute_set, table.work, strict=True):
         if compute_set >= first_copy and work.accesses is not None:
-            written = np.concatenate([work.accesses.full_writes, work.accesses.partial_writes[0]])
-            reads = work.accesses.reads
+            written, reads = (variables_in(part, bases) for part in (work.accesses.writes, work.accesses.reads))
             pairs.append((np.repeat(reads, len(written)), np.tile(written, len(reads))))
     return pairs
 

@@ -57,6 +57,7 @@ class Inventory:
     names: list[str] = field(default_factory=list)
     debug_ids: list[int] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)  #: live class of each variable row
+    part_of: list[int] = field(default_factory=list)  #: graph variable of each of the last rows, made by `part_rows`
     terms: list[CostTerm] = field(default_factory=list)  #: what each category of the compiler's own consists of
     _chunks: list[Allocations] = field(default_factory=list)
     _pseudo: dict[str, int] = field(default_factory=dict)
@@ -84,6 +85,29 @@ class Inventory:
         category = np.where(constant[variable], CATEGORY_NUMBER["constant"], CATEGORY_NUMBER["variable"])
         live_class = live.of_variable[variable]
         self._chunks.append(Allocations(tile, total, category, variable, live_class, variable, interleaved[variable]))
+
+    def part_rows(self, variable: I8, live_class: I8, size: I8) -> I8:
+        """The variable row of each part of graph variables: the row of the variable for its largest class, further rows
+        of the same name for the others, opened here. Call this when everything else has been added."""
+        base = int(live_class.max()) + 1
+        key, inverse = np.unique(variable * base + live_class, return_inverse=True)
+        total = np.bincount(inverse, weights=size, minlength=len(key)).astype(np.int64)
+        owner, class_ = key // base, key % base
+        order = np.lexsort((class_, -total, owner))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = owner[order][1:] != owner[order][:-1]
+        main, others = order[first], order[~first]
+        row = np.empty(len(key), np.int64)
+        row[main] = owner[main]
+        row[others] = len(self.classes) + np.arange(len(others))
+        for variable_, number in zip(owner[main].tolist(), class_[main].tolist(), strict=True):
+            self.classes[variable_] = number
+        for variable_, number in zip(owner[others].tolist(), class_[others].tolist(), strict=True):
+            self._name_of_variable.append(self._name_of_variable[variable_])
+            self.debug_ids.append(self.debug_ids[variable_])
+            self.classes.append(number)
+            self.part_of.append(variable_)
+        return row[inverse]
 
     def add_buffers(self, buffers: Sequence[Buffer], live: LiveClasses) -> None:
         """The compiler's buffers; call this second."""

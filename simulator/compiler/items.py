@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler import copy_groups
+from simulator.compiler.accesses import Accesses, Elements, Moves, moves_of
 from simulator.compiler.arrange import (
-    Accesses,
     ComputeArrangement,
     LocalCopy,
     Transfer,
@@ -54,7 +54,10 @@ class ComputeItem:
     scatter: int
     before_buffers: tuple[int, ...]
     after_buffers: tuple[int, ...]
-    received: I8  #: variables that the exchange before reads
+    fetches: Moves  #: of the exchange before
+    delivers: Moves  #: of the exchange after
+    gathered: Elements
+    scattered: Elements
     accesses: Accesses
     packets_before: Packets
     packets_after: Packets
@@ -69,7 +72,8 @@ class CopyItem:
     label: str
     exchange: Exchanges
     local: int
-    accesses: Accesses
+    moves: Moves
+    accesses: Accesses  #: of the local part
     packets: Packets
     placed: bool = False
     arranged: CopyArrangement | Runs | None = None  #: kept where values follow addresses
@@ -139,7 +143,7 @@ class Items:
     def _new_compute(self, index: int) -> ComputeItem:
         name, m = self.compute_set_names[index], self.machine
         debug_id = self.compute_set_debug_ids[index]
-        arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.numels, self.unmapped)
+        arranged = arrange_compute_set(self._blocks.get(index, ()), self.emap, m.tiles, self.unmapped)
         before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         label = f"cs{self.number()}_{name}" if before or after else name
@@ -153,7 +157,10 @@ class Items:
             + self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id),
             self._buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
             + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id),
-            arranged.received,
+            self._moves(arranged.before, arranged.before.start, None),
+            self._moves(arranged.after, None, arranged.after.start),
+            arranged.gathered,
+            arranged.scattered,
             arranged.accesses,
             self._packets(f"{label}/GlobalPre", before, arranged.before, debug_id),
             self._packets(f"{label}/GlobalPost", after, arranged.after, debug_id),
@@ -164,28 +171,35 @@ class Items:
         m = self.machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
-        arranged = arrange_copy(source, destination, self.emap, m.tiles, self.numels, self.unmapped, self._fills)
+        arranged = arrange_copy(source, destination, self.emap, m.tiles, self.unmapped, self._fills)
         exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         description = copy_groups.description(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"
         packets = self._packets(f"{label}/GlobalPre", exchange, arranged.transfer, -1)
         local = self._local_copy(f"{label}/OnTileCopy-0", arranged.local)
-        return CopyItem(label, exchange, local, arranged.accesses, packets, arranged=arranged if self._keep else None)
+        moves = self._moves(arranged.transfer, arranged.transfer.start, arranged.sent.to)
+        kept = arranged if self._keep else None
+        return CopyItem(label, exchange, local, moves, arranged.accesses, packets, arranged=kept)
 
     def cross_replica_copy(self, copy: Any) -> CopyItem:
         """The item of a copy to another replica."""
         if (id(copy),) not in self._copies:
             m = self.machine
             source, destination = copy.source.regions(), copy.destination.regions()
-            runs, accesses = paired_runs(source, destination, self.emap, self.numels, self.unmapped)
+            runs = paired_runs(source, destination, self.emap, self.unmapped)
             rows = runs.transfer
             exchange = Exchanges(None, plan_between_replicas(rows, m.ipu_of_tile, m.links))
             description = copy_groups.description(source, destination, self.emap, self._variable_names)
             label = f"crossReplicaCopy{self.number()}_{description}"
             packets = self._packets(f"{label}/GlobalPre", exchange, rows, -1, everything=True)
-            item = CopyItem(label, exchange, -1, accesses, packets, arranged=runs if self._keep else None)
+            moves = moves_of(np.ones(len(rows), np.bool_), rows.length, rows.start, runs.to)
+            item = CopyItem(label, exchange, -1, moves, Accesses(), packets, arranged=runs if self._keep else None)
             self._copies[id(copy),] = (item, [copy])
         return self._copies[id(copy),][0]
+
+    def _moves(self, rows: Transfer, reads: I8 | None, writes: I8 | None) -> Moves:
+        of_tile = self.machine.ipu_of_tile
+        return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes)
 
     def _packets(
         self, name: str, exchanges: Exchanges, transfer: Transfer, debug_id: int, *, everything: bool = False

@@ -1,12 +1,13 @@
-"""Liveness: over which positions of the static order each variable and buffer holds data that is still needed.
+"""Liveness: over which positions of the static order elements of variables, and buffers, hold data still needed.
 
-A variable is live from the program that writes all of it to the last program that reads it, both included. Programs
-that together write all of it before anything reads it count as one such write. WriteUndef ends a range; the next begins
-at the first write after it, so that a variable takes no memory while it is undefined (published-numbers 6.1: the curve
-does not rise at WriteUndef). A variable that a loop reads before writing is needed again at the loop's end. A variable
-that a branch of the root switch reads before writing must survive from run to run, so it is always live; so are
-constants, variables with initial values and those the host reads or writes. Ranges are half-open. A variable that no
-program touches is never live and takes no memory.
+Ranges belong to *units*: elements of a variable that all programs treat alike (`simulator.compiler.live_units`). A unit
+is live from the program that writes it to the last program that reads it, both included. WriteUndef ends a range; the
+next begins at the first write after it, so that nothing takes memory while it is undefined (published-numbers 6.1: the
+curve does not rise at WriteUndef). What a loop reads before writing it is needed again at the loop's end. A variable of
+which a branch of the root switch reads any element before writing it must survive from run to run, so all of it is
+always live (poplar-model 6.2: variables "not fully rewritten each run"); so are constants, variables with initial
+values and those the host reads or writes. Ranges are half-open. A variable that no program touches is never live and
+takes no memory; elements that none touches, of a variable that some do, live as long as any other of it.
 
 A function's code is the same at every call, and so is what its programs find live: a variable of a function that is
 live at a program of its body in one call is live there in all calls (poplar-model 6.2). An overlay of a function (see
@@ -16,6 +17,7 @@ copy stays for good.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -23,10 +25,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.element_map import union_in_groups
+from simulator.compiler.accesses import Elements
+from simulator.compiler.live_units import Units, units_of
 from simulator.compiler.program_table import ProgramTable
 from simulator.compiler.static_order import StaticOrder
-from simulator.poplar.regions import distinct
 
 if TYPE_CHECKING:
     from simulator.compiler.overlays import Overlays
@@ -36,7 +38,7 @@ I8 = npt.NDArray[np.int64]
 ALWAYS, NEVER = -1, -2
 
 # What happens to a variable at a position, in the order in which it happens there.
-_READ, _KILL, _WRITE, _UNDEFINED, _LOOP_END = 0, 1, 2, 3, 4
+_READ, _KILL, _UNDEFINED, _LOOP_END = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,10 @@ class LiveClasses:
     offsets: I8
     starts: I8
     ends: I8
-    of_variable: I8  #: class of each variable, ALWAYS or NEVER
+    of_variable: I8  #: class of each variable while any of it is live, ALWAYS or NEVER
     of_buffer: I8
     of_overlay: I8 = field(default_factory=lambda: np.empty(0, np.int64))
+    parted: LiveParts | None = None  #: variables of which parts live at different times
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -59,28 +62,38 @@ class LiveClasses:
 
 
 @dataclass(frozen=True)
+class LiveParts:
+    """Elements of variables whose parts live at different times: part i covers elements `begin[i]` to `end[i]`, in
+    ascending order, each such variable from its first to its last element."""
+
+    begin: I8
+    end: I8
+    live_class: I8
+
+
+@dataclass(frozen=True)
 class _Events:
-    variable: I8
+    unit: I8
     position: I8
     kind: I8
 
     def sorted(self) -> _Events:
-        order = np.lexsort((self.kind, self.position, self.variable))
-        return _Events(self.variable[order], self.position[order], self.kind[order])
+        order = np.lexsort((self.kind, self.position, self.unit))
+        return _Events(self.unit[order], self.position[order], self.kind[order])
 
-    def plus(self, variable: I8, position: int, kind: int) -> _Events:
-        n = len(variable)
+    def plus(self, unit: I8, position: int, kind: int) -> _Events:
+        n = len(unit)
         return _Events(
-            np.concatenate([self.variable, variable]),
+            np.concatenate([self.unit, unit]),
             np.concatenate([self.position, np.full(n, position, np.int64)]),
             np.concatenate([self.kind, np.full(n, kind, np.int64)]),
         )
 
     def exposed_in(self, begin: int, end: int) -> I8:
-        """Variables whose first event in [begin, end) does not end what was before. Events are sorted."""
+        """Units whose first event in [begin, end) does not end what was before. Events are sorted."""
         inside = np.flatnonzero((self.position >= begin) & (self.position < end) & (self.kind != _LOOP_END))
-        variable, first = np.unique(self.variable[inside], return_index=True)
-        return np.asarray(variable[~np.isin(self.kind[inside[first]], (_KILL, _UNDEFINED))], dtype=np.int64)
+        unit, first = np.unique(self.unit[inside], return_index=True)
+        return np.asarray(unit[~np.isin(self.kind[inside[first]], (_KILL, _UNDEFINED))], dtype=np.int64)
 
 
 def live_classes(
@@ -91,28 +104,43 @@ def live_classes(
     n_buffers: int,
     overlays: Overlays | None = None,
 ) -> LiveClasses:
-    """Analyse a program. `always` marks variables that are always live for reasons outside the programs."""
+    """Analyse a program. `numels` = elements of each variable, in the order of the element space; `always` marks
+    variables that are always live for reasons outside the programs."""
     n, extra = len(numels), len(overlays) if overlays is not None else 0
-    events = _events(table, order, numels, overlays).sorted()
-    numels = np.concatenate([numels, np.ones(extra, np.int64)])
-    always = np.concatenate([always, np.zeros(extra, np.bool_)])
-    forever = always.copy()
+    events, units = _events(table, order, numels, overlays)
+    variable = np.concatenate([units.variable, n + np.arange(extra)])  # an overlay is a variable of one unit
+    forever = np.concatenate([always, np.zeros(extra, np.bool_)])
     for begin, end in order.branches:
-        forever[events.exposed_in(begin, end)] = True
-    touched = np.zeros(len(numels), np.bool_)
-    touched[events.variable] = True
+        forever[variable[events.exposed_in(begin, end)]] = True
+    touched = np.zeros(n + extra, np.bool_)
+    touched[variable[events.unit]] = True
     loop_ends = events
     for begin, end in order.loops:
         loop_ends = loop_ends.plus(events.exposed_in(begin, end), end - 1, _LOOP_END)
     ranges = _alike_at_calls(_segments(loop_ends.sorted()), events, order)
-    of_variable = np.where(forever, ALWAYS, NEVER)
     classes = _Classes()
-    for variable, starts, ends in ranges:
-        if of_variable[variable] != ALWAYS:
-            of_variable[variable] = classes.number(starts, ends)
-    of_variable[always & ~touched] = ALWAYS
+    of_unit = np.full(len(variable), NEVER)
+    for unit, starts, ends in ranges:
+        if not forever[variable[unit]]:
+            of_unit[unit] = classes.number(starts, ends)
     of_buffer = np.array([classes.number(*r) for r in _buffer_ranges(table, order, n_buffers)], np.int64)
-    return replace(classes.columns(of_variable[:n], of_buffer), of_overlay=of_variable[n:])
+    of_variable = classes.of_variables(of_unit, variable, n + extra)
+    of_variable[forever & (touched | np.concatenate([always, np.zeros(extra, np.bool_)]))] = ALWAYS
+    parted = _parted(units, of_unit[: len(units)], of_variable)
+    return replace(classes.columns(of_variable[:n], of_buffer), of_overlay=of_variable[n:], parted=parted)
+
+
+def _parted(units: Units, of_unit: I8, of_variable: I8) -> LiveParts | None:
+    """The parts of variables that have units of several classes."""
+    wanted = of_variable[units.variable]
+    of_unit = np.where(of_unit == NEVER, wanted, of_unit)
+    several = np.zeros(len(of_variable), np.bool_)
+    several[units.variable[(of_unit != wanted) & (wanted >= 0)]] = True
+    kept = several[units.variable[units.unit]]
+    if not kept.any():
+        return None
+    class_, begin, end = of_unit[units.unit][kept], units.begin[:-1][kept], units.begin[1:][kept]
+    return LiveParts(begin, end, class_)
 
 
 class _Classes:
@@ -129,6 +157,25 @@ class _Classes:
             self._ranges.append((starts, ends))
         return self._numbers[key]
 
+    def of_variables(self, of_unit: I8, variable: I8, variables: int) -> I8:
+        """The class of each variable: while any of its units is live; NEVER where none is."""
+        found = np.full(variables, NEVER)
+        rows = np.flatnonzero(of_unit >= 0)
+        key = np.unique(variable[rows] * (len(self._ranges) + 1) + of_unit[rows])
+        owner, class_ = key // (len(self._ranges) + 1), key % (len(self._ranges) + 1)
+        borders = np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner))
+        for first, last in itertools.pairwise(borders.tolist()):
+            found[owner[first]] = self._together(class_[first:last].tolist())
+        return found
+
+    def _together(self, classes: list[int]) -> int:
+        """The class of what is live while any of these is."""
+        if len(classes) == 1:
+            return classes[0]
+        starts, ends = (np.concatenate([self._ranges[c][side] for c in classes]) for side in (0, 1))
+        order = np.argsort(starts, kind="stable")
+        return self.number(*_joined(starts[order], ends[order]))
+
     def columns(self, of_variable: I8, of_buffer: I8) -> LiveClasses:
         counts = [len(starts) for starts, _ in self._ranges]
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
@@ -138,122 +185,75 @@ class _Classes:
         return LiveClasses(offsets, starts, ends, of_variable, of_buffer)
 
 
-def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overlays | None) -> _Events:
-    columns: list[tuple[I8, int, int]] = []
-    for number, position, loaded in overlays.uses(order) if overlays is not None else ():
-        columns.append((np.array([len(numels) + number]), position, _KILL if loaded else _READ))
-    partial: list[tuple[int, I8, I8, I8]] = []
+def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overlays | None) -> tuple[_Events, Units]:
+    """What happens to units (overlays count behind them), sorted."""
+    uses: dict[tuple[int, int], tuple[Elements, int, list[int]]] = {}  # by identity of the elements, and by kind
     for position, row in enumerate(order.program):
         work = table.work[row]
-        if work.undefined is not None:
-            columns.append((work.undefined, position, _UNDEFINED))
-        if work.accesses is None:
-            continue
-        columns.append((work.accesses.reads, position, _READ))
-        columns.append((work.accesses.full_writes, position, _KILL))
-        if len(work.accesses.partial_writes[0]):
-            partial.append((position, *work.accesses.partial_writes))
-            columns.append((distinct(work.accesses.partial_writes[0]), position, _WRITE))
-    none = np.empty(0, np.int64)
-    events = _Events(
-        np.concatenate([none] + [c[0] for c in columns]),
-        np.concatenate([none] + [np.full(len(c[0]), c[1], np.int64) for c in columns]),
-        np.concatenate([none] + [np.full(len(c[0]), c[2], np.int64) for c in columns]),
+        parts = [] if work.undefined is None else [(work.undefined, _UNDEFINED)]
+        if work.accesses is not None:
+            parts += [(work.accesses.reads, _READ), (work.accesses.writes, _KILL)]
+        for elements, kind in parts:
+            if len(elements[0]):
+                uses.setdefault((id(elements), kind), (elements, kind, []))[2].append(position)
+    units = units_of([elements for elements, _, _ in uses.values()], numels)
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), _READ)]
+    for elements, kind, positions in uses.values():
+        unit, at = units.touched(elements), np.array(positions, np.int64)
+        columns.append((np.tile(unit, len(at)), np.repeat(at, len(unit)), kind))
+    for number, position, loaded in overlays.uses(order) if overlays is not None else ():
+        columns.append((np.array([len(units) + number]), np.array([position]), _KILL if loaded else _READ))
+    found = _Events(
+        np.concatenate([c[0] for c in columns]),
+        np.concatenate([c[1] for c in columns]),
+        np.concatenate([np.full(len(c[0]), c[2], np.int64) for c in columns]),
     )
-    return _with_joint_writes(events, partial, order, numels) if partial else events
-
-
-def _with_joint_writes(
-    events: _Events, partial: list[tuple[int, I8, I8, I8]], order: StaticOrder, numels: I8
-) -> _Events:
-    """Turn the first of several partial writes that cover a variable before any read into a kill.
-
-    The writes must lie in the same loop body and the same branch, so that all of them run whenever the first does."""
-    s = events.sorted()
-    block_of = _innermost(order)
-    fresh = np.concatenate([[True], (s.variable[1:] != s.variable[:-1])]) | (s.kind != _WRITE)
-    block = block_of[s.position]
-    fresh[1:] |= block[1:] != block[:-1]
-    fresh |= np.concatenate([[True], s.kind[:-1] != _WRITE])
-    run = np.cumsum(fresh)  # a run = consecutive partial writes of one variable in one block
-    writes = s.kind == _WRITE
-    run_of = dict(
-        zip(
-            zip(s.variable[writes].tolist(), s.position[writes].tolist(), strict=True),
-            run[writes].tolist(),
-            strict=True,
-        )
-    )
-    group, start, length = [], [], []
-    owner: dict[int, int] = {}
-    for position, variable, begin, size in partial:
-        ids = [run_of[(v, position)] for v in variable.tolist()]
-        group.append(np.array(ids, np.int64))
-        start.append(begin)
-        length.append(size)
-        owner.update(zip(ids, variable.tolist(), strict=True))
-    starts = np.concatenate(start)
-    span = int((starts + np.concatenate(length)).max())
-    of, _, covered = union_in_groups(np.concatenate(group), starts, np.concatenate(length), span)
-    total = np.bincount(of, weights=covered)
-    complete = [r for r, v in owner.items() if total[r] == numels[v]]
-    first = np.flatnonzero(fresh & writes & np.isin(run, complete))
-    kind = s.kind.copy()
-    kind[first] = _KILL
-    return _Events(s.variable, s.position, kind)
-
-
-def _innermost(order: StaticOrder) -> I8:
-    """A number per position that differs between loop bodies and branches."""
-    block = np.zeros(len(order), np.int64)
-    for number, (begin, end) in enumerate(sorted(order.branches + order.loops, key=lambda r: r[0] - r[1]), start=1):
-        block[begin:end] = number
-    return block
+    return found.sorted(), units
 
 
 def _segments(events: _Events) -> list[tuple[int, I8, I8]]:
-    """(variable, starts, ends) of every variable with events: a segment begins at each kill (and at the first event)
+    """(unit, starts, ends) of every unit with events: a segment begins at each kill (and at the first event)
     and ends after the last event before the next."""
-    if len(events.variable) == 0:
+    if len(events.unit) == 0:
         return []
-    new_variable = np.concatenate([[True], events.variable[1:] != events.variable[:-1]])
-    events, new_variable = _without_undefined(events, new_variable)
-    if len(events.variable) == 0:
+    new_unit = np.concatenate([[True], events.unit[1:] != events.unit[:-1]])
+    events, new_unit = _without_undefined(events, new_unit)
+    if len(events.unit) == 0:
         return []
-    head = np.flatnonzero(new_variable | (events.kind == _KILL))
-    tail = np.concatenate([head[1:] - 1, [len(events.variable) - 1]])
-    starts, ends, variable = events.position[head], events.position[tail] + 1, events.variable[head]
-    borders = np.concatenate([np.flatnonzero(new_variable[head]), [len(head)]])
+    head = np.flatnonzero(new_unit | (events.kind == _KILL))
+    tail = np.concatenate([head[1:] - 1, [len(events.unit) - 1]])
+    starts, ends, unit = events.position[head], events.position[tail] + 1, events.unit[head]
+    borders = np.concatenate([np.flatnonzero(new_unit[head]), [len(head)]])
     rows = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
-    return [(int(variable[a]), *_joined(starts[a:b], ends[a:b])) for a, b in rows]
+    return [(int(unit[a]), *_joined(starts[a:b], ends[a:b])) for a, b in rows]
 
 
-def _without_undefined(events: _Events, new_variable: npt.NDArray[np.bool_]) -> tuple[_Events, npt.NDArray[np.bool_]]:
+def _without_undefined(events: _Events, new_unit: npt.NDArray[np.bool_]) -> tuple[_Events, npt.NDArray[np.bool_]]:
     """Drop the marks of undefined contents: what follows each becomes the beginning of a range."""
     undefined = events.kind == _UNDEFINED
     if not undefined.any():
-        return events, new_variable
+        return events, new_unit
     after = np.concatenate([[False], undefined[:-1]]) & (events.kind != _LOOP_END)
     kind = np.where(after, _KILL, events.kind)
     kept = ~undefined
-    variable = events.variable[kept]
-    fresh = np.concatenate([[True], variable[1:] != variable[:-1]])
-    return _Events(variable, events.position[kept], kind[kept]), fresh
+    unit = events.unit[kept]
+    fresh = np.concatenate([[True], unit[1:] != unit[:-1]])
+    return _Events(unit, events.position[kept], kind[kept]), fresh
 
 
 def _alike_at_calls(ranges: list[tuple[int, I8, I8]], events: _Events, order: StaticOrder) -> list[tuple[int, I8, I8]]:
     """Where a function is called more than once: live at a place of its body in one call is live there in all, if the
-    function does something to the variable."""
+    function does something to the unit."""
     for function, begins in sorted(order.bodies.items()):
         if len(begins) < 2:
             continue
         length = order.lengths[function]
         first = np.array(begins, np.int64)
         inside = (events.position >= first[0]) & (events.position < first[0] + length)
-        of_function = set(events.variable[inside].tolist())
+        of_function = set(events.unit[inside].tolist())
         ranges = [
-            (variable, *_alike(starts, ends, first, length)) if variable in of_function else (variable, starts, ends)
-            for variable, starts, ends in ranges
+            (unit, *_alike(starts, ends, first, length)) if unit in of_function else (unit, starts, ends)
+            for unit, starts, ends in ranges
         ]
     return ranges
 

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler import copy_groups, function_buffers
-from simulator.compiler.arrange import Accesses, accesses_of
+from simulator.compiler.accesses import Accesses, Moves, elements_of
 from simulator.compiler.exchange import Exchange, Exchanges, broadcast
 from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
 from simulator.compiler.items import Items, Packets
@@ -168,22 +168,28 @@ class Lowering:
         debug_id = self._items.compute_set_debug_ids[index]
         before, after = item.before_buffers, item.after_buffers
         first = not item.placed
-        sent = Work(buffers=before, code=first, accesses=Accesses(item.received))
-        self._exchange(parent, f"{item.label}/ExchangePre", item.before, sent, item.packets_before, debug_id)
+        sent = Work(buffers=before, code=first)
+        self._exchange(
+            parent, f"{item.label}/ExchangePre", item.before, sent, item.fetches, item.packets_before, debug_id
+        )
         if item.gather >= 0:
-            self._on_tile(parent, item.gather, Work(buffers=before), debug_id)
+            gathering = Work(buffers=before, accesses=Accesses(reads=item.gathered))
+            self._on_tile(parent, item.gather, gathering, debug_id)
         self._on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
         outgoing = Work(buffers=after, code=first)
-        self._exchange(parent, f"{item.label}/ExchangePost", item.after, outgoing, item.packets_after, debug_id)
+        self._exchange(
+            parent, f"{item.label}/ExchangePost", item.after, outgoing, item.delivers, item.packets_after, debug_id
+        )
         if item.scatter >= 0:
-            self._on_tile(parent, item.scatter, Work(buffers=after), debug_id)
+            scattering = Work(buffers=after, accesses=Accesses(writes=item.scattered))
+            self._on_tile(parent, item.scatter, scattering, debug_id)
         item.placed = True
 
     def _copy(self, parent: int, copies: list[host.Copy]) -> None:
         item = self._items.copy(copies)
         debug_id = self._debug_id(copies[0])
-        work = Work(accesses=item.accesses, code=not item.placed)
-        self._exchange(parent, f"{item.label}/ExchangePre", item.exchange, work, item.packets, debug_id)
+        work = Work(code=not item.placed)
+        self._exchange(parent, f"{item.label}/ExchangePre", item.exchange, work, item.moves, item.packets, debug_id)
         if item.local >= 0:
             self._on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
         item.placed = True
@@ -192,8 +198,8 @@ class Lowering:
         item = self._items.cross_replica_copy(program)
         debug_id = self._debug_id(program)
         row = self.table.add(parent, "CrossReplicaCopy", item.label, debug_id=debug_id)
-        work = Work(accesses=item.accesses, code=not item.placed, replica_map=program.replica_map)
-        self._exchange(row, f"{item.label}/ExchangePre", item.exchange, work, item.packets, debug_id)
+        work = Work(code=not item.placed, replica_map=program.replica_map)
+        self._exchange(row, f"{item.label}/ExchangePre", item.exchange, work, item.moves, item.packets, debug_id)
         item.placed = True
 
     def _debug_id(self, program: host.Program) -> int:
@@ -219,10 +225,8 @@ class Lowering:
             self._barrier(parent, debug_id, "", None)
 
     def _write_undef(self, parent: int, program: host.WriteUndef) -> None:
-        emap = self._items.emap
-        pieces = emap.cut(*program.tensor.regions())
-        covered = accesses_of([], [pieces], emap, self._items.numels).full_writes
-        self.table.add(parent, "WriteUndef", work=Work(undefined=covered), debug_id=self._debug_id(program))
+        undefined = elements_of([program.tensor.regions()])
+        self.table.add(parent, "WriteUndef", work=Work(undefined=undefined), debug_id=self._debug_id(program))
 
     def _barrier(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
         """The sync that a program needs, made for that program, unless one that does stands there already. `group`:
@@ -238,30 +242,29 @@ class Lowering:
         self.table.add(parent, "Sync", name, sync_type=name.lower(), debug_id=debug_id, work=work)
 
     def _exchange(
-        self, parent: int, name: str, exchanges: Exchanges, work: Work, packets: Packets, debug_id: int = -1
-    ) -> None:
+        self, parent: int, name: str, exchanges: Exchanges, work: Work, moves: Moves, packets: Packets,
+        debug_id: int = -1,
+    ) -> None:  # fmt: skip
         """Barrier and exchange, between IPUs first; nothing where nothing moves."""
         if exchanges.between_ipus is not None:
-            self._global_exchange(parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, packets,
-                                  debug_id)  # fmt: skip
+            self._global_exchange(parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, moves,
+                                  packets, debug_id)  # fmt: skip
         if exchanges.internal is not None:
             figures = exchanges.internal
             self._barrier(parent, debug_id, "", self._domains.concerned((figures.rx > 0) | (figures.tx > 0)))
-            own = Work(figures.cycles, figures, work.code, accesses=work.accesses, buffers=work.buffers)
+            own = Work(figures.cycles, figures, work.code, accesses=moves.inside, buffers=work.buffers)
             self.table.add(parent, "DoExchange", name, work=own, debug_id=debug_id)
 
     def _global_exchange(
-        self, parent: int, name: str, figures: Exchange, work: Work, packets: Packets, debug_id: int
+        self, parent: int, name: str, figures: Exchange, work: Work, moves: Moves, packets: Packets, debug_id: int
     ) -> None:
         """Packets are filled, all IPUs concerned wait for each other, bytes move, each IPU waits for its tiles."""
         concerned = self._domains.concerned((figures.rx > 0) | (figures.tx > 0))
-        reads = None if work.accesses is None else Accesses(work.accesses.reads)
-        filling = Work(accesses=reads, buffers=work.buffers + packets.buffers)
-        self._on_tile(parent, packets.copy, filling, debug_id)
-        self._barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
         buffers = work.buffers + packets.buffers
+        self._on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=buffers), debug_id)
+        self._barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
         self.table.add(parent, "GlobalExchange", name, debug_id=debug_id, work=Work(
-            figures.cycles, figures, work.code, accesses=work.accesses, buffers=buffers, replica_map=work.replica_map,
+            figures.cycles, figures, work.code, accesses=moves.arriving, buffers=buffers, replica_map=work.replica_map,
         ))  # fmt: skip
         self._barrier(parent, debug_id, "", concerned)
         if work.code:
@@ -280,10 +283,10 @@ class Lowering:
 
     def _tensor_to_or_from_host(self, parent: int, tensor: Any, name: str, to_device: bool, debug_id: int = -1) -> None:
         pieces = self._items.mapped_pieces(tensor.regions())
-        emap, numels = self._items.emap, self._items.numels
-        written, read = ([pieces], []) if to_device else ([], [pieces.row])
-        accesses = accesses_of(read, written, emap, numels)
-        self._host_copy(parent, name, host_copy(pieces, emap, to_device, self._machine), accesses, debug_id)
+        moved = elements_of([(pieces.start, pieces.length)])
+        accesses = Accesses(writes=moved) if to_device else Accesses(reads=moved)
+        copy = host_copy(pieces, self._items.emap, to_device, self._machine)
+        self._host_copy(parent, name, copy, accesses, debug_id)
 
     def _host_copy(
         self, parent: int, name: str, copy: HostCopy, accesses: Accesses | None = None, debug_id: int = -1
@@ -306,5 +309,5 @@ class Lowering:
         self.table.add(root, "Sync", "Internal", sync_type="internal")
         exchanges = broadcast(CONTROL_TILE, CONTROL_BYTES, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
         number = self._items.number()
-        none = Packets(-1, ())
-        self._exchange(root, f"copy{number}_switchControlBroadcast{number}/ExchangePre", exchanges, Work(), none)
+        name, none = f"copy{number}_switchControlBroadcast{number}/ExchangePre", Packets(-1, ())
+        self._exchange(root, name, exchanges, Work(), Moves(), none)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.compiler.allocation_parts import Parts, divided
 from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations, Inventory
 from simulator.compiler.layout import CODE_CATEGORIES, Needs, lay_out
 from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
@@ -35,6 +36,7 @@ class MemoryReport:
     vars_info: tuple[I8, I8, I8, I8]
     lowered: Sequence[model.LoweredTile]
     lowered_names: list[str]
+    part_of: list[int]  #: graph variable of each of the last rows of `variables`, which are parts of it
     terms: Sequence[model.CostTerm] = ()
     high_code: int = 0  #: tiles whose code ends where it cannot run
     high_state: int = 0  #: tiles whose vertex state lies above the border against opt.limitVertexStateToLower256K
@@ -43,6 +45,7 @@ class MemoryReport:
 def memory_report(
     inventory: Inventory,
     live: LiveClasses,
+    parts: Parts | None,
     order: StaticOrder,
     machine: Machine,
     needs: Needs,
@@ -50,8 +53,9 @@ def memory_report(
 ) -> MemoryReport:
     """Lay out an inventory and sum it up."""
     a = inventory.finish()
-    temporary = a.live_class >= 0
-    temps = a.take(temporary)
+    by_part = divided(a, parts, inventory)
+    pieces = by_part.rows
+    temps = pieces.take(pieces.live_class >= 0)
     by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
     peak = peak_by_tile(by_class, live)
     low_state = settings.limit_vertex_state
@@ -60,12 +64,13 @@ def memory_report(
     return MemoryReport(
         _tile_memory(a, address, cover, peak, machine),
         _category_memory(a, cover, machine),
-        inventory.variables(a),
+        inventory.variables(pieces),
         model.EquivalenceClasses(live.offsets, live.starts, live.ends),
         _liveness(by_class, live, order, machine),
         _vars_info(a, len(inventory.names)),
-        _lowered(a, address, machine) if settings.lowered_variables else (),
+        _lowered(pieces, address[by_part.owner] + by_part.offset, machine) if settings.lowered_variables else (),
         inventory.names,
+        inventory.part_of,
         inventory.terms,
         _tiles_above(a, address, CODE_CATEGORIES, machine.region_split - FETCH_AHEAD),
         _tiles_above(a, address, ("vertexInstanceState",), machine.region_split) if low_state else 0,

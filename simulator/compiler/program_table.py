@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile import model
-from simulator.compiler.arrange import Accesses
+from simulator.compiler.accesses import Accesses, Elements
 from simulator.compiler.exchange import Exchange
 
 I8 = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class Work:
     tx: I8 | None = None  #: bytes sent per tile by host copies
     host_code: I8 | None = None  #: bytes of host exchange code per tile
     accesses: Accesses | None = None
-    undefined: I8 | None = None  #: variables whose contents WriteUndef ends
+    undefined: Elements | None = None  #: whose contents WriteUndef ends
     buffers: tuple[int, ...] = ()  #: rows of Items.buffers
     host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
     waiting: npt.NDArray[np.bool_] | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all

@@ -96,12 +96,21 @@ def slow_inputs(vertices_, tiles):
     return [int(r + o) for r, o in zip(received, once, strict=True)], once, moved, buffer
 
 
+def slow_places(vertices_, tiles):
+    """Elements of a vertex's own tile: (used where they lie, copied to or from gather buffers)."""
+    in_place, copied = set(), set()
+    for tile, regions_ in vertices_:
+        local = {e for e in elements(regions_) if tiles[e] == tile}
+        (copied if pieces(regions_, tiles, tile) > 1 else in_place).update(local)
+    return in_place, copied
+
+
 @given(mappings, vertices)
 def test_inputs_equal_the_twin(tiles, vertices_):
     x = edges([r for _, r in vertices_])
     none = FieldEdges(*(np.empty(0, np.int64),) * 2, np.zeros(len(vertices_) + 1, np.int64))
     block = VertexBlock(0, TYPE, 0, np.array([t for t, _ in vertices_], np.uint32), {"x": x, "y": none})
-    found = arrange_compute_set([block], map_of(tiles), TILES, NUMELS, refuse)
+    found = arrange_compute_set([block], map_of(tiles), TILES, refuse)
     received, message, moved, buffer = slow_inputs(vertices_, tiles)
     rx = np.bincount(found.before.dst, weights=found.before.bytes, minlength=TILES)
     assert rx.tolist() == received
@@ -113,8 +122,10 @@ def test_inputs_equal_the_twin(tiles, vertices_):
     ):
         assert {tiles[e] for e in range(start, start + length)} == {src}
         assert src != dst
-    read = {int(VARIABLE[e]) for _, r in vertices_ for e in elements(r)}
-    assert set(found.received.tolist()) | set(found.accesses.reads.tolist()) == read
+    in_place, copied = slow_places(vertices_, tiles)
+    assert set(elements(zip(*found.accesses.reads, strict=True))) == in_place
+    assert set(elements(zip(*found.gathered, strict=True))) == copied
+    assert found.accesses.writes[0].tolist() == []
 
 
 @given(mappings, st.data())
@@ -127,7 +138,7 @@ def test_outputs_equal_the_twin(tiles, data):
     none = FieldEdges(*(np.empty(0, np.int64),) * 2, np.zeros(3, np.int64))
     y = edges([r for _, r in vertices_])
     block = VertexBlock(0, TYPE, 0, np.array([0, 1], np.uint32), {"x": none, "y": y})
-    found = arrange_compute_set([block], map_of(tiles), TILES, NUMELS, refuse)
+    found = arrange_compute_set([block], map_of(tiles), TILES, refuse)
     received, sent_direct, moved, buffer = [np.zeros(TILES, int) for _ in range(4)]
     for tile, regions_ in vertices_:
         used = elements(regions_)
@@ -145,9 +156,9 @@ def test_outputs_equal_the_twin(tiles, data):
     assert np.array_equal(found.output, sent_direct)
     assert np.array_equal(found.scatter.moved, moved)
     assert np.array_equal(found.scatter.buffer, buffer)
-    written = {e for _, r in vertices_ for e in elements(r)}
-    full = [v for v in (0, 1) if {e for e in range(ELEMENTS) if VARIABLE[e] == v} <= written]
-    assert found.accesses.full_writes.tolist() == full
+    in_place, copied = slow_places(vertices_, tiles)
+    assert set(elements(zip(*found.accesses.writes, strict=True))) == in_place
+    assert set(elements(zip(*found.scattered, strict=True))) == copied
 
 
 @given(mappings, st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4), st.data())
@@ -164,10 +175,14 @@ def test_copies_equal_the_twin(tiles, source, data):
     destination = [(10 + split, total - split), (10, split)]
     to = [np.array(column, np.int64) for column in zip(*destination, strict=True)]
     start = [np.array(column, np.int64) for column in zip(*taken, strict=True)]
-    found = arrange_copy((start[0], start[1]), (to[0], to[1]), map_of(tiles), TILES, NUMELS, refuse)
+    found = arrange_copy((start[0], start[1]), (to[0], to[1]), map_of(tiles), TILES, refuse)
     received, moved = np.zeros(TILES, int), np.zeros(TILES, int)
     for a, b in zip(elements(taken), elements(destination), strict=True):
         (moved if tiles[a] == tiles[b] else received)[tiles[b]] += SIZE[a]
+    at_once = set(elements(zip(found.sent.to, found.transfer.length, strict=True)))
+    later = set(elements(zip(*found.accesses.writes, strict=True)))
+    assert at_once | later == set(elements(destination))
+    assert not at_once & later
     t = found.transfer
     own = t.src == t.dst  # a tile's only run of its own may ride with the exchange
     rx, riding = (np.bincount(t.dst[rows], weights=t.bytes[rows], minlength=TILES) for rows in (~own, own))
@@ -184,4 +199,4 @@ def test_copies_equal_the_twin(tiles, source, data):
 def test_an_element_without_a_tile_is_refused():
     emap = element_map(np.array([0]), np.array([4]), np.array([4]), np.array([2, 4]), np.array([0, -1]))
     with pytest.raises(AssertionError, match="0 2"):
-        arrange_copy((np.array([0]), np.array([1])), (np.array([1]), np.array([2])), emap, 1, np.array([4]), refuse)
+        arrange_copy((np.array([0]), np.array([1])), (np.array([1]), np.array([2])), emap, 1, refuse)

@@ -76,9 +76,14 @@ def check_derivations(compilation):
 
 
 def check_alignment(compilation):
-    """Everything begins at a multiple of 8 bytes; regions follow from addresses."""
+    """Everything begins at a multiple of 8 bytes, parts of a variable where the one before ends; regions follow from
+    addresses."""
     target = compilation.target
     for tile in compilation.lowered:
-        assert (np.asarray(tile.address) % 8 == 0).all()
+        order = np.lexsort((tile.address, tile.name))
+        name, address, end = tile.name[order], tile.address[order], (tile.address + tile.bytes)[order]
+        continues = np.zeros(len(order), np.bool_)
+        continues[1:] = (name[1:] == name[:-1]) & (address[1:] == end[:-1]) & (tile.eq_class[order][1:] >= 0)
+        assert (continues | (address % 8 == 0)).all()
         limits = [target.region_split, target.bytes_per_tile]
         assert np.array_equal(tile.region, np.searchsorted(limits, tile.address, side="right"))

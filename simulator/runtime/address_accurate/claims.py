@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,10 +31,11 @@ class Claims:
     sent: dict[int, I8] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
 
 
-def claims_of(report: Compilation, holders: int, capacity: int, tiles: int) -> Claims:
-    """The claims of a report whose first `holders` variables hold values. Raises poplar_error for a report without
-    lowered variables and for memory beyond `capacity` bytes of a tile."""
-    if report.liveness is None or report.eq_classes is None or not report.lowered:
+def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacity: int, tiles: int) -> Claims:
+    """The claims of a report whose first `holders` variables hold values, and whose last are parts of those in
+    `part_of`. Raises poplar_error for a report without lowered variables, for memory beyond `capacity` bytes of a tile
+    and for parts of a variable that do not lie on a tile one after the other."""
+    if report.liveness is None or report.eq_classes is None or report.variables is None or not report.lowered:
         raise poplar_error("The report has no lowered variables or no liveness, so it claims no addresses.")
     claims = Claims(
         np.full((holders, tiles), NOWHERE),
@@ -41,8 +43,10 @@ def claims_of(report: Compilation, holders: int, capacity: int, tiles: int) -> C
         np.asarray(report.liveness.program, np.int64),
     )
     ranges: dict[int, list[slice]] = {}
+    holder = np.arange(len(report.variables.name))
+    holder[len(holder) - len(part_of) :] = part_of
     for tile in report.lowered:
-        _enter(tile, claims, ranges, report.lowered_names, capacity)
+        _enter(tile, claims, ranges, holder, report.lowered_names, capacity)
     live = report.eq_classes
     for number, places in ranges.items():
         for row in range(int(live.offsets[number]), int(live.offsets[number + 1])):
@@ -54,14 +58,17 @@ def claims_of(report: Compilation, holders: int, capacity: int, tiles: int) -> C
     return claims
 
 
-def _enter(tile: LoweredTile, claims: Claims, ranges: dict[int, list[slice]], names: list[str], capacity: int) -> None:
+def _enter(
+    tile: LoweredTile, claims: Claims, ranges: dict[int, list[slice]], holder: I8, names: list[str], capacity: int
+) -> None:
     if len(tile.bytes) and int((tile.address + tile.bytes).max()) > capacity:
         raise poplar_error(
             f"Tile {tile.tile} needs more than its {capacity} bytes, so some values have no address; "
             "use fewer values or more tiles."
         )
     holders = len(claims.begin)
-    rows = zip(*(c.tolist() for c in (tile.address, tile.bytes, tile.variable, tile.eq_class, tile.name)), strict=True)
+    whose = holder[tile.variable]  # everything of the simulator's own reports has a variable
+    rows = zip(*(c.tolist() for c in (tile.address, tile.bytes, whose, tile.eq_class, tile.name)), strict=True)
     for address, size, variable, live_class, name in rows:
         place = slice(tile.tile * capacity + address, tile.tile * capacity + address + size)
         if live_class >= 0:
@@ -71,6 +78,9 @@ def _enter(tile: LoweredTile, claims: Claims, ranges: dict[int, list[slice]], na
         else:
             claims.own.append((f"{names[name]} of tile {tile.tile}", place))
         if 0 <= variable < holders:
-            if claims.begin[variable, tile.tile] != NOWHERE:
+            begin = int(claims.begin[variable, tile.tile])
+            if begin == NOWHERE:
+                claims.begin[variable, tile.tile] = begin = place.start
+            if begin + claims.size[variable, tile.tile] != place.start:
                 raise poplar_error(f"The report gives '{names[name]}' two places on tile {tile.tile}.")
-            claims.begin[variable, tile.tile], claims.size[variable, tile.tile] = place.start, size
+            claims.size[variable, tile.tile] += size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,10 @@ MOST_TILES = 64
 
 @dataclass(frozen=True)
 class AddressFacts:
-    """`items` with the arrangements kept; `programs`: host program of each debug record."""
+    """`items` with the arrangements kept; `programs`: host program of each debug record; `part_of`: the variable that
+    each of the report's last variables is a part of."""
 
     store: GraphStore
     items: Items
     programs: Mapping[int, Program]
+    part_of: Sequence[int] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.accesses import Elements
 from simulator.compiler.arrange_copies import CopyArrangement, Runs
 from simulator.compiler.exchange import Exchange, Exchanges
 from simulator.compiler.items import ComputeItem, CopyItem, Packets
@@ -16,7 +17,7 @@ from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of,
 from simulator.runtime.address_accurate.moves import Moved, joined
 from simulator.runtime.address_accurate.sendings import Sending, check_sent
 from simulator.runtime.address_accurate.slots import bytes_from
-from simulator.runtime.address_accurate.tile_memory import TileMemory
+from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
 from simulator.runtime.address_accurate.transfers import HostTransfers
 from simulator.runtime.address_accurate.vertices import run_vertices, vertices_of
 
@@ -171,11 +172,18 @@ class Leaves:
     def _copying(self, moved: Moved) -> Action:
         return lambda: self._memory.copy(moved.source, moved.destination)
 
-    def _undefined(self, variables: I8) -> Action:
-        """The contents of variables that are always live are gone. The others' lives have ended already, and their
-        memory may hold something else."""
-        claims = self._replicas[0].claims
-        begin, size = claims.begin[variables].ravel().tolist(), claims.size[variables].ravel().tolist()
-        always = {place.start for place in claims.always}
-        places = [slice(b, b + n) for b, n in zip(begin, size, strict=True) if b in always]
-        return lambda: self._memory.poison(places)
+    def _undefined(self, elements: Elements) -> Action:
+        """The contents of elements of variables that are always live are gone. The others' lives have ended already,
+        and their memory may hold something else."""
+        emap, claims = self._items.emap, self._replicas[0].claims
+        always = np.array(sorted(place.start for place in claims.always), np.int64)
+        cut = emap.cut(*elements)
+        cut = cut.take(emap.tile[cut.row] >= 0)
+        places = []
+        for replica in self._replicas:
+            tile = emap.tile[cut.row] + replica.shift
+            kept = np.isin(claims.begin[emap.variable[cut.row], tile], always)
+            own = cut.take(kept)
+            places.append(replica.slots.bytes_of(tile[kept], own.start, own.length, emap.item_bytes[own.row]))
+        gone = np.concatenate(places)
+        return lambda: self._memory.write(gone, np.full(len(gone), POISON, np.uint8))

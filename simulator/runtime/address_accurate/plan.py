@@ -32,7 +32,11 @@ class AddressPlan:
         store, items = facts.store, facts.items
         self._facts, self._lowered, self._programs = facts, executable.lowered, executable.num_programs
         self._claims = claims_of(
-            executable.compilation, len(items.numels) + len(items.buffers), m.bytes_per_tile, m.device_tiles
+            executable.compilation,
+            len(items.numels) + len(items.buffers),
+            facts.part_of,
+            m.bytes_per_tile,
+            m.device_tiles,
         )
         names = list(store.variables.name)
         self._replicas = [
