@@ -5,7 +5,8 @@ It shares no state with the graph that could change: later edits of the graph ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
+from simulator.compiler.program_visits import Place
 
 if TYPE_CHECKING:
     from simulator.runtime.address_accurate.facts import AddressFacts
@@ -32,6 +34,14 @@ class Lowered:
     branches: list[int]
     function_roots: dict[int, int]
     control_flow: bool = False  #: whether runs record what their loops and switches did
+    spans: Mapping[Place, tuple[int, int]] = field(default_factory=dict)  #: rows that each program became
+
+    def row_of(self, place: Place) -> int:
+        """The row that stands for a program: the first of it that is no part of its exchanges; -1 where it has none."""
+        first, end = self.spans.get(place, (0, 0))
+        preparing = ("Sync", "DoExchange", "GlobalExchange", "OnTileExecute", "StreamCopyBegin")
+        rows = range(first, end)
+        return next((row for row in rows if self.table.type[row] not in preparing), first if end > first else -1)
 
 
 @dataclass(frozen=True)

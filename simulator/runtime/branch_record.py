@@ -1,45 +1,88 @@
 """What loops and switches do in a run, counted along the tree of lowered programs.
 
-No branch of today's programs depends on data, so the record of a run follows from the program alone: a body runs once
-for each trip of the loop around it, a function once for each call of it.
+Where no branch depends on data the record of a run follows from the program alone: a body runs once for each trip of
+the loop around it, a function once for each call of it. Where data decide, the run's choices are followed in order.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from popvision.formats.profile.model import BranchRecord
 from simulator.compiler.executable import Lowered
+from simulator.runtime.data_choices import DataChoices
 
 #: Row of the lowered program -> (how often it is entered, trips in all).
 Counts = dict[int, tuple[int, int]]
 
 
-def branch_record(lowered: Lowered, program_index: int) -> BranchRecord:
-    """The record of a run of one program: its Repeats, those of functions it calls, and the switch that chose it."""
-    counts = _once(lowered, 0, lowered.branches[program_index], {})
+def branch_record(lowered: Lowered, program_index: int, choices: Sequence[int] = ()) -> BranchRecord:
+    """The record of a run of one program: its loops, what chooses in it with the branches taken, the same of functions
+    it calls, and the switch that chose the program. `choices`: what data decided in the run, in order."""
+    counts = _Counting(lowered, lowered.branches[program_index], iter(choices)).of(0)
     rows = sorted(counts)
     entered, trips = (np.array([counts[row][i] for row in rows], np.int64) for i in (0, 1))
     return BranchRecord(np.array(rows, np.int64), entered, trips)
 
 
-def _once(lowered: Lowered, row: int, branch: int, functions: dict[int, Counts]) -> Counts:
-    """What running the program in this row once does; `functions` keeps that of function bodies."""
-    table = lowered.table
-    if table.type[row] == "Call":
-        root = lowered.function_roots[table.function[row]]
-        if root not in functions:
-            functions[root] = _once(lowered, root, branch, functions)
-        return functions[root]
-    counts: Counts = {}
-    below, trips = table.children[row], 1
-    if table.type[row] == "OnEveryTileSwitch":
-        counts[row], below = (1, 1), [branch]
-    elif table.type[row] == "Repeat":
-        trips = table.repeat_count[row]
-        counts[row] = (1, trips)
-    for child in below if trips else ():
-        for inner, (entered, done) in _once(lowered, child, branch, functions).items():
-            before = counts.get(inner, (0, 0))
-            counts[inner] = (before[0] + trips * entered, before[1] + trips * done)
-    return counts
+class _Counting:
+    """Counts one run of one branch of the root switch."""
+
+    def __init__(self, lowered: Lowered, branch: int, choices: Iterator[int]) -> None:
+        self._lowered, self._branch, self._choices = lowered, branch, choices
+        self._data = DataChoices(lowered.table, lowered.function_roots, branch)
+        self._known: dict[int, Counts] = {}  #: of programs that are always the same
+
+    def of(self, row: int) -> Counts:
+        """What running the program in this row does now."""
+        if self._data.in_program(row):
+            return self._run(row)
+        if row not in self._known:
+            self._known[row] = self._run(row)
+        return self._known[row]
+
+    def _run(self, row: int) -> Counts:
+        table = self._lowered.table
+        type_, below = table.type[row], table.children[row]
+        counts: Counts = {}
+        if type_ == "Call":
+            below = [self._lowered.function_roots[table.function[row]]]
+        elif type_ == "OnEveryTileSwitch":
+            counts[row], below = (1, 1), [self._branch]
+        elif type_ in ("If", "Switch"):
+            taken = below[next(self._choices) :][:1]
+            counts[row], below = (1, len(taken)), taken
+            counts.update((child, (1, 1)) for child in taken)
+        elif type_ == "RepeatWhile":
+            self._while(counts, row)
+            return counts
+        trips = table.repeat_count[row] if type_ == "Repeat" else 1
+        if type_ == "Repeat":
+            counts[row] = (1, trips)
+        once = any(self._data.in_program(child) for child in below)
+        for _ in range(trips if once else min(trips, 1)):
+            for child in below:
+                _add(counts, self.of(child), 1 if once else trips)
+        return counts
+
+    def _while(self, counts: Counts, row: int) -> None:
+        *tested, body = self._lowered.table.children[row]
+        trips = 0
+        self._test(counts, tested)
+        while next(self._choices):
+            trips += 1
+            _add(counts, self.of(body), 1)
+            self._test(counts, tested)
+        _add(counts, {row: (1, trips)}, 1)
+
+    def _test(self, counts: Counts, rows: Sequence[int]) -> None:
+        for row in rows:
+            _add(counts, self.of(row), 1)
+
+
+def _add(counts: Counts, more: Counts, times: int) -> None:
+    for row, (entered, trips) in more.items():
+        before = counts.get(row, (0, 0))
+        counts[row] = (before[0] + times * entered, before[1] + times * trips)

@@ -3,8 +3,8 @@
 Each tile has a clock. A step adds its cycles to the clocks of the tiles that take part; a barrier brings tiles
 together, and the waiting is the barrier's. So on every tile a step starts where the one before ended. The clocks, less
 the smallest, are a *state*; what a program does to a state never changes, so results are kept by (state, program): a
-loop in steady state is found out after one trip and costs nothing further. Nothing here depends on data or on the host,
-unless waits measured on the host are given.
+loop in steady state is found out after one trip and costs nothing further. Of data only what they chose in a run
+matters. Nothing depends on the host, unless waits measured there are given.
 
 Where nothing brings the tiles together, clocks drift apart and every step is new. Two caps keep that in bounds:
 MAX_STEPS steps of a run, and MAX_ARRAYS distinct arrays. Beyond a cap steps are no longer recorded and the
@@ -14,7 +14,7 @@ record is marked truncated; the length of the run stays exact.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ from popvision.formats.profile.model import IntArray, StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.runtime.barriers import external_barrier, internal_barrier
+from simulator.runtime.chosen_time import ChosenTime
+from simulator.runtime.data_choices import CHOOSING, DataChoices
 from simulator.runtime.idle_tiles import BusyTiles, carried, put_back
 from simulator.runtime.segments import Parts, Segment, State
 
@@ -38,6 +40,9 @@ MAX_ARRAYS = 40_000
 
 #: Bytes of states kept before the results of earlier ones are forgotten.
 _MAX_STATE_BYTES = 64 << 20
+
+#: Choices of data up to which a run is kept, in case that another one takes the same way.
+_LONGEST_WAY = 1000
 
 #: Trips of a loop among which the same state is looked for.
 _LONGEST_PERIOD = 256
@@ -79,26 +84,32 @@ class DeviceClock:
         self._busy = BusyTiles(table, cycles, function_roots, machine)
         self._waits: Iterator[I8] | None = None
         self._branch = -1
+        self._data: dict[int, DataChoices] = {}
         self._forget()
 
-    def run(self, branch: int, waits: Iterator[I8] | None = None) -> RunTime:
+    def run(self, branch: int, waits: Iterator[I8] | None = None, choices: Sequence[int] = ()) -> RunTime:
         """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
-        one figure per replica; results are then not kept."""
-        if waits is None and branch in self._runs:
-            return self._runs[branch]
+        one figure per replica; results are then not kept. `choices`: what data chose in this run, in order."""
+        way = branch, tuple(choices)
+        if waits is None and way in self._runs:
+            return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
             self._forget()
         self._waits = waits
         self._branch = branch
+        if branch not in self._data:
+            self._data[branch] = DataChoices(self._table, self._functions, branch)
+        ways = self._parts, self._in_order, self._alike
+        self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
         run = self._finished(segment)
-        if waits is None:
-            self._runs[branch] = run
+        if waits is None and len(choices) <= _LONGEST_WAY:
+            self._runs[way] = run
         return run
 
     def _forget(self) -> None:
         self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to
-        self._runs: dict[int, RunTime] = {}
+        self._runs: dict[tuple[int, tuple[int, ...]], RunTime] = {}
         self._states: dict[bytes, State] = {}
         self._arrays: dict[bytes, IntArray] = {}
 
@@ -119,7 +130,9 @@ class DeviceClock:
         kept = state.segments.get(row) if self._waits is None else None
         if kept is not None:
             return kept
-        type_ = self._table.type[row]
+        type_, by_data = self._table.type[row], self._data[self._branch].in_program(row)
+        if by_data and (type_ == "Repeat" or type_ in CHOOSING):
+            return self._chosen.segment(state, row)
         if type_ == "Repeat":
             segment = self._loop(state, self._table.children[row], self._table.repeat_count[row])
         elif type_ == "Call":
@@ -130,12 +143,18 @@ class DeviceClock:
             segment = self._in_order(state, self._table.children[row])
         else:
             segment = self._step(state, row)
-        if self._waits is None and row != 0:
+        if self._waits is None and row != 0 and not by_data:
             state.segments[row] = segment
         return segment
 
-    def _in_order(self, state: State, rows: list[int]) -> Segment:
-        parts = Parts(self._machine.device_ipus, self._max_steps, state)
+    def _parts(self, state: State) -> Parts:
+        return Parts(self._machine.device_ipus, self._max_steps, state)
+
+    def _alike(self, state: State, rows: list[int], count: int) -> Segment:
+        return self._loop(state, rows, count) if count else self._in_order(state, ())
+
+    def _in_order(self, state: State, rows: Sequence[int]) -> Segment:
+        parts = self._parts(state)
         for row in rows:
             parts.add(self._segment(parts.state, row))
         return parts.joined()
@@ -167,7 +186,7 @@ class DeviceClock:
     ) -> Segment:
         """Trips until a state comes back; from there on the trips since then repeat. `spare`: tiles to carry along once
         nothing is recorded any more."""
-        parts = Parts(self._machine.device_ipus, self._max_steps, state)
+        parts = self._parts(state)
         seen: dict[State, int] = {}
         trips: list[Segment] = []  # those since `seen` was begun; `done` before
         done = 0
@@ -190,7 +209,7 @@ class DeviceClock:
         left = count - done - len(trips)
         if left:
             period = trips[seen[parts.state] :]
-            whole = Parts(self._machine.device_ipus, self._max_steps, parts.state)
+            whole = self._parts(parts.state)
             for part in period:
                 whole.add(part)
             parts.add_times(whole.joined(), left // len(period))
@@ -204,7 +223,7 @@ class DeviceClock:
             below = list(self._table.children[row])
             if self._table.function[row] >= 0:
                 below.append(self._functions[self._table.function[row]])
-            own = self._table.type[row] not in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch")
+            own = self._table.type[row] not in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch", *CHOOSING)
             self._additive[row] = own and all(self._adds_only(child) for child in below)
         return self._additive[row]
 

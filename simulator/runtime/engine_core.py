@@ -16,7 +16,13 @@ from popvision.formats.profile.model import RunRecord
 from simulator.compiler.executable import Executable
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_visits import Place
-from simulator.poplar.errors import poplar_error, stream_connection_error
+from simulator.poplar.errors import (
+    ErrorCode,
+    ErrorInfo,
+    application_runtime_error,
+    poplar_error,
+    stream_connection_error,
+)
 from simulator.poplar.program import PrintTensorFmt, Program
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.device_clock import DeviceClock, RunTime
@@ -26,6 +32,7 @@ from simulator.runtime.numeric_plan import Action, NumericPlan
 from simulator.runtime.print_tensor import printed
 from simulator.runtime.recorder import Recorder
 from simulator.runtime.remote_memory import RemoteMemory
+from simulator.runtime.run_ended import RunEndedError
 from simulator.runtime.streams import StreamInfo, Streams
 
 Array = npt.NDArray[Any]
@@ -49,6 +56,7 @@ class EngineCore:
         self.recorder = Recorder(executable.lowered, executable.machine, runs_kept)
         self._measured_host = measured_host
         self._plan = _plan_of(executable)
+        self.choices: list[int] = []  #: what data decided in the last run, in order
         self._arenas: list[Any] = []  #: one per replica; none while not loaded
         self._actions: list[Action] = []
         lowered = executable.lowered
@@ -80,13 +88,23 @@ class EngineCore:
         begin = time.time_ns() // 1000
         # Overflow and invalid operations are values on the device, not warnings.
         with pvti.Tracepoint(_channel, "poplar::core::Engine::run"), np.errstate(all="ignore"):
-            self._actions[index]()
+            self._act(index)
         end = time.time_ns() // 1000
         time_of_run = self._modelled(index)
         self.device_cycles += time_of_run.cycles
         if not self.recording or not self.recorder.wants(index):
             return None
-        return self.recorder.record(self.clock, time_of_run, index, name, begin, end)
+        return self.recorder.record(self.clock, time_of_run, index, name, begin, end, self.choices)
+
+    def _act(self, index: int) -> None:
+        """Compute what a program computes. Raises application_runtime_error where it ends its own run."""
+        self.choices = []
+        try:
+            self._actions[index]()
+        except RunEndedError as end:
+            where = f"program {self.executable.lowered.row_of(end.place)}"
+            error = ErrorInfo(ErrorCode.TRAP, where)
+            raise application_runtime_error(f"{end.reason.rstrip('.')} ({where}).", [error]) from None
 
     def read_tensor(self, handle: str, buffer: Any) -> None:
         """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica."""
@@ -123,6 +141,9 @@ class EngineCore:
     def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
         return self.host_functions.call(handle, replica, inputs)
 
+    def chose(self, choice: int) -> None:
+        self.choices.append(choice)
+
     def watched(self, place: Place, program: Program, action: Action) -> Action:
         return action
 
@@ -139,8 +160,8 @@ class EngineCore:
         branch = self.executable.lowered.branches[index]
         seconds = self.streams.host_seconds
         if seconds is None:
-            return self.clock.run(branch)
-        return self.clock.run(branch, _waits(seconds, self.executable.machine))
+            return self.clock.run(branch, choices=self.choices)
+        return self.clock.run(branch, _waits(seconds, self.executable.machine), self.choices)
 
     def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Any]:
         """(the buffer as elements, a row for each replica; where the tensor is)."""

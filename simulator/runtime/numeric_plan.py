@@ -17,7 +17,9 @@ from simulator.compiler.program_visits import Place as ProgramPlace
 from simulator.compiler.program_visits import ProgramVisits
 from simulator.poplar import program as host
 from simulator.poplar.errors import poplar_error
+from simulator.runtime import control_steps, transfer_steps
 from simulator.runtime.arena import Arena, ArenaLayout, Place, arenas
+from simulator.runtime.choices import decision, ending
 from simulator.runtime.kernels import kernel
 from simulator.runtime.temporaries import shared_slots
 from simulator.runtime.vertices import BlockPlan
@@ -46,6 +48,10 @@ class HostSide(Protocol):
 
     def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
         """Run a function of the host; the values of its outputs."""
+        ...
+
+    def chose(self, choice: int) -> None:
+        """A program that chooses by data has chosen; see `simulator.runtime.choices`."""
         ...
 
     def watched(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:
@@ -119,10 +125,10 @@ class NumericPlan:
     def _step(self, program: host.Program) -> Step:
         place = self._visits.visit(program)
         self.places.add(place)
-        step = self._unwatched(program)
+        step = self._unwatched(program, place)
         return lambda arenas, side: side.watched(place, program, step(arenas, side))
 
-    def _unwatched(self, program: host.Program) -> Step:
+    def _unwatched(self, program: host.Program, at: ProgramPlace) -> Step:
         match program:
             case host.LibraryGroup():
                 return _each(self._kernel(program))
@@ -134,17 +140,41 @@ class NumericPlan:
                 return self._copy(program)
             case host.CrossReplicaCopy():
                 ends = self.layout.place(program.source), self.layout.place(program.destination)
-                return _between_replicas(*ends, program.replica_map)
+                return transfer_steps.between_replicas(*ends, program.replica_map)
             case host.Repeat():
                 return _repeated(program.count, self._step(program.body))
+            case host.Block():
+                return self._step(program.body)
+            case host.If() | host.Switch() | host.RepeatWhile() | host.Loop():
+                return self._choosing(program, at)
+            case host.Abort() | host.AbortOnCondition() | host.ErrorProgram():
+                return self._ending(program, at)
+            case host.Call() if program.host_function is not None:
+                ends = ([self.layout.place(t) for t in tensors] for tensors in (program.inputs, program.outputs))
+                return _each(transfer_steps.host_call(program.host_function.name, *ends))
             case host.Call():
                 return self._function(program.function)
             case host.PrintTensor():
-                return _each(_printed(program.title, self.layout.place(program.tensor), program.format))
-            case host.WriteUndef() | host.Sync():
+                return _each(transfer_steps.printed(program.title, self.layout.place(program.tensor), program.format))
+            case host.WriteUndef() | host.Sync() | host.AssumeEqualAcrossReplicas():
                 return _in_order([])
             case _:
                 raise poplar_error(f"Programs of type {type(program).__name__} cannot be run.")
+
+    def _choosing(self, program: host.If | host.Switch | host.RepeatWhile | host.Loop, at: ProgramPlace) -> Step:
+        bodies = [self._step(nested) for nested in program.nested()]
+        if isinstance(program, host.Loop):
+            return control_steps.without_end(*bodies)
+        control, decide = self.layout.place(program.reads()[0]), decision(program, at)
+        if isinstance(program, host.RepeatWhile):
+            return control_steps.as_long_as(bodies[0], control, decide, bodies[1])
+        return control_steps.one_of(control, decide, bodies)
+
+    def _ending(self, program: host.Abort | host.AbortOnCondition | host.ErrorProgram, at: ProgramPlace) -> Step:
+        if isinstance(program, host.AbortOnCondition):
+            return control_steps.checked(self.layout.place(program.predicate), decision(program, at))
+        shown = self.layout.place(program.tensor) if isinstance(program, host.ErrorProgram) else None
+        return control_steps.ended(shown, ending(program, at))
 
     def _function(self, index: int) -> Step:
         if index not in self._functions:
@@ -195,9 +225,16 @@ class NumericPlan:
             return _in_order([])  # code moves, no values
         if copy.kind == "host_to_device":
             handle, place = copy.source.handle, self.layout.place(copy.destination)
-            return _broadcast(handle, place) if self.streams[handle][3] else _each(_from_stream(handle, place))
+            if self.streams[handle][3]:
+                return transfer_steps.broadcast(handle, place)
+            return _each(transfer_steps.from_stream(handle, place))
         if copy.kind == "device_to_host":
-            return _each(_to_stream(self.layout.place(copy.source), copy.destination.handle))
+            return _each(transfer_steps.to_stream(self.layout.place(copy.source), copy.destination.handle))
+        if copy.kind in ("from_remote", "to_remote"):
+            offset = None if copy.offset is None else self.layout.place(copy.offset)
+            if copy.kind == "from_remote":
+                return _each(transfer_steps.from_rows(copy.source.name, offset, self.layout.place(copy.destination)))
+            return _each(transfer_steps.to_rows(copy.destination.name, offset, self.layout.place(copy.source)))
         source, destination = self.layout.place(copy.source), self.layout.place(copy.destination)
         return _each(lambda arena, side: lambda: arena.write(destination, arena.read(source)))
 
@@ -233,58 +270,3 @@ def _repeated(count: int, body: Step) -> Step:
         return run
 
     return bind
-
-
-def _between_replicas(source: Place, destination: Place, replica_map: Sequence[int]) -> Step:
-    """All replicas send before any receives: source and destination may share arena memory as temporaries do."""
-
-    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
-        def run() -> None:
-            sent = [arena.read(source).copy() for arena in arenas]
-            for values, to in zip(sent, replica_map, strict=True):
-                arenas[to].write(destination, values)
-
-        return run
-
-    return bind
-
-
-def _broadcast(handle: str, place: Place) -> Step:
-    """One transfer from the host, the same values in all replicas."""
-
-    def bind(arenas: Sequence[Arena], side: HostSide) -> Action:
-        count = int(np.prod(place.shape))
-
-        def run() -> None:
-            values = np.empty(count, place.dtype)
-            side.read_stream(handle, 0, values)
-            for arena in arenas:
-                arena.write(place, values)
-
-        return run
-
-    return bind
-
-
-def _printed(title: str, place: Place, form: host.PrintTensorFmt) -> Leaf:
-    return lambda arena, side: lambda: side.print_tensor(title, arena.replica, arena.read(place), form)
-
-
-def _from_stream(handle: str, place: Place) -> Leaf:
-    def bind(arena: Arena, side: HostSide) -> Action:
-        count = int(np.prod(place.shape))
-
-        def run() -> None:
-            values = np.empty(count, place.dtype)
-            side.read_stream(handle, arena.replica, values)
-            arena.write(place, values)
-
-        return run
-
-    return bind
-
-
-def _to_stream(place: Place, handle: str) -> Leaf:
-    return lambda arena, side: (
-        lambda: side.write_stream(handle, arena.replica, np.ascontiguousarray(arena.read(place)).reshape(-1))
-    )

@@ -6,6 +6,8 @@ once per modelled run; a further run of the same program shares the arrays and o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,9 +38,16 @@ class Recorder:
         return self._counts.get(program_index, 0) < self._runs_kept
 
     def record(
-        self, clock: DeviceClock, run: RunTime, program_index: int, name: str, host_start_us: int, host_end_us: int
+        self,
+        clock: DeviceClock,
+        run: RunTime,
+        program_index: int,
+        name: str,
+        host_start_us: int,
+        host_end_us: int,
+        choices: Sequence[int] = (),
     ) -> RunRecord:
-        """Keep one run."""
+        """Keep one run. `choices`: what data decided in it, in order."""
         shape = self._shape(clock, run)
         record = RunRecord(
             program_index=program_index,
@@ -54,7 +63,7 @@ class Recorder:
             data_in=shape.data_in,
             data_out=shape.data_out,
             truncated=shape.truncated,
-            branches=self._branch_record(program_index),
+            branches=self._branch_record(program_index, choices),
         )
         self.records.append(record)
         self.cycles += run.cycles
@@ -67,10 +76,12 @@ class Recorder:
         self.cycles = 0
         self._counts = {}
 
-    def _branch_record(self, program_index: int) -> BranchRecord | None:
-        """Of any run of the program: no branch depends on data. None where control flow is not instrumented."""
+    def _branch_record(self, program_index: int, choices: Sequence[int]) -> BranchRecord | None:
+        """None where control flow is not instrumented. The same for every run in which data decided nothing."""
         if not self._lowered.control_flow:
             return None
+        if choices:
+            return branch_record(self._lowered, program_index, choices)
         if program_index not in self._branches:
             self._branches[program_index] = branch_record(self._lowered, program_index)
         return self._branches[program_index]

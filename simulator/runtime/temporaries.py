@@ -51,25 +51,17 @@ class _Walk:
             case host.Sequence():
                 for part in program.programs:
                     self._walk(part, block)
-            case host.Copy() if program.kind != "function":
-                self._access(
-                    block,
-                    [] if program.kind == "host_to_device" else [program.source],
-                    [] if program.kind == "device_to_host" else [program.destination],
-                )
-            case host.CrossReplicaCopy():
-                self._access(block, [program.source], [program.destination])
-            case host.PrintTensor():
-                self._access(block, [program.tensor], [])
-            case host.Repeat():
-                self.position += 1
-                self.into(program.body)
-            case host.Call():
+            case host.Execute():
+                self._pin_vertices(program.compute_set)
+            case host.Call() if program.host_function is None:
                 if program.function not in self.functions:
                     self.functions.add(program.function)
                     self.into(self.store.functions[program.function])
-            case host.Execute():
-                self._pin_vertices(program.compute_set)
+            case _:  # what chooses reads its predicate before its bodies run, and each of these may not run at all
+                self._access(block, program.reads(), program.writes())
+                for body in program.nested():
+                    self.position += 1
+                    self.into(body)
 
     def _access(self, block: int, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
         self.position += 1

@@ -1,0 +1,13 @@
+"""How a program ends its own run: an exception on its way from the program to `Engine.run`."""
+
+from __future__ import annotations
+
+from simulator.compiler.program_visits import Place
+
+
+class RunEndedError(Exception):
+    """`reason` is one sentence without the program that did it; `place` is where that program stands."""
+
+    def __init__(self, reason: str, place: Place) -> None:
+        super().__init__(reason)
+        self.reason, self.place = reason, place
