@@ -103,18 +103,26 @@ class BlockPlan:
     # Many vertices at once
 
     def _batches(self, arena: Arena) -> Iterator[_Batch]:
-        sizes = np.stack(
-            [f.edges.elements_per_vertex(self._n) for f in self._fields] or [np.zeros(self._n, np.int64)], axis=1
-        )
-        shapes, member = np.unique(sizes, axis=0, return_inverse=True)
-        member = member.reshape(-1)
-        for number, shape in enumerate(shapes.tolist()):
-            vertices = np.flatnonzero(member == number)
+        for shape, vertices in _alike([f.edges.elements_per_vertex(self._n) for f in self._fields], self._n):
             fields = {}
             for f, size in zip(self._fields, shape, strict=False):
                 fields[f.spec.name] = _batch_field(arena, f, vertices, size, self._n)
             values = {name: _values_of(value, vertices) for name, value in self._values.items()}
             yield _Batch(fields, values)
+
+
+def _alike(sizes: list[I8], n: int) -> Iterator[tuple[list[int], I8]]:
+    """Vertices with equal sizes in all fields: (those sizes, the vertices in their order). Field by field: NumPy's
+    `unique` of rows takes ten times as long."""
+    member = np.zeros(n, np.int64)
+    for size in sizes:
+        if n and (size[0] != size).any():
+            distinct, of = np.unique(size, return_inverse=True)
+            member = np.unique(member * len(distinct) + of, return_inverse=True)[1]
+    order = np.argsort(member, kind="stable")
+    heads = np.flatnonzero(np.diff(member[order], prepend=-1))
+    for vertices in np.split(order, heads[1:]) if n else ():
+        yield [int(size[vertices[0]]) for size in sizes], vertices
 
 
 @dataclass
