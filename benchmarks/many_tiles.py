@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,8 @@ def main() -> None:
         found = _child(ipus)
         lines.append(
             f"| {ipus} | {found['tiles']:,.0f} | {found['build']:.1f} | {found['compile']:.1f} | {found['run']:.1f} | "
-            f"{found['write']:.1f} | {found['peak']:,.0f} | {found['profile']:.1f} | {'yes' if found['same'] else 'no'} |"
+            f"{found['write']:.1f} | {found['peak']:,.0f} | {found['profile']:.1f} | "
+            f"{'yes' if found['same'] else 'no'} |"
         )
     text = "\n".join(lines)
     print(text)
@@ -136,7 +138,7 @@ def build(ipus: int, cells: int) -> tuple[Graph, Sequence, I8]:
         graph.setTileMappingIntervals(layer, begins[used], ends[used], used)
     program = Sequence()
     length = np.full(cells, WIDTH, np.int64)
-    for number, (source, target) in enumerate(zip(layers[:-1], layers[1:], strict=True)):
+    for number, (source, target) in enumerate(pairwise(layers)):
         cs = graph.addComputeSet(f"step{number}")
         base, out = (int(t.regions()[0][0]) for t in (source, target))
         edges = {name: FieldEdges(base + at * WIDTH, length) for name, at in read.items()}
