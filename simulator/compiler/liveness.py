@@ -9,6 +9,8 @@ always live (poplar-model 6.2: variables "not fully rewritten each run"); so are
 values and those the host reads or writes. Ranges are half-open. A variable that no program touches is never live and
 takes no memory; elements that none touches, of a variable that some do, live as long as any other of it.
 
+Where data choose the way: `simulator.compiler.branch_liveness`.
+
 A function's code is the same at every call, and so is what its programs find live: a variable of a function that is
 live at a program of its body in one call is live there in all calls (poplar-model 6.2). An overlay of a function (see
 `simulator.compiler.overlays`) is live from the copy that brings it in to the last call; one that is called without a
@@ -26,6 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler.accesses import Elements
+from simulator.compiler.branch_liveness import BranchEvents
+from simulator.compiler.live_events import KILL, LATER, READ, UNDEFINED, Events
 from simulator.compiler.live_units import Units, units_of
 from simulator.compiler.program_table import ProgramTable
 from simulator.compiler.static_order import StaticOrder
@@ -36,9 +40,6 @@ if TYPE_CHECKING:
 I8 = npt.NDArray[np.int64]
 
 ALWAYS, NEVER = -1, -2
-
-# What happens to a variable at a position, in the order in which it happens there.
-_READ, _KILL, _UNDEFINED, _LOOP_END = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -71,31 +72,6 @@ class LiveParts:
     live_class: I8
 
 
-@dataclass(frozen=True)
-class _Events:
-    unit: I8
-    position: I8
-    kind: I8
-
-    def sorted(self) -> _Events:
-        order = np.lexsort((self.kind, self.position, self.unit))
-        return _Events(self.unit[order], self.position[order], self.kind[order])
-
-    def plus(self, unit: I8, position: int, kind: int) -> _Events:
-        n = len(unit)
-        return _Events(
-            np.concatenate([self.unit, unit]),
-            np.concatenate([self.position, np.full(n, position, np.int64)]),
-            np.concatenate([self.kind, np.full(n, kind, np.int64)]),
-        )
-
-    def exposed_in(self, begin: int, end: int) -> I8:
-        """Units whose first event in [begin, end) does not end what was before. Events are sorted."""
-        inside = np.flatnonzero((self.position >= begin) & (self.position < end) & (self.kind != _LOOP_END))
-        unit, first = np.unique(self.unit[inside], return_index=True)
-        return np.asarray(unit[~np.isin(self.kind[inside[first]], (_KILL, _UNDEFINED))], dtype=np.int64)
-
-
 def live_classes(
     table: ProgramTable,
     order: StaticOrder,
@@ -110,14 +86,12 @@ def live_classes(
     events, units = _events(table, order, numels, overlays)
     variable = np.concatenate([units.variable, n + np.arange(extra)])  # an overlay is a variable of one unit
     forever = np.concatenate([always, np.zeros(extra, np.bool_)])
+    apart = BranchEvents(events, order.choices, order.loops, len(variable))
     for begin, end in order.branches:
-        forever[variable[events.exposed_in(begin, end)]] = True
+        forever[variable[apart.around.take(apart.around.unit < len(variable)).exposed_in(begin, end)]] = True
     touched = np.zeros(n + extra, np.bool_)
     touched[variable[events.unit]] = True
-    loop_ends = events
-    for begin, end in order.loops:
-        loop_ends = loop_ends.plus(events.exposed_in(begin, end), end - 1, _LOOP_END)
-    ranges = _alike_at_calls(_segments(loop_ends.sorted()), events, order)
+    ranges = _alike_at_calls(_united(_segments(apart.events), apart), events, order)
     classes = _Classes()
     of_unit = np.full(len(variable), NEVER)
     for unit, starts, ends in ranges:
@@ -185,25 +159,25 @@ class _Classes:
         return LiveClasses(offsets, starts, ends, of_variable, of_buffer)
 
 
-def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overlays | None) -> tuple[_Events, Units]:
+def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overlays | None) -> tuple[Events, Units]:
     """What happens to units (overlays count behind them), sorted."""
     uses: dict[tuple[int, int], tuple[Elements, int, list[int]]] = {}  # by identity of the elements, and by kind
     for position, row in enumerate(order.program):
         work = table.work[row]
-        parts = [] if work.undefined is None else [(work.undefined, _UNDEFINED)]
+        parts = [] if work.undefined is None else [(work.undefined, UNDEFINED)]
         if work.accesses is not None:
-            parts += [(work.accesses.reads, _READ), (work.accesses.writes, _KILL)]
+            parts += [(work.accesses.reads, READ), (work.accesses.writes, KILL)]
         for elements, kind in parts:
             if len(elements[0]):
                 uses.setdefault((id(elements), kind), (elements, kind, []))[2].append(position)
     units = units_of([elements for elements, _, _ in uses.values()], numels)
-    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), _READ)]
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), READ)]
     for elements, kind, positions in uses.values():
         unit, at = units.touched(elements), np.array(positions, np.int64)
         columns.append((np.tile(unit, len(at)), np.repeat(at, len(unit)), kind))
     for number, position, loaded in overlays.uses(order) if overlays is not None else ():
-        columns.append((np.array([len(units) + number]), np.array([position]), _KILL if loaded else _READ))
-    found = _Events(
+        columns.append((np.array([len(units) + number]), np.array([position]), KILL if loaded else READ))
+    found = Events(
         np.concatenate([c[0] for c in columns]),
         np.concatenate([c[1] for c in columns]),
         np.concatenate([np.full(len(c[0]), c[2], np.int64) for c in columns]),
@@ -211,7 +185,7 @@ def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overl
     return found.sorted(), units
 
 
-def _segments(events: _Events) -> list[tuple[int, I8, I8]]:
+def _segments(events: Events) -> list[tuple[int, I8, I8]]:
     """(unit, starts, ends) of every unit with events: a segment begins at each kill (and at the first event)
     and ends after the last event before the next."""
     if len(events.unit) == 0:
@@ -220,7 +194,7 @@ def _segments(events: _Events) -> list[tuple[int, I8, I8]]:
     events, new_unit = _without_undefined(events, new_unit)
     if len(events.unit) == 0:
         return []
-    head = np.flatnonzero(new_unit | (events.kind == _KILL))
+    head = np.flatnonzero(new_unit | (events.kind == KILL))
     tail = np.concatenate([head[1:] - 1, [len(events.unit) - 1]])
     starts, ends, unit = events.position[head], events.position[tail] + 1, events.unit[head]
     borders = np.concatenate([np.flatnonzero(new_unit[head]), [len(head)]])
@@ -228,20 +202,33 @@ def _segments(events: _Events) -> list[tuple[int, I8, I8]]:
     return [(int(unit[a]), *_joined(starts[a:b], ends[a:b])) for a, b in rows]
 
 
-def _without_undefined(events: _Events, new_unit: npt.NDArray[np.bool_]) -> tuple[_Events, npt.NDArray[np.bool_]]:
+def _united(ranges: list[tuple[int, I8, I8]], apart: BranchEvents) -> list[tuple[int, I8, I8]]:
+    """The ranges of units in branches joined with those around them."""
+    found: dict[int, tuple[int, I8, I8]] = {}
+    for number, starts, ends in ranges:
+        unit = apart.plain_unit(number)
+        if unit in found:
+            starts, ends = np.concatenate([found[unit][1], starts]), np.concatenate([found[unit][2], ends])
+            order = np.argsort(starts, kind="stable")
+            starts, ends = _joined(starts[order], ends[order])
+        found[unit] = (unit, starts, ends)
+    return [found[unit] for unit in sorted(found)]
+
+
+def _without_undefined(events: Events, new_unit: npt.NDArray[np.bool_]) -> tuple[Events, npt.NDArray[np.bool_]]:
     """Drop the marks of undefined contents: what follows each becomes the beginning of a range."""
-    undefined = events.kind == _UNDEFINED
+    undefined = events.kind == UNDEFINED
     if not undefined.any():
         return events, new_unit
-    after = np.concatenate([[False], undefined[:-1]]) & (events.kind != _LOOP_END)
-    kind = np.where(after, _KILL, events.kind)
+    after = np.concatenate([[False], undefined[:-1]]) & (events.kind != LATER)
+    kind = np.where(after, KILL, events.kind)
     kept = ~undefined
     unit = events.unit[kept]
     fresh = np.concatenate([[True], unit[1:] != unit[:-1]])
-    return _Events(unit, events.position[kept], kind[kept]), fresh
+    return Events(unit, events.position[kept], kind[kept]), fresh
 
 
-def _alike_at_calls(ranges: list[tuple[int, I8, I8]], events: _Events, order: StaticOrder) -> list[tuple[int, I8, I8]]:
+def _alike_at_calls(ranges: list[tuple[int, I8, I8]], events: Events, order: StaticOrder) -> list[tuple[int, I8, I8]]:
     """Where a function is called more than once: live at a place of its body in one call is live there in all, if the
     function does something to the unit."""
     for function, begins in sorted(order.bodies.items()):
