@@ -33,6 +33,7 @@ from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
+from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.local_copy import copy_rate
 from simulator.machine.memory_map import FETCH_AHEAD
 from simulator.poplar.checks import check_graph, check_programs
@@ -88,7 +89,8 @@ class _Compiler:
 
     def run(self) -> Executable:
         emap = _elements(self.store)
-        items = Items(self.store, emap, self.machine, keep_arrangements=self.settings.address_accurate)
+        keep = self.settings.address_accurate or self.settings.verify
+        items = Items(self.store, emap, self.machine, keep_arrangements=keep)
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
         lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group)
@@ -102,6 +104,10 @@ class _Compiler:
         memory = None
         if self.settings.memory:
             memory = self._phase("layOut", lambda: self._memory(items, lowering, emap, control, overlays))
+        if self.settings.verify:
+            verify_exchanges(self.store, items, emap)
+            if memory is not None:
+                verify_layout(memory.lowered, memory.eq_classes)
         plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs))
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles

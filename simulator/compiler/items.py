@@ -122,6 +122,16 @@ class Items:
         """The items of all copies."""
         return [item for item, _ in self._copies.values()]
 
+    @property
+    def copied(self) -> list[tuple[CopyItem, list[Any]]]:
+        """The items of all copies, with the program's copies that each stands for."""
+        return list(self._copies.values())
+
+    @property
+    def fills(self) -> npt.NDArray[np.bool_]:
+        """Which variables are constants of one value: tiles write them, nobody sends them."""
+        return self._fills
+
     def number(self) -> int:
         """The next number of an exchange or copy."""
         self._next_number += 1

@@ -23,3 +23,4 @@ class CompileSettings:
     sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2
     flops: bool = False  #: put floating-point operations into the report
     address_accurate: bool = False  #: keep what simulator.runtime.address_accurate needs
+    verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.verify

@@ -61,6 +61,7 @@ class EngineOptions:
     worker_stack_bytes: int | None
     supervisor_stack_bytes: int | None
     address_accurate: bool
+    verify: bool
 
     @property
     def any_report(self) -> bool:
@@ -114,6 +115,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),
         supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),
         address_accurate=_address_accurate(values, environment, target),
+        verify=on["debug.verify"],
     )
 
 

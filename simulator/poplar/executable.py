@@ -96,8 +96,14 @@ def _compile(
 def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
     return CompileSettings(
         memory=kind is not TargetType.CPU,
-        lowered_variables=(options.output_lowered_vars or options.save_archive is not None or options.address_accurate),
+        lowered_variables=(
+            options.output_lowered_vars
+            or options.save_archive is not None
+            or options.address_accurate
+            or options.verify
+        ),
         address_accurate=options.address_accurate,
+        verify=options.verify,
         serialized_graph=options.output_serialized_graph,
         compute_level=options.compute_instrumentation_level if options.instrument_compute else "",
         external_exchange=options.instrument_external_exchange,

@@ -65,7 +65,13 @@ DEBUG = (
     ),
     _flag("debug.trace", "false", "Print every edge before and after each compute set or exchange."),
     Option("debug.traceFile", "path", "", "File of debug.trace, in place of standard error."),
-    _flag("debug.verify", "false", "Expensive checks while compiling."),
+    _flag(
+        "debug.verify",
+        "false",
+        "Look at the planned exchanges and the layout of memory again, from vertices and copies alone; a fault ends "
+        "compilation with a poplar_error that names it.",
+        True,
+    ),
     Option("debug.workerStackSizeInBytes", "int", "", "Stack of each worker, in place of the computed size.", True),
 )
 

@@ -1,0 +1,125 @@
+"""debug.verify finds faults planted into the passes; without it compilation does not look."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.compiler.tiny_graphs import Scale, Sum, model
+
+from simulator.compiler import arrange, exchange, items, memory
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel, poplar_error
+from simulator.poplar.program import Copy, Execute, Sequence
+from simulator.poplibs import poplin, popops
+
+
+def program(target=None):
+    """Tile 0 sums what lies on tiles 0 and 1, the sum goes to tile 3 and is copied to tile 2."""
+    graph = Graph(target or model(tiles=4))
+    graph.addCodelets(Sum)
+    graph.addCodelets(Scale)
+    x, far, out, y = (graph.addVariable(FLOAT, [n], name) for n, name in ((8, "x"), (1, "far"), (1, "out"), (8, "y")))
+    graph.setTileMapping(x[:4], 0)
+    graph.setTileMapping(x[4:], 1)
+    graph.setTileMapping(far, 3)
+    graph.setTileMapping(out, 2)
+    graph.setTileMapping(y, 0)
+    sum_, scale = graph.addComputeSet("sum"), graph.addComputeSet("scale")
+    for cs, kind, fields in ((sum_, "Sum", {"x": x, "out": far[0]}), (scale, "Scale", {"x": x, "y": y})):
+        graph.setTileMapping(graph.addVertex(cs, kind, fields), 0)
+    graph.createHostWrite("x", x)
+    graph.createHostRead("out", out)
+    graph.createHostRead("y", y)
+    return graph, Sequence(Execute(sum_), Copy(far, out), Execute(scale))
+
+
+def compiles(verify):
+    coded = IPUModel()
+    coded.tilesPerIPU, coded.compileIPUCode = 4, True
+    graph, prog = program(coded.createDevice().getTarget())
+    Engine(graph, prog, {"debug.verify": "true" if verify else "false"}).close()
+
+
+def without_last_row(transfer):
+    return replace(transfer, **{c: getattr(transfer, c)[:-1] for c in ("src", "dst", "start", "length", "item_bytes")})
+
+
+def short_gather(monkeypatch):
+    whole = arrange.arrange_compute_set
+
+    def planted(*args):
+        arranged = whole(*args)
+        return replace(arranged, before=without_last_row(arranged.before)) if len(arranged.before) else arranged
+
+    monkeypatch.setattr(items, "arrange_compute_set", planted)
+
+
+def wrong_home(monkeypatch):
+    whole = arrange.arrange_compute_set
+
+    def planted(*args):
+        arranged = whole(*args)
+        rows = arranged.before
+        return replace(arranged, before=replace(rows, src=np.full_like(rows.src, 2)))
+
+    monkeypatch.setattr(items, "arrange_compute_set", planted)
+
+
+def dropped_copy(monkeypatch):
+    whole = items.arrange_copy
+
+    def planted(*args):
+        arranged = whole(*args)
+        return replace(arranged, transfer=without_last_row(arranged.transfer))
+
+    monkeypatch.setattr(items, "arrange_copy", planted)
+
+
+def dropped_message(monkeypatch):
+    whole = exchange._figures
+
+    def planted(transfer, tiles, time):
+        made = whole(transfer, tiles, time)
+        return made and replace(made, size=made.size // 2)
+
+    monkeypatch.setattr(exchange, "_figures", planted)
+
+
+def one_address(monkeypatch):
+    whole = memory.lay_out
+    monkeypatch.setattr(memory, "lay_out", lambda *args, **names: np.zeros_like(whole(*args, **names)))
+
+
+def askew(monkeypatch):
+    whole = memory.lay_out
+    monkeypatch.setattr(memory, "lay_out", lambda *args, **names: whole(*args, **names) + 4)
+
+
+@pytest.mark.parametrize(
+    ("plant", "says"),
+    [
+        (short_gather, "does not bring elements 4 to 8 from tile 1 to tile 0"),
+        (wrong_home, "moves element 4 between tiles 2 and 0, but it lies on tile 1"),
+        (dropped_copy, "brings 0 bytes to tile 2 in place of 4"),
+        (dropped_message, "gets messages of"),
+        (one_address, "two allocations that are live at the same time"),
+        (askew, "no multiple of 8"),
+    ],
+)
+def test_a_planted_fault_ends_verified_compilation_only(plant, says, monkeypatch):
+    plant(monkeypatch)
+    compiles(verify=False)
+    with pytest.raises(poplar_error, match=says):
+        compiles(verify=True)
+
+
+def test_sound_programs_pass():
+    compiles(verify=True)
+    graph = Graph(model(tiles=8))
+    a, b = (graph.addVariable(FLOAT, [16, 24][::step], name) for step, name in ((1, "a"), (-1, "b")))
+    for t in (a, b):
+        tiles = [[(i * 48, (i + 1) * 48)] for i in range(8)]
+        graph.setTileMapping(t, tiles)
+    prog = Sequence()
+    c = poplin.matMul(graph, a, b, prog, FLOAT, "c")
+    popops.addInPlace(graph, c, c, prog, "twice")
+    Engine(graph, prog, {"debug.verify": "true"}).close()
