@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.compiler.tiny_graphs import Scale, Sum, model
 
 from simulator.compiler import arrange, exchange, items, memory
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, poplar_error
 from simulator.poplar.program import Copy, Execute, Sequence
 from simulator.poplibs import poplin, popops
+from tests.compiler.tiny_graphs import Scale, Sum, model
 
 
 def program(target=None):
