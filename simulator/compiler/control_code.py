@@ -21,6 +21,12 @@ _CONTROL_CODE = {
     "Sync": footprint.CONTROL_CODE_PER_SYNC,
     "Repeat": footprint.CONTROL_CODE_PER_REPEAT,
     "Call": footprint.CONTROL_CODE_PER_CALL,
+    "If": footprint.CONTROL_CODE_PER_CHOICE,
+    "Switch": footprint.CONTROL_CODE_PER_CHOICE,
+    "RepeatWhile": footprint.CONTROL_CODE_PER_WHILE,
+    "SetLocalConsensusFromVar": footprint.CONTROL_CODE_PER_CONSENSUS,
+    "Abort": footprint.CONTROL_CODE_PER_ABORT,
+    "AbortOnCondition": footprint.CONTROL_CODE_PER_ABORT,
 }
 
 
@@ -33,6 +39,8 @@ def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = Fal
     code: list[I8 | None] = []
     for row, type_ in enumerate(table.type):
         size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
+        if type_ in ("If", "Switch"):
+            size += footprint.CONTROL_CODE_PER_BRANCH * max(0, len(table.children[row]) - 1)
         if state_is_low and type_ == "OnTileExecute":
             size -= footprint.CONTROL_CODE_LOW_STATE
         if size and size not in constant:

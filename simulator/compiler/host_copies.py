@@ -27,24 +27,30 @@ class HostCopy:
     end_cycles: I8
 
 
-def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine) -> HostCopy:
+def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
     """A stream copy of a tensor given by its pieces."""
     tile = emap.tile[pieces.row]
     weights = pieces.length * emap.item_bytes[pieces.row]
-    return bytes_copy(np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64), to_device, machine)
+    size = np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64)
+    return bytes_copy(size, to_device, machine, looped=looped)
 
 
-def bytes_copy(size: I8, to_device: bool, machine: Machine) -> HostCopy:
-    """A stream copy of so many bytes per tile."""
+def bytes_copy(size: I8, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
+    """A stream copy of so many bytes per tile. `looped`: packets go through a loop, where its code is shorter than
+    theirs."""
     packets = link.packets(size, to_device=to_device)
-    code = np.where(size > 0, link.CODE_PER_STREAM + link.CODE_PER_PACKET * packets, 0)
+    each = link.CODE_PER_PACKET * packets
+    in_loop = looped & (each > link.CODE_PER_PACKET + link.LOOP_CODE)
+    each = np.where(in_loop, link.CODE_PER_PACKET + link.LOOP_CODE, each)
+    code = np.where(size > 0, link.CODE_PER_STREAM + each, 0)
+    looping = np.where(in_loop, link.LOOP_CYCLES * packets, 0)
     return HostCopy(
         rx=size if to_device else None,
         tx=None if to_device else size,
         packets=packets,
         code=code if machine.counts_code else None,
         host_wait=machine.host_link.begin_data,
-        mid_cycles=link.mid_cycles(size, machine.ipu_of_tile, machine.host_link),
+        mid_cycles=link.mid_cycles(size, machine.ipu_of_tile, machine.host_link) + looping,
         end_cycles=np.where(size > 0, machine.host_link.end_data, 0),
     )
 

@@ -30,6 +30,7 @@ from simulator.compiler.program_table import Buffer
 from simulator.poplar.errors import invalid_tile_mapping
 
 if TYPE_CHECKING:
+    from simulator.compiler.sent_words import SentWords
     from simulator.poplar.store import GraphStore, VertexBlock
 
 I8 = npt.NDArray[np.int64]
@@ -101,6 +102,7 @@ class Items:
         streams = (info for info in store.debug_infos if info["category"] == "stream")
         self._stream_debug_ids = {str(info["name"]): int(info["id"]) for info in streams}
         self.computes: dict[int, ComputeItem] = {}  #: by compute set
+        self.words: dict[object, SentWords] = {}  #: by what `simulator.compiler.sent_words` knows them by
         self._copies: dict[tuple[int, ...], tuple[CopyItem, list[Any]]] = {}
         self._next_number = 0
 

@@ -10,7 +10,8 @@ write and host read. Below it
   `<description>/OnTileCopy-0` for its local part; adjacent copies that are independent become one;
 - what crosses IPUs is copied into packet buffers (OnTileExecute `<name>/GlobalPre/OnTileCopy-0`), then [external Sync,
   GlobalExchange `<name>/GlobalPre`, internal Sync]; CrossReplicaCopy has the same below a node of its own;
-- copies from and to the host give StreamCopyBegin, Mid, End and a Sync;
+- copies from and to the host are those of `simulator.compiler.lower_host`, programs that choose those of
+  `simulator.compiler.lower_choices`;
 - a function's body is lowered once, below a root of its own; Call names it.
 
 N counts exchanges and copies together, as published names do. Who waits at a Sync: `simulator.compiler.sync_domains`.
@@ -19,21 +20,22 @@ N counts exchanges and copies together, as published names do. Who waits at a Sy
 from __future__ import annotations
 
 from collections.abc import Sequence as Rows
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.compiler import copy_groups, function_buffers
 from simulator.compiler.accesses import Accesses, Moves, elements_of
-from simulator.compiler.exchange import Exchange, Exchanges, broadcast
-from simulator.compiler.host_copies import HostCopy, control_copy, host_copy
+from simulator.compiler.exchange import broadcast
 from simulator.compiler.items import Items, Packets
+from simulator.compiler.lower_choices import ChoiceLowering
+from simulator.compiler.lower_host import HostLowering
+from simulator.compiler.lower_steps import Steps
 from simulator.compiler.machine import Machine
-from simulator.compiler.program_table import FUNCTION, ProgramTable, Work
+from simulator.compiler.program_table import FUNCTION, Work
 from simulator.compiler.program_visits import Place, ProgramVisits
-from simulator.compiler.sync_domains import Bools, SyncDomains, covers, sync_domains
-from simulator.machine.packets import packets as packet_counts
+from simulator.compiler.sync_domains import SyncDomains, sync_domains
 from simulator.poplar import program as host
 from simulator.poplar.debug_context import record
 from simulator.poplar.errors import poplar_error
@@ -61,30 +63,39 @@ class Lowering:
         sync_after_compute: bool = False,
         host_group: str = "GS2",
     ) -> None:
-        self.table = ProgramTable()
+        nobody = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
+        self._steps = Steps(items, machine, nobody, sync_after_compute)
+        self._host = HostLowering(self._steps, store.streams, host_group)
+        self._choices = ChoiceLowering(self._steps, self._host, self._into)
+        self.table = self._steps.table
         self.branches: list[int] = []
         self.function_roots = self.table.function_roots
-        self.packets = np.zeros(machine.tiles, np.int64)  #: host packets per tile
         self._store = store
-        self._items = items
-        self._machine = machine
-        self.global_packets = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
-        self._sync_after_compute = sync_after_compute
         self._host_group = host_group  #: sync group of host copies
-        self._domains = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
         self._functions: list[int] = []
         self.pending: list[function_buffers.Pending] = []  #: copies of function buffers
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
         self.spans: dict[Place, tuple[int, int]] = {}  #: rows [first, end) that each program became
         self._visits = ProgramVisits([], [])
 
+    @property
+    def packets(self) -> I8:
+        """Host packets per tile."""
+        return self._host.packets
+
+    @property
+    def global_packets(self) -> I8:
+        """Packets to other IPUs per tile."""
+        return self._steps.global_packets
+
     def lower(self, programs: Rows[host.Program]) -> None:
         """Lower all programs, host copies and the functions they call."""
         self._visits = ProgramVisits(programs, self._store.functions)
-        self._domains = sync_domains(self._store, programs, self._items.emap, self._machine.ipu_of_tile)
+        of_tile = self._steps.machine.ipu_of_tile
+        self._steps.domains = sync_domains(self._store, programs, self._steps.items.emap, of_tile)
         root = self.table.add(None, "Sequence")
         for _ in range(2):
-            self._host_copy(root, "", control_copy(CONTROL_TILE, CONTROL_BYTES, self._machine))
+            self._host.control(root, CONTROL_TILE, CONTROL_BYTES)
         self._broadcast_switch(root)
         switch = self.table.add(root, "OnEveryTileSwitch")
         for number, program in enumerate(programs):
@@ -95,7 +106,7 @@ class Lowering:
         for kind, handle, tensor in self._store.host_copies:
             branch = self.table.add(switch, "Sequence", handle)
             to_device = kind == "write"
-            self._tensor_to_or_from_host(branch, tensor, handle, to_device, self._items.stream_debug_id(handle))
+            self._host.tensor(branch, tensor, handle, to_device, self._steps.items.stream_debug_id(handle))
             self.branches.append(branch)
         done = 0
         while done < len(self._functions):  # a function may call further functions
@@ -143,63 +154,86 @@ class Lowering:
             case host.Copy() if program.kind == "function":
                 self._function_copy(parent, program)
             case host.Copy():
-                self._stream_copy(parent, program)
+                self._host.copy(parent, program, self._debug_id(program))
             case host.CrossReplicaCopy():
                 self._cross_replica_copy(parent, program)
             case host.Repeat():
-                row = self.table.add(parent, "Repeat", repeat_count=program.count, debug_id=self._debug_id(program))
-                self._into(self.table.add(row, "Sequence"), program.body)
+                self._choices.repeat(parent, program, self._debug_id(program))
+            case host.If() | host.Switch():
+                self._choices.one_of(parent, program, self._debug_id(program))
+            case host.RepeatWhile():
+                self._choices.as_long_as(parent, program, self._debug_id(program))
+            case host.Loop():
+                self._choices.without_end(parent, program, self._debug_id(program))
+            case host.Abort() | host.AbortOnCondition() | host.ErrorProgram():
+                self._choices.ending(parent, program, self._debug_id(program))
+            case host.Call() if program.host_function is not None:
+                self._host.call(parent, program, self._debug_id(program))
             case host.Call():
                 self._call(parent, program)
+            case _:
+                self._marking(parent, program)
+
+    def _marking(self, parent: int, program: host.Program) -> None:
+        """Programs that show, mark or wait."""
+        debug_id = self._debug_id(program)
+        match program:
+            case host.Block():
+                row = self.table.add(parent, "Block", program.debug.getPathName(), debug_id=debug_id)
+                self._into(row, program.body)
             case host.PrintTensor():
-                title = program.title or "print-tensor"
-                self._tensor_to_or_from_host(parent, program.tensor, title, False, self._debug_id(program))
+                self._host.tensor(parent, program.tensor, program.title or "print-tensor", False, debug_id)
             case host.WriteUndef():
-                self._write_undef(parent, program)
+                undefined = elements_of([program.tensor.regions()])
+                self.table.add(parent, "WriteUndef", work=Work(undefined=undefined), debug_id=debug_id)
+            case host.AssumeEqualAcrossReplicas():
+                self.table.add(parent, "AssumeEqualAcrossReplicas", debug_id=debug_id)
             case host.Sync():
                 group = {host.SyncType.INTERNAL: "", host.SyncType.EXTERNAL: "GS1"}.get(program.sync_type, "GS2")
-                self._sync(parent, self._debug_id(program), group, None)
+                self._steps.sync(parent, debug_id, group, None)
             case _:
                 raise poplar_error(f"Programs of type {type(program).__name__} cannot be compiled.")
 
     def _execute(self, parent: int, program: host.Execute) -> None:
         index = program.compute_set
-        item = self._items.compute(index)
-        debug_id = self._items.compute_set_debug_ids[index]
+        item = self._steps.items.compute(index)
+        debug_id = self._steps.items.compute_set_debug_ids[index]
         before, after = item.before_buffers, item.after_buffers
         first = not item.placed
         sent = Work(buffers=before, code=first)
-        self._exchange(
+        self._steps.exchange(
             parent, f"{item.label}/ExchangePre", item.before, sent, item.fetches, item.packets_before, debug_id
         )
         if item.gather >= 0:
             gathering = Work(buffers=before, accesses=Accesses(reads=item.gathered))
-            self._on_tile(parent, item.gather, gathering, debug_id)
-        self._on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
+            self._steps.on_tile(parent, item.gather, gathering, debug_id)
+        self._steps.on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
         outgoing = Work(buffers=after, code=first)
-        self._exchange(
+        self._steps.exchange(
             parent, f"{item.label}/ExchangePost", item.after, outgoing, item.delivers, item.packets_after, debug_id
         )
         if item.scatter >= 0:
             scattering = Work(buffers=after, accesses=Accesses(writes=item.scattered))
-            self._on_tile(parent, item.scatter, scattering, debug_id)
+            self._steps.on_tile(parent, item.scatter, scattering, debug_id)
         item.placed = True
 
     def _copy(self, parent: int, copies: list[host.Copy]) -> None:
-        item = self._items.copy(copies)
+        item = self._steps.items.copy(copies)
         debug_id = self._debug_id(copies[0])
-        work = Work(code=not item.placed)
-        self._exchange(parent, f"{item.label}/ExchangePre", item.exchange, work, item.moves, item.packets, debug_id)
+        work = Work(code=not item.placed or any(copy.dont_outline for copy in copies))
+        self._steps.exchange(
+            parent, f"{item.label}/ExchangePre", item.exchange, work, item.moves, item.packets, debug_id
+        )
         if item.local >= 0:
-            self._on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
+            self._steps.on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
         item.placed = True
 
     def _cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:
-        item = self._items.cross_replica_copy(program)
+        item = self._steps.items.cross_replica_copy(program)
         debug_id = self._debug_id(program)
         row = self.table.add(parent, "CrossReplicaCopy", item.label, debug_id=debug_id)
         work = Work(code=not item.placed, replica_map=program.replica_map)
-        self._exchange(row, f"{item.label}/ExchangePre", item.exchange, work, item.moves, item.packets, debug_id)
+        self._steps.exchange(row, f"{item.label}/ExchangePre", item.exchange, work, item.moves, item.packets, debug_id)
         item.placed = True
 
     def _debug_id(self, program: host.Program) -> int:
@@ -218,96 +252,18 @@ class Lowering:
     def _function_copy(self, parent: int, copy: host.Copy) -> None:
         debug_id = self._debug_id(copy)
         lowered = function_buffers.lowered(
-            copy, self.table, parent, self._items, self._machine, self._host_group, debug_id
+            copy, self.table, parent, self._steps.items, self._steps.machine, self._host_group, debug_id
         )
         self.pending.append(lowered)
-        if lowered.local is None or self._sync_after_compute:
-            self._barrier(parent, debug_id, "", None)
-
-    def _write_undef(self, parent: int, program: host.WriteUndef) -> None:
-        undefined = elements_of([program.tensor.regions()])
-        self.table.add(parent, "WriteUndef", work=Work(undefined=undefined), debug_id=self._debug_id(program))
-
-    def _barrier(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
-        """The sync that a program needs, made for that program, unless one that does stands there already. `group`:
-        "" = internal, "GS1" or "GS2"; `waiting`: tiles that take part, None = all."""
-        before = self.table.children[parent][-1:]
-        stands = before and self.table.type[before[0]] == "Sync" and self.table.work[before[0]].sync_group == group
-        if not stands or not covers(self.table.work[before[0]].waiting, waiting):
-            self._sync(parent, debug_id, group, waiting)
-
-    def _sync(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
-        name = "External" if group else "Internal"
-        work = Work(waiting=waiting, sync_group=group)
-        self.table.add(parent, "Sync", name, sync_type=name.lower(), debug_id=debug_id, work=work)
-
-    def _exchange(
-        self, parent: int, name: str, exchanges: Exchanges, work: Work, moves: Moves, packets: Packets,
-        debug_id: int = -1,
-    ) -> None:  # fmt: skip
-        """Barrier and exchange, between IPUs first; nothing where nothing moves."""
-        if exchanges.between_ipus is not None:
-            self._global_exchange(parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, moves,
-                                  packets, debug_id)  # fmt: skip
-        if exchanges.internal is not None:
-            figures = exchanges.internal
-            self._barrier(parent, debug_id, "", self._domains.concerned((figures.rx > 0) | (figures.tx > 0)))
-            own = Work(figures.cycles, figures, work.code, accesses=moves.inside, buffers=work.buffers)
-            self.table.add(parent, "DoExchange", name, work=own, debug_id=debug_id)
-
-    def _global_exchange(
-        self, parent: int, name: str, figures: Exchange, work: Work, moves: Moves, packets: Packets, debug_id: int
-    ) -> None:
-        """Packets are filled, all IPUs concerned wait for each other, bytes move, each IPU waits for its tiles."""
-        concerned = self._domains.concerned((figures.rx > 0) | (figures.tx > 0))
-        buffers = work.buffers + packets.buffers
-        self._on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=buffers), debug_id)
-        self._barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
-        self.table.add(parent, "GlobalExchange", name, debug_id=debug_id, work=Work(
-            figures.cycles, figures, work.code, accesses=moves.arriving, buffers=buffers, replica_map=work.replica_map,
-        ))  # fmt: skip
-        self._barrier(parent, debug_id, "", concerned)
-        if work.code:
-            self.global_packets += packet_counts(figures.tx)
-
-    def _on_tile(self, parent: int, compute_set: int, work: Work, debug_id: int) -> None:
-        name = self._items.compute_set_names[compute_set]
-        self.table.add(parent, "OnTileExecute", name, work=work, compute_set=compute_set, debug_id=debug_id)
-        if self._sync_after_compute:
-            self._barrier(parent, debug_id, "", None)
-
-    def _stream_copy(self, parent: int, copy: host.Copy) -> None:
-        to_device = copy.kind == "host_to_device"
-        stream, tensor = (copy.source, copy.destination) if to_device else (copy.destination, copy.source)
-        self._tensor_to_or_from_host(parent, tensor, stream.handle, to_device, self._debug_id(copy))
-
-    def _tensor_to_or_from_host(self, parent: int, tensor: Any, name: str, to_device: bool, debug_id: int = -1) -> None:
-        pieces = self._items.mapped_pieces(tensor.regions())
-        moved = elements_of([(pieces.start, pieces.length)])
-        accesses = Accesses(writes=moved) if to_device else Accesses(reads=moved)
-        copy = host_copy(pieces, self._items.emap, to_device, self._machine)
-        self._host_copy(parent, name, copy, accesses, debug_id)
-
-    def _host_copy(
-        self, parent: int, name: str, copy: HostCopy, accesses: Accesses | None = None, debug_id: int = -1
-    ) -> None:
-        moved = copy.rx if copy.rx is not None else copy.tx
-        waiting = None  # control copies concern all tiles
-        if accesses is not None and moved is not None and moved.any():
-            waiting = self._domains.concerned(moved > 0)
-        begin = Work(host_wait=copy.host_wait, waiting=waiting, sync_group=self._host_group)
-        mid = Work(copy.mid_cycles, rx=copy.rx, tx=copy.tx, host_code=copy.code, accesses=accesses)
-        for part, work in (("Begin", begin), ("Mid", mid), ("End", Work(copy.end_cycles))):
-            self.table.add(parent, f"StreamCopy{part}", name, work=work, debug_id=debug_id)
-        self.packets += copy.packets
-        self._barrier(parent, debug_id, "", waiting)
+        if lowered.local is None or self._steps.sync_after_compute:
+            self._steps.barrier(parent, debug_id, "", None)
 
     def _broadcast_switch(self, root: int) -> None:
         """The broadcast, after a barrier of its own besides that of the control copy (published-numbers 6.1: 125 cycles
         between the sync of the copy and the broadcast)."""
-        m = self._machine
+        m = self._steps.machine
         self.table.add(root, "Sync", "Internal", sync_type="internal")
         exchanges = broadcast(CONTROL_TILE, CONTROL_BYTES, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage)
-        number = self._items.number()
+        number = self._steps.items.number()
         name, none = f"copy{number}_switchControlBroadcast{number}/ExchangePre", Packets(-1, ())
-        self._exchange(root, name, exchanges, Work(), Moves(), none)
+        self._steps.exchange(root, name, exchanges, Work(), Moves(), none)

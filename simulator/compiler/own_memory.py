@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 I8 = npt.NDArray[np.int64]
 
 #: Lowered programs that decide what runs next, and how often.
-BRANCHING = ("Repeat", "OnEveryTileSwitch")
+BRANCHING = ("Repeat", "RepeatWhile", "If", "Switch", "OnEveryTileSwitch")
 
 #: Name of the vertex that does local copies.
 COPY_VERTEX = "poplar_rt::LocalCopy"

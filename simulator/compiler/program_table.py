@@ -26,6 +26,17 @@ class Buffer:
     debug_id: int = -1  #: record of the compute set that needs it
 
 
+@dataclass(frozen=True)
+class Part:
+    """One of several host copies that a program became: the stream's elements [begin, end), or one direction of a call
+    of the host."""
+
+    number: int
+    of: int
+    begin: int
+    end: int
+
+
 @dataclass
 class Work:
     """What a node does. Cycles of OnTileExecute nodes belong to their compute set instead."""
@@ -39,6 +50,7 @@ class Work:
     accesses: Accesses | None = None
     undefined: Elements | None = None  #: whose contents WriteUndef ends
     buffers: tuple[int, ...] = ()  #: rows of Items.buffers
+    part: Part | None = None  #: of a StreamCopyMid; None = all that its program moves
     host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
     waiting: npt.NDArray[np.bool_] | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
     sync_group: str = ""  #: of an external barrier: "GS1" (the IPUs of a replica) or "GS2" (all)

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.poplar import program as host
+from simulator.poplar.tensor import Tensor
 
 if TYPE_CHECKING:
     from simulator.compiler.element_map import ElementMap
     from simulator.poplar.store import GraphStore
-    from simulator.poplar.tensor import Tensor
 
 I8 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -68,9 +68,9 @@ def _streamed(programs: Iterable[host.Program]) -> Iterator[Tensor]:
     pending = list(programs)
     while pending:
         program = pending.pop()
-        if isinstance(program, host.Copy) and program.kind in ("host_to_device", "device_to_host"):
-            yield program.destination if program.kind == "host_to_device" else program.source
-        elif isinstance(program, host.Sequence):
-            pending += program.programs
-        elif isinstance(program, host.Repeat):
-            pending.append(program.body)
+        match program:
+            case host.Copy() if program.kind not in ("tensor", "function"):
+                yield program.source if isinstance(program.source, Tensor) else program.destination
+            case host.Call():
+                yield from (*program.inputs, *program.outputs)
+        pending += program.nested()

@@ -17,6 +17,14 @@ CONTROL_CODE_PER_STREAM_PART = 8
 CONTROL_CODE_PER_SYNC = 4
 CONTROL_CODE_PER_REPEAT = 20
 CONTROL_CODE_PER_CALL = 8
+#: Control code of programs that choose: loading the value, for each branch but the last a comparison and a jump, and a
+#: jump to the end; answering a sync with a predicate; jumping by what the sync said; trapping. Guesses: two or three
+#: instructions each.
+CONTROL_CODE_PER_CHOICE = 8
+CONTROL_CODE_PER_BRANCH = 12
+CONTROL_CODE_PER_CONSENSUS = 12
+CONTROL_CODE_PER_WHILE = 8
+CONTROL_CODE_PER_ABORT = 8
 
 #: Bytes of a vertex's code where its type does not say. A guess, and reported as one.
 VERTEX_CODE_GUESS = 256

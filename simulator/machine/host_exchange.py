@@ -74,6 +74,11 @@ CODE_PER_TILE = 200
 CODE_PER_STREAM = 30
 CODE_PER_PACKET = 12
 
+#: A copy that is to take little memory sends its packets in a loop: two instructions of it and their issue slots, for
+#: each packet. A guess: only that there is such a choice is public.
+LOOP_CODE = 8
+LOOP_CYCLES = 12
+
 
 def mid_cycles(size: I8, ipu_of_tile: I8, link: HostLink) -> I8:
     """Cycles per tile of the transfer proper of `size` bytes per tile: the tiles of an IPU share its link, so each
