@@ -19,6 +19,8 @@ from simulator.compiler.program_table import ProgramTable
 from simulator.compiler.program_visits import Place
 
 if TYPE_CHECKING:
+    from simulator.poplar.program import Program
+    from simulator.poplar.store import GraphStore
     from simulator.runtime.address_accurate.facts import AddressFacts
     from simulator.runtime.numeric_plan import NumericPlan
 
@@ -43,6 +45,19 @@ class Lowered:
         rows = range(first, end)
         return next((row for row in rows if self.table.type[row] not in preparing), first if end > first else -1)
 
+    def place_of(self, row: int) -> Place | None:
+        """The place of the innermost program that a row belongs to."""
+        around = (place for place, (first, end) in self.spans.items() if first <= row < end)
+        return min(around, key=lambda place: self.spans[place][1] - self.spans[place][0], default=None)
+
+
+@dataclass(frozen=True)
+class GraphSource:
+    """What was compiled: for saving an executable, and for looking at edges while it runs."""
+
+    store: GraphStore  #: as it was then
+    programs: tuple[Program, ...]
+
 
 @dataclass(frozen=True)
 class Executable:
@@ -55,3 +70,4 @@ class Executable:
     serialized: SerializedGraph | None = None  #: kept when the settings ask for it
     out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits
     address_facts: AddressFacts | None = None  #: kept for the address-accurate mode
+    source: GraphSource | None = None

@@ -50,7 +50,7 @@ class ChoiceLowering:
         names = ["true", "false"]
         if isinstance(program, host.Switch):
             names = [f"case {value}" for value, _ in program.cases] + ["default"]
-        looking = Work(accesses=Accesses(reads=sent.elements), buffers=sent.buffers)
+        looking = Work(accesses=Accesses(reads=sent.elements), buffers=sent.buffers, words=sent)
         row = self._steps.table.add(parent, type(program).__name__, work=looking, debug_id=debug_id)
         for body, name in zip(program.nested(), names, strict=False):
             self._branch(row, body, name)

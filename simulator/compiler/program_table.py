@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ import numpy.typing as npt
 from popvision.formats.profile import model
 from simulator.compiler.accesses import Accesses, Elements
 from simulator.compiler.exchange import Exchange
+
+if TYPE_CHECKING:
+    from simulator.compiler.sent_words import SentWords
 
 I8 = npt.NDArray[np.int64]
 
@@ -50,6 +54,7 @@ class Work:
     accesses: Accesses | None = None
     undefined: Elements | None = None  #: whose contents WriteUndef ends
     buffers: tuple[int, ...] = ()  #: rows of Items.buffers
+    words: SentWords | None = None  #: that an If or Switch looks at
     part: Part | None = None  #: of a StreamCopyMid; None = all that its program moves
     host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
     waiting: npt.NDArray[np.bool_] | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all

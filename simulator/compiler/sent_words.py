@@ -35,7 +35,9 @@ class SentWords:
     exchange: Exchanges
     moves: Moves
     packets: Packets
-    buffers: tuple[int, ...]
+    buffers: tuple[int, ...]  #: of the tiles that they go to, in the order of `rows`
+    rows: Transfer
+    item_bytes: int  #: of an element, which takes a word on the way
     placed: bool = False
 
     def first_use(self) -> bool:
@@ -67,4 +69,6 @@ def _new(items: Items, regions: Elements, receivers: I8, what: str) -> SentWords
     size = np.bincount(rows.dst, weights=rows.bytes, minlength=m.tiles).astype(np.int64)
     buffers = items._buffer(label.replace("/ExchangePre", "/message"), "message", size, -1)
     packets = items._packets(label.replace("/Exchange", "/Global"), exchange, rows, -1)
-    return SentWords(label, elements_of([regions]), exchange, items._moves(rows, rows.start, None), packets, buffers)
+    moves, item_bytes = items._moves(rows, rows.start, None), int(items.emap.item_bytes[pieces.row].max(initial=0))
+    elements = elements_of([regions])
+    return SentWords(label, elements, exchange, moves, packets, buffers, rows, item_bytes)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from popvision.formats.profile.model import IntArray, StepOnIpu
+from popvision.formats.profile.model import PHASE_OF_TYPE, IntArray, StepOnIpu
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.runtime.barriers import external_barrier, internal_barrier
@@ -41,7 +41,7 @@ MAX_ARRAYS = 40_000
 #: Bytes of states kept before the results of earlier ones are forgotten.
 _MAX_STATE_BYTES = 64 << 20
 
-#: Choices of data up to which a run is kept, in case that another one takes the same way.
+#: Choices of data up to which a run is kept for another one that takes the same way.
 _LONGEST_WAY = 1000
 
 #: Trips of a loop among which the same state is looked for.
@@ -95,8 +95,7 @@ class DeviceClock:
             return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
             self._forget()
-        self._waits = waits
-        self._branch = branch
+        self._waits, self._branch = waits, branch
         if branch not in self._data:
             self._data[branch] = DataChoices(self._table, self._functions, branch)
         ways = self._parts, self._in_order, self._alike
@@ -139,7 +138,7 @@ class DeviceClock:
             segment = self._segment(state, self._functions[self._table.function[row]])
         elif type_ == "OnEveryTileSwitch":
             return self._segment(state, self._branch)
-        elif self._table.children[row] or type_ in ("Sequence", "WriteUndef"):
+        elif self._table.children[row] or type_ not in PHASE_OF_TYPE:
             segment = self._in_order(state, self._table.children[row])
         else:
             segment = self._step(state, row)

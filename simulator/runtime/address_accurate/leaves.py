@@ -13,6 +13,7 @@ from simulator.compiler.arrange_copies import CopyArrangement, Runs
 from simulator.compiler.exchange import Exchange, Exchanges
 from simulator.compiler.items import ComputeItem, CopyItem, Packets
 from simulator.poplar import program as host
+from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
 from simulator.runtime.address_accurate.moves import Moved, joined
 from simulator.runtime.address_accurate.sendings import Sending, check_sent
@@ -39,7 +40,9 @@ class Leaves:
         replicas: Sequence[Replica],
         memory: TileMemory,
         host_side: HostTransfers,
+        choosing: Choosing,
     ) -> None:
+        self.choosing = choosing
         self._facts, self._table, self._replicas = facts, table, replicas
         self._memory, self._host = memory, host_side
         self._items = facts.items
@@ -60,12 +63,16 @@ class Leaves:
 
     def _action(self, row: int, type_: str, work: Work) -> Action | None:
         if type_ in ("DoExchange", "GlobalExchange") and work.exchange is not None:
-            return self._exchange(row, work.exchange, work.replica_map)
+            words = self.choosing.exchange(work.exchange)
+            return words or self._exchange(row, work.exchange, work.replica_map)
         if type_ == "OnTileExecute":
             return self._on_tile.get(self._table.compute_set[row])
         if type_ == "StreamCopyMid":
             program = self._facts.programs.get(self._table.debug_id[row])
-            return self._host.action(program) if isinstance(program, host.Copy | host.PrintTensor) else None
+            moving = isinstance(program, host.Copy | host.PrintTensor | host.Call)
+            return self._host.action(program, work.part) if moving else None
+        if type_ in ("If", "Switch", "SetLocalConsensusFromVar", "Abort", "AbortOnCondition"):
+            return self.choosing.action(row, self._facts.programs.get(self._table.debug_id[row]), work.words)
         if type_ == "WriteUndef" and work.undefined is not None:
             return self._undefined(work.undefined)
         return None

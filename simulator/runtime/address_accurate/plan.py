@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.claims import claims_of
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.facts import AddressFacts
@@ -64,7 +65,8 @@ class AddressPlan:
         memory = memories[0].memory
         host_side = HostTransfers(self._replicas, memories, self.streams, side)
         table = self._lowered.table
-        leaves = Leaves(self._facts, table, self._replicas, memory, host_side)
+        choosing = Choosing(self._lowered, self._replicas, memories, side)
+        leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing)
         branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory)
 
         def guarded(action: Callable[[], None]) -> Callable[[], None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.program_table import Part
 from simulator.poplar import program as host
 from simulator.poplar.types import numpy_type
 from simulator.runtime.address_accurate.compute_parts import Replica
@@ -29,6 +30,11 @@ class AddressedTensor:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     addresses: tuple[I8, ...]
+
+    def part(self, begin: int, end: int) -> AddressedTensor:
+        """Elements [begin, end) of it, flattened."""
+        size = self.dtype.itemsize
+        return AddressedTensor((end - begin,), self.dtype, tuple(a[begin * size : end * size] for a in self.addresses))
 
 
 def addressed(tensor: Tensor, replicas: Sequence[Replica]) -> AddressedTensor:
@@ -63,16 +69,66 @@ class HostTransfers:
         self, replicas: Sequence[Replica], memories: Sequence[ReplicaMemory], streams: Mapping[str, Any], side: HostSide
     ) -> None:
         self._replicas, self._memories, self._streams, self._side = replicas, memories, streams, side
+        #: values on their way, by stream or call and replica
+        self._given: dict[object, dict[int, list[Array]]] = {}
 
-    def action(self, program: host.Copy | host.PrintTensor) -> Callable[[], None] | None:
-        """What a program does to the host, None for copies of function buffers, which hold no values."""
+    def action(self, program: host.Copy | host.PrintTensor | host.Call, part: Part | None) -> Callable[[], None] | None:
+        """What a program does to the host, or one part of it; None for copies of function buffers, which hold no
+        values."""
         if isinstance(program, host.PrintTensor):
             return self._printing(program)
+        if isinstance(program, host.Call):
+            return self._calling(program, part)
         if program.kind == "host_to_device":
-            return self._reading(program.source.handle, addressed(program.destination, self._replicas))
+            return self._reading(program.source.handle, self._whole(program.destination), part)
         if program.kind == "device_to_host":
-            return self._writing(addressed(program.source, self._replicas), program.destination.handle)
+            return self._writing(self._whole(program.source), program.destination.handle, part)
+        if program.kind in ("from_remote", "to_remote"):
+            return self._rows(program)
         return None
+
+    def _whole(self, tensor: Tensor) -> AddressedTensor:
+        return addressed(tensor, self._replicas)
+
+    def _rows(self, copy: host.Copy) -> Callable[[], None]:
+        offset = None if copy.offset is None else self._whole(copy.offset)
+        reading = copy.kind == "from_remote"
+        buffer, place = (
+            copy.source if reading else copy.destination,
+            self._whole(next(iter(copy.writes() or copy.reads()))),
+        )
+
+        def run() -> None:
+            for memory in self._memories:
+                rows = [0] if offset is None else [int(row) for row in memory.read(offset).reshape(-1)]
+                if reading:
+                    memory.write(place, self._side.read_rows(buffer.name, memory.replica, rows))
+                else:
+                    self._side.write_rows(buffer.name, memory.replica, rows, memory.read(place))
+
+        return run
+
+    def _calling(self, call: host.Call, part: Part | None) -> Callable[[], None]:
+        """Inputs are kept until the outputs come back, with the second part."""
+        assert call.host_function is not None
+        name, given = call.host_function.name, self._given.setdefault(id(call), {})
+        if part is None or part.number == 0:
+            inputs = [self._whole(tensor) for tensor in call.inputs]
+
+            def take() -> None:
+                for memory in self._memories:
+                    given[memory.replica] = [memory.read(place).reshape(-1) for place in inputs]
+
+            return take
+        outputs = [self._whole(tensor) for tensor in call.outputs]
+
+        def bring() -> None:
+            for memory in self._memories:
+                made = self._side.call_host_function(name, memory.replica, given[memory.replica])
+                for place, values in zip(outputs, made, strict=True):
+                    memory.write(place, values)
+
+        return bring
 
     def _printing(self, program: host.PrintTensor) -> Callable[[], None]:
         place = addressed(program.tensor, self._replicas)
@@ -83,22 +139,32 @@ class HostTransfers:
 
         return run
 
-    def _reading(self, handle: str, place: AddressedTensor) -> Callable[[], None]:
-        count = int(np.prod(place.shape))
-        broadcast = self._streams[handle][3]
+    def _reading(self, handle: str, place: AddressedTensor, part: Part | None) -> Callable[[], None]:
+        """The first part takes all values from the host; each part stores its own."""
+        broadcast, kept = self._streams[handle][3], self._given.setdefault(handle, {})
+        part = part or Part(0, 1, 0, int(np.prod(place.shape)))
+        mine = place.part(part.begin, part.end)
 
         def run() -> None:
-            values = np.empty(count, place.dtype)
             for memory in self._memories:
-                if not broadcast or memory.replica == 0:
-                    self._side.read_stream(handle, memory.replica, values)
-                memory.write(place, values)
+                source = 0 if broadcast else memory.replica
+                if part.number == 0 and memory.replica == source:
+                    kept[source] = [np.empty(int(np.prod(place.shape)), place.dtype)]
+                    self._side.read_stream(handle, source, kept[source][0])
+                memory.write(mine, kept[source][0][part.begin : part.end])
 
         return run
 
-    def _writing(self, place: AddressedTensor, handle: str) -> Callable[[], None]:
+    def _writing(self, place: AddressedTensor, handle: str, part: Part | None) -> Callable[[], None]:
+        """Each part takes its values; the last one gives all to the host."""
+        part, kept = part or Part(0, 1, 0, int(np.prod(place.shape))), self._given.setdefault(handle, {})
+        mine = place.part(part.begin, part.end)
+
         def run() -> None:
             for memory in self._memories:
-                self._side.write_stream(handle, memory.replica, memory.read(place).reshape(-1))
+                before = kept.get(memory.replica, []) if part.number else []
+                kept[memory.replica] = [*before, memory.read(mine).reshape(-1)]
+                if part.number == part.of - 1:
+                    self._side.write_stream(handle, memory.replica, np.concatenate(kept[memory.replica]))
 
         return run

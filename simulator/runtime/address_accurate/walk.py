@@ -42,17 +42,23 @@ class _Walk:
         inner = [self.node(child) for child in self._table.children[row]]
         if self._table.function[row] >= 0:
             inner.append(self.node(self._table.function_roots[self._table.function[row]]))
-        times = self._table.repeat_count[row] if type_ == "Repeat" else 1
-
-        def run() -> None:
-            own()
-            for _ in range(times):
-                for action in inner:
-                    action()
-
+        run = self._running(row, type_, own, inner)
         if row in self._wanted:
             self.branches[row] = run
         return run
+
+    def _running(self, row: int, type_: str, own: Action, inner: list[Action]) -> Action:
+        """A program with what it holds: so often, or that part of it, as it says itself or as data chose."""
+        chosen = self._leaves.choosing.chosen
+        if type_ == "RepeatWhile" and len(inner) > 1:
+            looking = next(c for c in self._table.children[row] if self._table.type[c] == "SetLocalConsensusFromVar")
+            return lambda: _as_long_as(own, inner, lambda: bool(chosen[looking]))
+        if type_ in ("If", "Switch"):
+            return lambda: _one_of(own, inner, lambda: chosen[row])
+        if type_ == "RepeatWhile":
+            return lambda: _as_long_as(own, [*inner, lambda: None], lambda: True)
+        times = self._table.repeat_count[row] if type_ == "Repeat" else 1
+        return lambda: _repeated(own, inner, times)
 
     def _own(self, row: int) -> Action:
         """The program itself: what begins to live has no contents before it, what lives no longer has none after."""
@@ -70,3 +76,28 @@ class _Walk:
             memory.poison(ends)
 
         return run
+
+
+def _repeated(own: Action, inner: list[Action], times: int) -> None:
+    own()
+    for _ in range(times):
+        for action in inner:
+            action()
+
+
+def _one_of(own: Action, inner: list[Action], choice: Callable[[], int]) -> None:
+    own()
+    for action in inner[choice() :][:1]:
+        action()
+
+
+def _as_long_as(own: Action, inner: list[Action], wanted: Callable[[], bool]) -> None:
+    """The last action is the body, those before it look whether it runs."""
+    own()
+    *tests, body = inner
+    for action in tests:
+        action()
+    while wanted():
+        body()
+        for action in tests:
+            action()

@@ -1,0 +1,67 @@
+"""Words that control needs on other tiles: their exchange, and whether they are there when a program looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.exchange import Exchange
+from simulator.compiler.sent_words import WORD_BYTES, SentWords
+from simulator.poplar import regions
+from simulator.poplar.errors import poplar_error
+from simulator.runtime.address_accurate.compute_parts import Replica
+from simulator.runtime.address_accurate.moves import buffer_address
+from simulator.runtime.address_accurate.slots import stacked
+from simulator.runtime.address_accurate.tile_memory import TileMemory
+
+I8 = npt.NDArray[np.int64]
+Action = Callable[[], None]
+
+
+class Words:
+    """One tensor's elements on their way to other tiles, in all replicas."""
+
+    def __init__(self, sent: SentWords, replicas: Sequence[Replica], memory: TileMemory) -> None:
+        self._memory, self.sent = memory, sent
+        source, target = zip(*(_places(sent, replica) for replica in replicas), strict=True)
+        self._source, self._target = np.concatenate(source), np.concatenate(target)
+        rows, of_tile = sent.rows, replicas[0].items.machine.ipu_of_tile
+        crosses = np.repeat(of_tile[rows.src] != of_tile[rows.dst], rows.length)
+        self._crosses = np.tile(crosses, len(replicas))
+
+    def action(self, exchange: Exchange) -> Action:
+        """What an exchange moves: words within IPUs, or those between them."""
+        mine = self._crosses == (exchange is self.sent.exchange.between_ipus)
+        source, target = self._source[mine], self._target[mine]
+
+        def run() -> None:
+            words = np.zeros((len(source), WORD_BYTES), np.uint8)
+            words[:, : source.shape[1]] = self._memory.data[source]
+            self._memory.data[target] = words
+
+        return run
+
+    def check(self) -> None:
+        """Raises poplar_error where a tile does not hold what was sent to it."""
+        there = self._memory.data[self._target][:, : self._source.shape[1]]
+        if not np.array_equal(there, self._memory.data[self._source]):
+            raise poplar_error(f"'{self.sent.label}': a tile looks at a word that is not the one sent to it.")
+
+
+def _places(sent: SentWords, replica: Replica) -> tuple[I8, I8]:
+    """Addresses of the bytes of each word where it comes from and where it goes."""
+    rows = sent.rows
+    element = regions.elements(rows.start, rows.length)
+    address = replica.slots.addresses(np.repeat(rows.src + replica.shift, rows.length), element)
+    source = address[:, None] + np.arange(sent.item_bytes)
+    if not sent.buffers:
+        return source, np.empty((0, WORD_BYTES), np.int64)
+    (number,) = sent.buffers
+    name = replica.items.buffers[number].name
+    tile = rows.dst + replica.shift
+    row = len(replica.items.numels) + number
+    first = buffer_address(replica.claims, row, tile, stacked(tile, rows.bytes), rows.bytes, name)
+    words = regions.elements(first, rows.bytes).reshape(-1, WORD_BYTES)
+    return source, words
