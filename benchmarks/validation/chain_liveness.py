@@ -14,7 +14,8 @@ from popvision.analysis.source import ReportSource
 
 AFTER = row.Explanation(
     "The published curve goes on at the always-live level for eleven indices after the chain; which programs stand "
-    "there is not public, and ours has none to compare.",
+    "there is not public, and ours has none to compare. Programs that bring the counters back to the host would be "
+    "such (all 1,472 tiles have host packet headers, though no tensor is streamed), but nothing says how many.",
     (0, 0),
 )
 

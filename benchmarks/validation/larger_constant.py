@@ -88,35 +88,10 @@ class _Finder(MetaPathFinder):
         return importlib.util.spec_from_loader(fullname, loader, origin=spec.origin)
 
 
-def figures(hardware: bool) -> tuple[int, int]:
-    """(cycles of a run, bytes of all tiles with gaps left out) of the chain on Mk2."""
-    from benchmarks.validation.matmul_chain import build
-    from simulator.compiler.compile import compile_graph
-    from simulator.compiler.settings import CompileSettings
-    from simulator.machine.targets import MK2
-    from simulator.poplar import Graph, TargetType
-    from simulator.poplar.target import Target
-    from simulator.runtime.device_clock import DeviceClock
-
-    target = Target(TargetType.IPU if hardware else TargetType.IPU_MODEL, MK2)
-    graph = Graph(target)
-    wanted = CompileSettings(compute_level="tile", external_exchange=True, control_flow=True)
-    executable = compile_graph(graph.store, target, [build(graph)], wanted)
-    lowered = executable.lowered
-    clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
-    run = clock.run(lowered.branches[0])
-    steps = [clock.patterns[pattern[0]] for pattern in run.segment.pattern]
-    ends = [
-        int((base[0] + step.start.astype("i8") + step.cycles).max())
-        for base, step in zip(run.segment.base, steps, strict=True)
-    ]
-    memory = executable.compilation.tile_memory
-    assert memory is not None
-    return max(ends), int(memory.excluding_gaps.sum())
-
-
 def main() -> None:
     """Change the constant, if one is named, and print {"before": [value], "figures": [...]}."""
+    from benchmarks.validation.compiled_chain import figures
+
     before: list[float] = []
     if len(sys.argv) > 1:
         change = Larger(sys.argv[2])
