@@ -19,6 +19,7 @@ from simulator.poplar import tile_mapping
 from simulator.poplar.regions import split_by_table
 
 if TYPE_CHECKING:
+    from simulator.codelets.compiled.library import CodeletLibrary
     from simulator.codelets.vertex_type import CostFunction, VertexType
 
 I8 = npt.NDArray[np.int64]
@@ -70,6 +71,15 @@ def segment_sums(values: I8, offsets: I8) -> I8:
     return sums
 
 
+@dataclass(frozen=True)
+class ExternalExchange:
+    """How the tile of an external exchange vertex is set up before it runs."""
+
+    incoming_down_count: int
+    uses_east_edge: bool
+    sends_xreq: bool
+
+
 @dataclass
 class VertexBlock:
     """Vertices of one type in one compute set. `values` hold simple state fields: one for all or one per vertex."""
@@ -84,6 +94,10 @@ class VertexBlock:
     cycles: I8 | None = None
     flops: I8 | None = None
     debug_id: int = -1
+    #: of external exchange vertices, by row
+    external: dict[int, ExternalExchange] = field(default_factory=dict)
+    #: field -> row -> function that gives the value when storage is allocated
+    late: dict[str, dict[int, Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.tiles)
@@ -135,6 +149,12 @@ class OpenBlock(Protocol):
         """Bring the arrays of `block` up to date."""
 
 
+def _no_codelets() -> CodeletLibrary:
+    from simulator.codelets.compiled.library import CodeletLibrary  # imports vertex types, which look at this module
+
+    return CodeletLibrary()
+
+
 @dataclass
 class GraphStore:
     """All state of a graph and its virtual graphs: that of one replica."""
@@ -144,14 +164,21 @@ class GraphStore:
     streams: StreamColumns = field(default_factory=StreamColumns)
     compute_set_names: list[str] = field(default_factory=list)
     compute_set_debug_ids: list[int] = field(default_factory=list)
+    #: compute set with vertices -> whether these are external exchange vertices
+    external_sets: dict[int, bool] = field(default_factory=dict)
     #: compute set -> (term, value, source) that the library which made it states of its costs
     compute_set_terms: dict[int, list[tuple[str, float, str]]] = field(default_factory=dict)
+    #: tensors that a library makes once for a graph, by the library's name for them
+    library_tensors: dict[str, Any] = field(default_factory=dict)
     #: blocks in order of creation; read them through `blocks`
     settled_blocks: list[VertexBlock] = field(default_factory=list)
     open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)
     #: the first of each name. Library vertices of one name may differ in what they are made for (groups of channels,
     #: shape of a kernel), so that a block keeps the type that it was made with.
     vertex_types: dict[str, VertexType] = field(default_factory=dict)
+    codelets: CodeletLibrary = field(default_factory=_no_codelets)  #: compiled sources
+    #: placeholders whose code came later, which blocks may have been opened before
+    supplied: dict[str, VertexType] = field(default_factory=dict)
     #: cost functions of the program, for all vertices of a type name
     estimators: dict[str, CostFunction] = field(default_factory=dict)
     functions: list[Any] = field(default_factory=list)  #: simulator.poplar.program.Program bodies
@@ -178,6 +205,8 @@ class GraphStore:
         first = 0
         for block in self.settled_blocks:
             block.first_id = first
+            if block.type.awaits_code:
+                block.type = self.supplied.get(block.type.name, block.type)
             costs = self.estimators.get(block.type.name)
             if costs is not None and block.type.costs is not costs:
                 block.type = replace(block.type, costs=costs)

@@ -82,6 +82,19 @@ def aligned_runs(
     )
 
 
+def places_of(out: Tensor, runs: Runs) -> tuple[I8, I8, I8]:
+    """Where runs of a tensor that holds no element twice stand in its flattened form: (places, lengths, run of each),
+    one row for each stretch of a run whose places follow each other, in order of the runs."""
+    if out.isContiguous() and out.strided() is not None:
+        return runs.starts - int(out.regions()[0][0]), runs.lengths, np.arange(len(runs.starts))
+    starts, lengths = out.regions()
+    order = np.argsort(starts, kind="stable")
+    place_of = (np.cumsum(lengths) - lengths)[order]
+    begins, size, row = regions.split_by_table(runs.starts, runs.lengths, (starts + lengths)[order])
+    run = np.searchsorted(np.cumsum(runs.lengths), np.cumsum(size) - size, side="right")
+    return place_of[row] + begins - starts[order][row], size, run
+
+
 def _mapped_pieces(store: GraphStore, out: Tensor) -> _Pieces:
     """The regions of `out` cut where the mapping changes, sorted by tile, then by element."""
     starts, lengths = out.regions()

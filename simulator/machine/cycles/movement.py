@@ -94,6 +94,11 @@ def encode_one_hot(index_dtype: str, dtype: str, indices: npt.ArrayLike) -> I8:
     return 11 + 74 * n if (index_dtype, dtype) == ("uint", "half") else 100 * n
 
 
+def iota(dtype: str, n: npt.ArrayLike) -> I8:
+    """Thread cycles of Iota on one region: 10 + 4 + 3 ceil(n / v)."""
+    return 14 + 3 * ceil_div(n, vector_width(dtype))
+
+
 #: rows and columns of one block that a transpose vertex turns in registers, by element size
 TRANSPOSE_BLOCK = {4: 2, 2: 4}
 

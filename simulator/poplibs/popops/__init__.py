@@ -16,17 +16,21 @@ from simulator.poplar.tensor import Tensor
 from simulator.poplibs.popops import expr as expr
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
+from simulator.poplibs.popops.casting import checkAccuracyWhenCast as checkAccuracyWhenCast
 from simulator.poplibs.popops.elementwise import Operand
 from simulator.poplibs.popops.expr.mapping import map as map
 from simulator.poplibs.popops.expr.mapping import mapInPlace as mapInPlace
 from simulator.poplibs.popops.expr.single import apply_operator
 from simulator.poplibs.popops.filling import fill as fill
 from simulator.poplibs.popops.filling import zero as zero
+from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE
 from simulator.poplibs.popops.one_hot import encodeOneHot as encodeOneHot
+from simulator.poplibs.popops.one_hot import iota as iota
 from simulator.poplibs.popops.output import createOutputForElementWiseOp as createOutputForElementWiseOp
 from simulator.poplibs.popops.reduction import Operation as Operation
 from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
 from simulator.poplibs.popops.reduction import reduce as reduce
+from simulator.poplibs.popops.scaled import ScaledAddSpecialisation as ScaledAddSpecialisation
 from simulator.poplibs.popops.scaled import scaledAddTo as scaledAddTo
 from simulator.poplibs.popops.scaled import scaledSubtractFrom as scaledSubtractFrom
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,52 +12,132 @@ import numpy.typing as npt
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
-from simulator.machine.cycles import movement
+from simulator.machine.cycles import movement, slices
 from simulator.machine.cycles.described import described
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_connection_error
 from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
+from simulator.poplar.graph_objects import ComputeSet
+from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
+from simulator.poplar.types import BOOL, FLOAT, HALF, Type
 from simulator.poplibs.debug import operation
+from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
-from simulator.poplibs.poputil import clone_mapped
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.poplibs.poputil.linear_mapping import clone_mapped
 from simulator.poplibs.type_names import short_name
 from simulator.runtime.kernels import register
 
 I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
 
 
-def cast(graph: Graph, src: Tensor, dstType: Type, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """A new tensor with the values of `src` as `dstType`: floats to integers truncate, to half round once."""
-    call = operation(graph, debugContext, "popops", "cast", src=src, dstType=dstType)
-    dst = clone_mapped(graph, src, dstType, (call, "cast"))
-    castWithOutput(graph, src, dst, prog, call)
+@overload
+def cast(graph: Graph, src: Tensor, dstType: Type, prog: Sequence, debugContext: Context = "") -> Tensor: ...
+@overload
+def cast(graph: Graph, src: Tensor, dstType: Type, cs: ComputeSet, debugContext: Context = "") -> Tensor: ...
+@overload
+def cast(graph: Graph, src: Tensor, dst: Tensor, debugContext: Context = "") -> Program: ...
+@overload
+def cast(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None: ...
+def cast(graph: Graph, src: Tensor, *rest: Any, **named: Any) -> Any:
+    """(dstType, prog): a new tensor with the values of `src` as that type, made by `prog` or a compute set; (dst): the
+    program that casts into a tensor; (dst, cs): the vertices that do. Casting to the same type is a copy.
+
+    Floats become integers by truncation, and halves by one rounding. Raises `graph_connection_error` where shapes
+    differ."""
+    arguments = list(rest)
+    to = arguments.pop(0) if arguments else named.pop("dstType", None) or named.pop("dst")
+    place = arguments.pop(0) if arguments and isinstance(arguments[0], (Sequence, ComputeSet)) else None
+    place = place or named.pop("prog", None) or named.pop("cs", None)
+    context = arguments.pop(0) if arguments else named.pop("debugContext", "")
+    if isinstance(to, Tensor):
+        if isinstance(place, ComputeSet):
+            return _add_vertices(graph, src, to, place)
+        done = Sequence()
+        castWithOutput(graph, src, to, done, context)
+        return done
+    call = operation(graph, context, "popops", "cast", src=src, dstType=to)
+    dst = clone_mapped(graph, src, to, (call, "cast"))
+    if isinstance(place, ComputeSet):
+        _add_vertices(graph, src, dst, place)
+    else:
+        castWithOutput(graph, src, dst, place, call)
     return dst
 
 
 def castWithOutput(graph: Graph, src: Tensor, dst: Tensor, prog: Sequence, debugContext: Context = "") -> None:
     """`cast` into an existing tensor of the same shape, else `graph_connection_error`."""
-    if src.shape() != dst.shape():
-        raise graph_connection_error(f"cast: {src.shape()} does not fit {dst.shape()}; the shapes must be equal.")
-    forms = Forms(
-        *(_vertex(short_name(src.elementType()), short_name(dst.elementType()), flat) for flat in (True, False))
-    )
+    _check_shapes(src, dst)
+    if src.elementType() is dst.elementType():
+        prog.add(Copy(src, dst, False, debugContext))
+        return
     cs = graph.addComputeSet((operation(graph, debugContext, "popops", "castWithOutput", src=src, dst=dst), "Cast"))
-    place_elementwise(graph, cs, forms, ("dst", dst), {"src": src}, {})
+    _add_vertices(graph, src, dst, cs)
     prog.add(LibraryGroup([Execute(cs)], "popops.cast", [src], [dst]))
 
 
-def convert(source: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+def _check_shapes(src: Tensor, dst: Tensor) -> None:
+    if src.shape() != dst.shape():
+        raise graph_connection_error(f"cast: {src.shape()} does not fit {dst.shape()}; the shapes must be equal.")
+
+
+def _add_vertices(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None:
+    _check_shapes(src, dst)
+    types = short_name(src.elementType()), short_name(dst.elementType())
+    place_elementwise(graph, cs, Forms(_vertex(*types, True), _vertex(*types, False)), ("dst", dst), {"src": src}, {})
+
+
+def checkAccuracyWhenCast(
+    graph: Graph, input: Tensor, outputType: Type, tolerance: float, prog: Sequence, debugContext: Context = ""
+) -> Tensor:
+    """A BOOL scalar: whether the one element of `input` survives the cast within the relative tolerance.
+
+    Raises `poplibs_error` unless a FLOAT of one element is cast to HALF."""
+    if input.elementType() is not FLOAT or outputType is not HALF or input.numElements() != 1:
+        raise poplibs_error(
+            f"checkAccuracyWhenCast: {input.elementType()} of shape {input.shape()} to {outputType}; one FLOAT is "
+            "checked against HALF."
+        )
+    call = operation(graph, debugContext, "popops", "checkAccuracyWhenCast", input=input, tolerance=tolerance)
+    out = graph.addVariable(BOOL, [], (call, "checkAccuracyWhenCast"))
+    tile = int(graph._graph_tiles(graph.getTileMappingIntervals(input)[2])[0])
+    graph.setTileMapping(out, tile)
+    cs = graph.addComputeSet((call, "checkAccuracyWhenCast"))
+    one = np.ones(1, np.int64)
+    edges = {
+        "input": vector_edges(input.regions()[0][:1], one),
+        "output": vector_edges(out.regions()[0][:1], one),
+    }
+    graph.addVertices(cs, _CHECK, [tile], edges, {"tolerance": float(tolerance)})
+    attributes = {"tolerance": float(tolerance)}
+    prog.add(LibraryGroup([Execute(cs)], "popops.checkAccuracyWhenCast", [input], [out], attributes))
+    return out
+
+
+def survives(value: Array, tolerance: float) -> Array:
+    """Whether floats cast to half are as near as the tolerance says."""
+    with np.errstate(over="ignore"):
+        after = value.astype(np.float16).astype(np.float32)
+    near = np.abs(after - value) <= np.abs(value) * np.float32(tolerance)
+    return np.asarray(np.isfinite(after) & near)
+
+
+@register("popops.checkAccuracyWhenCast")
+def _check_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+    outputs[0][...] = survives(inputs[0].reshape(outputs[0].shape), attributes["tolerance"])
+
+
+def convert(source: Array, out: Array) -> None:
     """out[...] = source in the type of `out`; finite values too large for half become its largest."""
     store(out, np.asarray(source))
 
 
 @register("popops.cast")
-def _cast_kernel(outputs: list[npt.NDArray[Any]], inputs: list[npt.NDArray[Any]], attributes: object) -> None:
+def _cast_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
     convert(inputs[0], outputs[0])
 
 
@@ -82,3 +162,27 @@ def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     apart = (("src", "dst"),)  # as the public codelets ask
     doc = "values in another type"
     return VertexType(name, "multi" if flat else "worker", fields, costs, compute, doc=doc, apart=apart)
+
+
+def _check_costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    spent = np.full(len(block), slices.CHECK_ACCURACY, np.int64)
+    return BlockCosts(spent, "exact", "CheckAccuracyWhenCast: 30 [PopLibs estimator, published-numbers 7.3]", spent * 0)
+
+
+def _check(vertex: Any) -> None:
+    out = np.asarray(vertex.output)
+    out.reshape(-1)[0] = bool(survives(np.asarray(vertex.input).reshape(-1)[:1], float(vertex.tolerance))[0])
+
+
+_CHECK = VertexType(
+    "popops::CheckAccuracyWhenCast<float,half>",
+    "worker",
+    (
+        FieldSpec("input", "vector", "in", FLOAT, "one_ptr", 4),
+        FieldSpec("output", "vector", "out", BOOL, "one_ptr", 1),
+        FieldSpec("tolerance", "value", "", FLOAT),
+    ),
+    _check_costs,
+    _check,
+    doc="whether a float survives as a half",
+)

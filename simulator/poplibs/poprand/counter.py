@@ -1,0 +1,53 @@
+"""Random bits as a function of four words of state and a place, and no history.
+
+Each bit pattern is the state and the place mixed by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), so that any
+element can be drawn by itself: on whichever tile, in whichever order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+U8 = npt.NDArray[np.uint64]
+#: words of the state of one generator: seed low, seed high, modifier and draws so far, tile
+WORDS = 4
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+#: what a draw adds to the third word
+DRAWN = np.uint32(0x9E3779B9)
+
+
+def mixed(x: U8) -> U8:
+    """All bits of every number spread over all of its result."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def random_bits(words: npt.NDArray[Any], places: npt.NDArray[Any]) -> U8:
+    """64 bits for each place; `words` are one state, [4], or one for each place, [n, 4]."""
+    state = np.asarray(words).astype(np.uint64)
+    low, high = state[..., 0] | state[..., 1] << np.uint64(32), state[..., 2] | state[..., 3] << np.uint64(32)
+    key = mixed(mixed(low) ^ high)
+    with np.errstate(over="ignore"):
+        return mixed(key + _GOLDEN * (places.astype(np.uint64) + np.uint64(1)))
+
+
+def again(bits: U8, attempt: int) -> U8:
+    """Other bits of the same places, for draws that are repeated."""
+    with np.errstate(over="ignore"):
+        return mixed(bits + _GOLDEN * np.uint64(attempt))
+
+
+def halves(bits: U8) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Two independent uniform numbers in [0, 1) of 32 bits each."""
+    scale = 2.0**-32
+    return (bits >> np.uint64(32)) * scale, (bits & np.uint64(0xFFFFFFFF)) * scale
+
+
+def modifier_word(modifier: int) -> int:
+    """The third word of a generator that was given a seed modifier and has not drawn yet."""
+    return int(mixed(np.asarray(modifier % 2**32 ^ 0x55555555, np.uint64))) & 0xFFFFFFFF

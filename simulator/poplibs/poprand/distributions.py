@@ -1,0 +1,71 @@
+"""Values of the distributions, from random bits. Float64 inside, rounded once to the type of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, erfc, log10, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplibs.poprand.counter import U8, again, halves
+
+Array = npt.NDArray[Any]
+#: draws of a truncated normal that are tried before those still outside are clipped (PopLibs folds them back)
+MOST_ATTEMPTS = 64
+
+
+def values(kind: str, bits: U8, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> Array:
+    """The distribution `kind` at each place, not rounded to `dtype` yet."""
+    if kind == "uniform":
+        return _uniform(bits, parameters, dtype)
+    if kind == "bernoulli":
+        return _kept(bits, parameters["prob"])
+    if kind == "normal":
+        return np.asarray(parameters["mean"] + parameters["stdDev"] * _standard_normal(bits))
+    if kind == "truncatedNormal":
+        truncated = _truncated(bits, parameters["alpha"])
+        return np.asarray(parameters["mean"] + parameters["stdDev"] * truncated)
+    raise ValueError(f"there is no distribution '{kind}'")
+
+
+def _uniform(bits: U8, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> Array:
+    low, high = parameters["minVal"], parameters["maxVal"]
+    first, _ = halves(bits)
+    if dtype.kind == "i":
+        return np.asarray(int(low) + np.floor(first * (int(high) - int(low) + 1)))
+    return np.asarray(low + first * (high - low))
+
+
+def _kept(bits: U8, probability: float) -> Array:
+    """1 with the probability, in steps of 2^-16 as the device has it."""
+    return np.asarray((bits >> np.uint64(48)) < np.uint64(int(probability * 65536)), np.float64)
+
+
+def _standard_normal(bits: U8) -> Array:
+    """Box and Muller."""
+    first, second = halves(bits)
+    return np.asarray(np.sqrt(-2 * np.log(first + 2.0**-33)) * np.cos(2 * np.pi * second))
+
+
+def _truncated(bits: U8, alpha: float) -> Array:
+    """Normal numbers, drawn again where they lie beyond alpha."""
+    result = _standard_normal(bits)
+    for attempt in range(1, MOST_ATTEMPTS):
+        outside = np.abs(result) > alpha
+        if not outside.any():
+            return result
+        result[outside] = _standard_normal(again(bits[outside], attempt))
+    return np.asarray(np.clip(result, -alpha, alpha))
+
+
+def attempts(alpha: float) -> int:
+    """How often PopLibs' vertex draws again: until fewer than 1 in 10,000 numbers lie outside."""
+    outside = erfc(alpha / sqrt(2))
+    return 1 if outside <= 0 else ceil(-4 / log10(outside))
+
+
+def dropped(bits: U8, given: Array, keep: float, scale: float) -> Array:
+    """The values of `given` that are kept, scaled; 0 for the others."""
+    return np.asarray(np.where(_kept(bits, keep) > 0, given * np.float32(scale), np.float32(0)))

@@ -1,0 +1,186 @@
+"""poprand.setSeed, and poplar's getHwSeeds and setHwSeeds: the state of the generators of all tiles of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles import random_numbers as cycles
+from simulator.machine.cycles.described import described
+from simulator.poplar import regions
+from simulator.poplar.debug_context import Context, DebugInfo
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Execute, LibraryGroup, Sequence
+from simulator.poplar.store import VertexBlock
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import UNSIGNED_INT
+from simulator.poplibs.debug import operation
+from simulator.poplibs.pieces import vector_edges
+from simulator.poplibs.poprand.counter import WORDS, modifier_word
+from simulator.poplibs.poprand.generators_state import device_tiles, generators, rows_of
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.runtime.kernels import register
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+
+
+def setSeed(graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Sequence, debugContext: Context = "") -> None:
+    """Seed the generators of all tiles of the graph from two words. Every tile draws other numbers.
+
+    Raises `poplibs_error` unless the seed is a vector of two UNSIGNED_INT."""
+    call = operation(graph, debugContext, "poprand", "setSeed", masterSeed=masterSeed, seedModifier=seedModifier)
+    seed_all_tiles(graph, masterSeed, seedModifier, prog, (call, "setMasterSeed"), salted=True)
+
+
+def check_seed(seed: Tensor) -> None:
+    """Refuse what is no seed."""
+    if seed.rank() != 1 or seed.numElements() != 2 or seed.elementType() is not UNSIGNED_INT:
+        raise poplibs_error(
+            f"A seed is a vector of two UNSIGNED_INT, not {seed.elementType()} of shape {seed.shape()}."
+        )
+
+
+def seed_all_tiles(
+    graph: Graph, seed: Tensor, modifier: int, prog: Sequence, name: tuple[DebugInfo, str], salted: bool
+) -> None:
+    """`salted`: each tile mixes its number in; otherwise all tiles hold the same generator."""
+    check_seed(seed)
+    state, tiles = generators(graph), device_tiles(graph)
+    cs = graph.addComputeSet(name)
+    starts, lengths = seed.regions()
+    n = len(tiles)
+    offsets = np.arange(n + 1, dtype=np.int64) * len(starts)
+    salts = (tiles + 1 if salted else np.zeros(n, np.int64)).tolist()
+    edges = {
+        "seed": vector_edges(np.tile(starts, n), np.tile(lengths, n), offsets),
+        "generator": _own_rows(state, tiles),
+    }
+    values = {"seedModifierUser": modifier % 2**32, "seedModifierHw": np.asarray(salts, np.uint32)}
+    graph.addVertices(cs, _SET_SEED, np.arange(n), edges, values)
+    attributes = {"modifier": modifier, "salts": salts}
+    prog.add(LibraryGroup([Execute(cs)], "poprand.setSeed", [seed], [rows_of(state, tiles)], attributes))
+
+
+def getHwSeeds(graph: Graph, prog: Sequence, debugContext: Context = "") -> Tensor:
+    """The state of the generators as a new tensor [tiles, workers, 4], each tile's on the tile itself."""
+    call = operation(graph, debugContext, "poprand", "getHwSeeds")
+    tiles, workers = device_tiles(graph), graph.getTarget().getNumWorkerContexts()
+    seeds = graph.addVariable(UNSIGNED_INT, [len(tiles), workers, WORDS], (call, "hwSeeds"))
+    begins = np.arange(len(tiles), dtype=np.int64) * workers * WORDS
+    graph.setTileMappingIntervals(seeds, begins, begins + workers * WORDS, np.arange(len(tiles)))
+    _between(graph, seeds, prog, (call, "getHwSeeds"), False)
+    return seeds
+
+
+def setHwSeeds(graph: Graph, hwSeeds: Tensor, prog: Sequence, debugContext: Context = "") -> None:
+    """Give the generators the state that getHwSeeds returned, or any other.
+
+    Raises `poplibs_error` for another shape or type."""
+    tiles, workers = graph.getTarget().getNumTiles(), graph.getTarget().getNumWorkerContexts()
+    if hwSeeds.shape() != [tiles, workers, WORDS] or hwSeeds.elementType() is not UNSIGNED_INT:
+        raise poplibs_error(
+            f"setHwSeeds needs UNSIGNED_INT of shape {[tiles, workers, WORDS]}, "
+            f"not {hwSeeds.elementType()} of shape {hwSeeds.shape()}."
+        )
+    call = operation(graph, debugContext, "poprand", "setHwSeeds", hwSeeds=hwSeeds)
+    _between(graph, hwSeeds, prog, (call, "setHwSeeds"), True)
+
+
+def _between(graph: Graph, seeds: Tensor, prog: Sequence, name: Context, into: bool) -> None:
+    """A vertex on every tile that moves words between its generator and its part of `seeds`."""
+    state, tiles = generators(graph), device_tiles(graph)
+    cs = graph.addComputeSet(name)
+    each = seeds.numElements() // max(len(tiles), 1)
+    begins = np.arange(len(tiles), dtype=np.int64) * each
+    starts, lengths, of = regions.cuts(*seeds.flatten().regions(), begins, begins + each)
+    offsets = np.searchsorted(of, np.arange(len(tiles) + 1), side="left").astype(np.int64)
+    edges = {"seeds": vector_edges(starts, lengths, offsets), "generator": _own_rows(state, tiles)}
+    graph.addVertices(cs, _SET_HW if into else _GET_HW, np.arange(len(tiles)), edges)
+    ends = [seeds], [rows_of(state, tiles)]
+    given, made = ends if into else (ends[1], ends[0])
+    prog.add(LibraryGroup([Execute(cs)], f"poprand.{'set' if into else 'get'}HwSeeds", given, made))
+
+
+def _own_rows(state: Tensor, tiles: I8) -> Any:
+    return vector_edges(int(state.regions()[0][0]) + tiles * WORDS, np.full(len(tiles), WORDS, np.int64))
+
+
+def seeded_words(seed: Array, modifier: int, salts: Any) -> Array:
+    """The state of generators after seeding, [..., 4]."""
+    salts = np.asarray(salts)
+    words = np.zeros((*salts.shape, WORDS), np.uint32)
+    words[..., 0], words[..., 1] = seed[0], seed[1]
+    words[..., 2], words[..., 3] = modifier_word(modifier), salts
+    return words
+
+
+def spread_words(words: Array, workers: int) -> Array:
+    """[..., 4] -> [..., workers, 4]: the first worker's words are the generator's, the others' made of them."""
+    number = np.arange(workers, dtype=np.uint32)[:, None]
+    return np.asarray(words[..., None, :] ^ (number * np.uint32(0x85EBCA6B)))
+
+
+def gathered_words(seeds: Array) -> Array:
+    """[..., workers, 4] -> [..., 4], the inverse of `spread_words`; a change of any word changes the result."""
+    expected = spread_words(seeds[..., 0, :], seeds.shape[-2])
+    with np.errstate(over="ignore"):
+        return np.asarray(seeds[..., 0, :] + (seeds ^ expected).sum(axis=-2, dtype=np.uint32))
+
+
+@register("poprand.setSeed")
+def _set_seed_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+    outputs[0][...] = seeded_words(inputs[0], attributes["modifier"], attributes["salts"])
+
+
+@register("poprand.getHwSeeds")
+def _get_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+    outputs[0][...] = spread_words(inputs[0], outputs[0].shape[-2])
+
+
+@register("poprand.setHwSeeds")
+def _set_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+    outputs[0][...] = gathered_words(inputs[0])
+
+
+def _set_seed(vertex: Any) -> None:
+    seed = np.asarray(vertex.seed)
+    vertex.generator[...] = seeded_words(seed, int(vertex.seedModifierUser), int(vertex.seedModifierHw))
+
+
+def _get_hw(vertex: Any) -> None:
+    words = np.asarray(vertex.generator)
+    vertex.seeds[...] = spread_words(words, len(vertex.seeds) // WORDS).reshape(-1)
+
+
+def _set_hw(vertex: Any) -> None:
+    vertex.generator[...] = gathered_words(np.asarray(vertex.seeds).reshape(-1, WORDS))
+
+
+def _type(name: str, compute: Any, fields: tuple[FieldSpec, ...], into: bool, known: bool) -> VertexType:
+    direction: Literal["in", "out"] = "out" if into else "in"
+    generator = FieldSpec("generator", "vector", direction, UNSIGNED_INT, "one_ptr", 4)
+
+    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+        spent = np.full(len(block), cycles.SET_SEED, np.int64)
+        source = described("7.6", cycles.set_seed)
+        if not known:
+            source += " (a guess: moving the words takes as long as SetSeed)"
+        return BlockCosts(spent, "exact" if known else "guess", source, np.zeros_like(spent))
+
+    return VertexType(name, "multi", (*fields, generator), costs, compute, doc="state of the generators")
+
+
+_WORD = [FieldSpec(n, "value", "", UNSIGNED_INT) for n in ("seedModifierUser", "seedModifierHw")]
+_SEED = FieldSpec("seed", "vector", "in", UNSIGNED_INT, "one_ptr", 8)
+_SET_SEED = _type("poprand::SetSeed", _set_seed, (_SEED, *_WORD), True, True)
+_GET_HW = _type(
+    "poplar_rt::GetHwSeeds", _get_hw, (FieldSpec("seeds", "vector", "out", UNSIGNED_INT, "span", 8),), False, False
+)
+_SET_HW = _type(
+    "poplar_rt::SetHwSeeds", _set_hw, (FieldSpec("seeds", "vector", "in", UNSIGNED_INT, "span", 8),), True, False
+)

@@ -1,0 +1,216 @@
+"""Vertices that draw: one on each tile that holds elements of the result.
+
+What an element gets is decided by the tile's generator and the element's place in the flattened result, so that the
+mapping does not matter where all generators are alike. A tile whose elements do not follow each other in the result
+has a constant with the places of its runs; a draw moves the tile's generator on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.run import store
+from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine import flops as flop_counts
+from simulator.machine.cycles import random_numbers as cycles
+from simulator.machine.cycles.described import described
+from simulator.poplar import regions
+from simulator.poplar.debug_context import DebugInfo
+from simulator.poplar.graph import Graph
+from simulator.poplar.graph_objects import ComputeSet
+from simulator.poplar.program import Execute, LibraryGroup, Sequence
+from simulator.poplar.store import VertexBlock
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import FLOAT, UNSIGNED_INT
+from simulator.poplibs.pieces import Runs, aligned_runs, places_of, vector_edges
+from simulator.poplibs.poprand.counter import DRAWN, WORDS, random_bits
+from simulator.poplibs.poprand.distributions import attempts, dropped, values
+from simulator.poplibs.poprand.generators_state import generators
+from simulator.poplibs.type_names import short_name
+from simulator.runtime.kernels import register
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+Parameters = dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """Runs of the result cut where places do not follow each other; vertex i has segments `rows[i]:rows[i + 1]`."""
+
+    place: I8
+    length: I8
+    rows: I8
+
+
+def add_draw(
+    graph: Graph,
+    kind: str,
+    out: Tensor,
+    given: Tensor | None,
+    parameters: Parameters,
+    prog: Sequence,
+    name: tuple[DebugInfo, str],
+    alike: bool,
+) -> None:
+    """Append the compute set that fills `out` (from `given` for dropout). `alike`: all generators are the same."""
+    if out.numElements() == 0:
+        return
+    state = generators(graph)
+    cs = graph.addComputeSet(name)
+    operands = [] if given is None else [given]
+    runs = aligned_runs(graph.store, out, operands, out.numElements())
+    first = np.flatnonzero(np.diff(runs.tiles, prepend=-1))
+    rows = np.append(first, len(runs.tiles)).astype(np.int64)
+    segments = _segments(out, runs, rows)
+    single = np.diff(segments.rows) == 1
+    for flat in (True, False):
+        mine = np.flatnonzero(single == flat)
+        if len(mine):
+            _add(graph, cs, state, runs, rows, segments, mine, (kind, parameters, flat), name)
+    device = graph._device_tiles(graph._graph_tiles(runs.tiles[first]))
+    counts = np.diff(segments.rows)
+    attributes: dict[str, Any] = {"kind": kind, "parameters": parameters, "tiles": device.tolist()}
+    if not alike:
+        attributes["places"] = segments.place.tolist()
+        attributes["lengths"] = segments.length.tolist()
+        attributes["of"] = np.repeat(device, counts).tolist()
+    prog.add(LibraryGroup([Execute(cs)], "poprand.draw", [state, *operands], [out, state], attributes))
+
+
+def _segments(out: Tensor, runs: Runs, rows: I8) -> _Segments:
+    place, size, run = places_of(out, runs)
+    return _Segments(place, size, np.searchsorted(run, rows, side="left").astype(np.int64))
+
+
+def _add(
+    graph: Graph,
+    cs: ComputeSet,
+    state: Tensor,
+    runs: Runs,
+    rows: I8,
+    segments: _Segments,
+    mine: I8,
+    what: tuple[str, Parameters, bool],
+    name: tuple[DebugInfo, str],
+) -> None:
+    kind, parameters, flat = what
+    tiles = runs.tiles[rows[mine]]
+    edges = {"out": _picked(runs.starts, runs.lengths, rows, mine)}
+    if runs.operands:
+        offsets = runs.offsets[0][rows]
+        edges["in"] = _picked(*runs.operands[0], offsets, mine)
+    base = int(state.regions()[0][0])
+    edges["generator"] = vector_edges(base + tiles * WORDS, np.full(len(mine), WORDS, np.int64))
+    given: dict[str, Any] = dict(parameters)
+    if flat:
+        given["firstElement"] = segments.place[segments.rows[mine]]
+    else:
+        counts = np.diff(segments.rows)[mine]
+        which = np.repeat(segments.rows[mine] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        table = np.stack([segments.place[which], segments.length[which]], 1).reshape(-1)
+        constant = graph.addConstant(UNSIGNED_INT, [len(table)], table, (name[0], f"{name[1]}/places"))
+        ends = 2 * np.cumsum(counts)
+        graph.setTileMappingIntervals(constant, ends - 2 * counts, ends, graph._graph_tiles(tiles))
+        edges["places"] = vector_edges(int(constant.regions()[0][0]) + ends - 2 * counts, 2 * counts)
+    dtype = short_name(graph.store.variables.type[int(graph.store.variable_of(runs.starts[:1])[0])])
+    type_ = vertex_type(kind, dtype, flat, tuple(sorted(parameters)))
+    graph.addVertices(cs, type_, graph._graph_tiles(tiles), edges, given)
+
+
+def _picked(starts: I8, lengths: I8, offsets: I8, mine: I8) -> Any:
+    """Edges of some vertices of a field."""
+    counts = np.diff(offsets)[mine]
+    ends = np.cumsum(counts)
+    which = np.repeat(offsets[mine] - ends + counts, counts) + np.arange(int(counts.sum()))
+    return vector_edges(starts[which], lengths[which], np.append(0, ends).astype(np.int64))
+
+
+@register("poprand.draw")
+def _draw_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+    out, state = outputs
+    words = inputs[0][attributes["tiles"][0]].copy()
+    places = np.arange(out.size, dtype=np.uint64)
+    if "of" in attributes:
+        of = np.empty(out.size, np.int64)
+        where = _spelled(attributes["places"], attributes["lengths"])
+        of[where] = np.repeat(attributes["of"], attributes["lengths"])
+        words = inputs[0][of]
+    given = np.asarray(inputs[1]).reshape(-1) if len(inputs) > 1 else None
+    drawn = draw(attributes["kind"], words, places, attributes["parameters"], given, out.dtype)
+    store(out, drawn.reshape(out.shape))
+    with np.errstate(over="ignore"):
+        state[attributes["tiles"], 2] += DRAWN
+
+
+def draw(
+    kind: str, words: Array, places: Array, parameters: Mapping[str, Any], given: Array | None, dtype: Any
+) -> Array:
+    """The values at some places, not rounded yet."""
+    bits = random_bits(words, places)
+    if given is not None:
+        wide = given.astype(np.float32) if given.dtype == np.float16 else given
+        return dropped(bits, wide, parameters["prob"], parameters["scale"])
+    drawn = values(kind, bits, parameters, np.dtype(dtype))
+    return drawn.astype(np.float32) if np.dtype(dtype).kind == "f" else drawn
+
+
+def _spelled(places: Any, lengths: Any) -> I8:
+    return regions.elements(np.asarray(places, np.int64), np.asarray(lengths, np.int64))
+
+
+_NAMES = {
+    "uniform": ("Uniform", cycles.uniform, 3),
+    "bernoulli": ("Bernoulli", cycles.bernoulli, 1),
+    "normal": ("Normal", cycles.normal, 3),
+    "truncatedNormal": ("TruncatedNormal", cycles.truncated_normal, 3),
+    "dropout": ("Dropout", cycles.dropout, 2),
+}
+
+
+@lru_cache(maxsize=128)
+def vertex_type(kind: str, dtype: str, flat: bool, parameters: tuple[str, ...]) -> VertexType:
+    """The MultiVertex of a distribution. Operations: 1 for the number, 1 each for what it is multiplied and added
+    by, as PopLibs counts them."""
+    name, formula, each = _NAMES[kind]
+
+    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+        n = elements["out"]
+        if kind == "truncatedNormal":
+            spent = cycles.truncated_normal(dtype, n, attempts(float(block.values["alpha"])))
+        elif kind == "uniform":
+            spans_all = block.values["maxVal"] - block.values["minVal"] >= 2**32 - 1
+            spent = cycles.uniform(dtype, n, 0.0 if spans_all else 1.0)
+        else:
+            spent = formula(dtype, n)
+        source = described("7.6 and PopLibs' poprand estimators", formula)
+        return BlockCosts(spent, "exact", source, flop_counts.typed(each * n, dtype))
+
+    def compute(vertex: Any) -> None:
+        if flat:
+            places = int(vertex.firstElement) + np.arange(len(vertex.out), dtype=np.uint64)
+        else:
+            table = np.asarray(vertex.places).reshape(-1, 2)
+            places = _spelled(table[:, 0], table[:, 1]).astype(np.uint64)
+        chosen = {p: float(getattr(vertex, p)) for p in parameters}
+        given = np.asarray(getattr(vertex, "in")) if kind == "dropout" else None
+        words = np.array(vertex.generator)
+        store(vertex.out, draw(kind, words, places, chosen, given, np.asarray(vertex.out).dtype))
+        with np.errstate(over="ignore"):
+            vertex.generator[2] += DRAWN
+
+    where = FieldSpec("firstElement", "value", "", UNSIGNED_INT)
+    if not flat:
+        where = FieldSpec("places", "vector", "in", UNSIGNED_INT, "span", 4)
+    fields = [FieldSpec("out", "vector", "out", None, "span", 8)]
+    fields += [FieldSpec("in", "vector", "in", None, "one_ptr", 8)] if kind == "dropout" else []
+    fields += [FieldSpec("generator", "vector", "inout", UNSIGNED_INT, "one_ptr", 4), where]
+    fields += [FieldSpec(p, "value", "", FLOAT) for p in parameters]
+    full = f"poprand::{name}<{dtype}>" if flat else f"poprand::{name}Runs<{dtype}>"
+    return VertexType(full, "multi", tuple(fields), costs, compute, doc=f"random numbers: {kind}")
