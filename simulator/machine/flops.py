@@ -75,6 +75,16 @@ def cast(from_dtype: str, to_dtype: str, count: npt.ArrayLike) -> I8:
     return np.asarray(count, np.int64) * int(from_dtype in FLOATING or to_dtype in FLOATING)
 
 
+def inverse_std_deviation(count: npt.ArrayLike) -> I8:
+    """4 per element."""
+    return 4 * np.asarray(count, np.int64)
+
+
+def sum_squared(count: npt.ArrayLike) -> I8:
+    """3 per element."""
+    return 3 * np.asarray(count, np.int64)
+
+
 def cross_entropy(count: npt.ArrayLike) -> I8:
     """6 per element and 2 per vertex."""
     return 6 * np.asarray(count, np.int64) + 2

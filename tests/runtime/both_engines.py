@@ -92,8 +92,9 @@ class Workbench:
         options = ACCURATE if accurate else {}
         return results(self.device, self.graph, self.program, self.inputs, self.outputs, options, runs=runs)
 
-    def check(self, exact: bool = True, runs: int = 1) -> None:
-        """Both engines agree: bit for bit, or within the rounding of sums that are added in another order."""
+    def check(self, exact: bool = True, runs: int = 1, roundings: int = 1) -> None:
+        """Both engines agree: bit for bit, or within the rounding of sums that are added in another order, of which
+        `roundings` follow each other."""
         ordinary, accurate = self.run(False, runs), self.run(True, runs)
         assert ordinary
         for name, expected in ordinary.items():
@@ -101,5 +102,5 @@ class Workbench:
             if exact:
                 assert np.array_equal(found.view(np.uint8), expected.view(np.uint8)), name
             else:
-                close = 4e-3 if expected.dtype == np.float16 else 2e-6
+                close = roundings * (4e-3 if expected.dtype == np.float16 else 2e-6)
                 np.testing.assert_allclose(found, expected, rtol=close, atol=close, err_msg=name)

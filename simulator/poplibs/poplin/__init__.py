@@ -43,6 +43,15 @@ from simulator.poplibs.poplin.matmul_operands import preArrangeMatMulGroupedInpu
 from simulator.poplibs.poplin.matmul_operands import preArrangeMatMulInputRHS as preArrangeMatMulInputRHS
 from simulator.poplibs.poplin.matmul_operands import transposeGroupedMatrix as transposeGroupedMatrix
 from simulator.poplibs.poplin.matmul_plan import plan_of as plan_of
+from simulator.poplibs.poplin.norms import createNormBeta as createNormBeta
+from simulator.poplibs.poplin.norms import createNormGamma as createNormGamma
+from simulator.poplibs.poplin.norms import createNormParams as createNormParams
+from simulator.poplibs.poplin.norms import normalise as normalise
+from simulator.poplibs.poplin.norms import normGradients as normGradients
+from simulator.poplibs.poplin.norms import normParamGradients as normParamGradients
+from simulator.poplibs.poplin.norms import normStatistics as normStatistics
+from simulator.poplibs.poplin.norms import normStatisticsGradients as normStatisticsGradients
+from simulator.poplibs.poplin.norms import normWhiten as normWhiten
 from simulator.poplibs.poplin.planning_cache import PlanningCache as PlanningCache
 from simulator.poplibs.poplin.preplan import ConvPlanParams as ConvPlanParams
 from simulator.poplibs.poplin.preplan import MatMulParams as MatMulParams

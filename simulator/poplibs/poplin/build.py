@@ -75,10 +75,11 @@ def create_product(graph: Graph, plan: Plan, type_: Type, name: DebugInfo) -> Te
     return as_product(concat(parts, 1) if len(parts) > 1 else parts[0], plan)
 
 
-def rearranges(programs: list[Program], operand: Tensor) -> bool:
-    """Whether any of the programs copies the operand elsewhere."""
-    own = set(operand._variables())
-    return any(isinstance(p, Copy) and not own.isdisjoint(p.source._variables()) for p in programs)
+def needs_transposing(right: Tensor) -> bool:
+    """Whether the channels of a [g, k, n] right operand must first be brought next to each other."""
+    operand = right.dimShuffle([0, 2, 1])
+    group = min(rearrange.AMP_GROUP[operand.elementType()], operand.dim(2))
+    return not rearrange.channels_adjacent(operand, group)
 
 
 def _acts_shape(plan: Plan) -> list[int]:

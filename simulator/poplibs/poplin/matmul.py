@@ -167,12 +167,12 @@ def _product(graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, given
     if shows_plans():
         m, k, n = a.dim(1), a.dim(2), b.dim(2)
         print(f"{api} [{m}, {k}] x [{k}, {n}]: {plan.describe()}", file=sys.stderr)
-    programs, stored = build.build(graph, a, b, plan, out_type, name, parsed)
-    if parsed.rhs_arranged and build.rearranges(programs, b):
+    if parsed.rhs_arranged and build.needs_transposing(b):
         raise invalid_option(
             f"{api}: inputRHSIsPreArranged is true, but B does not lie as the plan reads it; make B with "
             "preArrangeMatMulInputRHS and the same options."
         )
+    programs, stored = build.build(graph, a, b, plan, out_type, name, parsed)
     views = [blocked_view(t.squeeze([0])) if t.dim(0) == 1 else t for t in (a, b)]
     attributes = attributes_of(plan, a.shape(), b.shape())
     prog.add(LibraryGroup(programs, "poplin.matMul", views, [stored], attributes))

@@ -1,8 +1,18 @@
 """popnn: non-linearities, their gradients, pooling, normalisation and losses."""
 
+from simulator.poplibs.popnn import bn as bn
+from simulator.poplibs.popnn import gn as gn
+from simulator.poplibs.popnn import in_ as in_
+from simulator.poplibs.popnn import ln as ln
 from simulator.poplibs.popnn import pooling as pooling
+from simulator.poplibs.popnn.extremes import argMax as argMax
+from simulator.poplibs.popnn.extremes import argMin as argMin
+from simulator.poplibs.popnn.extremes import maxAndArgMax as maxAndArgMax
+from simulator.poplibs.popnn.extremes import minAndArgMin as minAndArgMin
 from simulator.poplibs.popnn.loss import LossType as LossType
+from simulator.poplibs.popnn.loss import calcAccuracy as calcAccuracy
 from simulator.poplibs.popnn.loss import calcLoss as calcLoss
+from simulator.poplibs.popnn.loss_vertices import MASKED_LABEL_CODE as MASKED_LABEL_CODE
 from simulator.poplibs.popnn.named_nonlinearities import gelu as gelu
 from simulator.poplibs.popnn.named_nonlinearities import geluInPlace as geluInPlace
 from simulator.poplibs.popnn.named_nonlinearities import relu as relu
@@ -23,5 +33,11 @@ from simulator.poplibs.popnn.nonlinearity import NonLinearityType as NonLinearit
 from simulator.poplibs.popnn.nonlinearity import nonLinearity as nonLinearity
 from simulator.poplibs.popnn.nonlinearity import nonLinearityInPlace as nonLinearityInPlace
 from simulator.poplibs.popnn.nonlinearity import nonLinearityInputGradient as nonLinearityInputGradient
+from simulator.poplibs.popnn.norms import createNormBeta as createNormBeta
+from simulator.poplibs.popnn.norms import createNormGamma as createNormGamma
+from simulator.poplibs.popnn.norms import createNormParams as createNormParams
+from simulator.poplibs.popnn.norms import getNormBwdFlops as getNormBwdFlops
+from simulator.poplibs.popnn.norms import getNormFwdFlops as getNormFwdFlops
+from simulator.poplibs.popnn.norms import getNormWuFlops as getNormWuFlops
 from simulator.poplibs.popnn.softmax_steps import logSoftmax as logSoftmax
 from simulator.poplibs.popnn.softmax_steps import logSoftmaxInPlace as logSoftmaxInPlace

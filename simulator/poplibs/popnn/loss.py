@@ -1,91 +1,155 @@
-"""popnn.calcLoss: cross entropy of softmax probabilities, and its gradient."""
+"""popnn.calcLoss and calcAccuracy: losses of classified rows, their gradients, and how many rows are right."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.machine import flops as flop_counts
-from simulator.machine.cycles.described import described
-from simulator.machine.cycles.nonlinearity import loss_transform
 from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, type_error
+from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Copy, Execute, LibraryGroup, Sequence
-from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, UNSIGNED_INT
+from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT
 from simulator.poplibs import popops
-from simulator.poplibs.debug import operation
+from simulator.poplibs.debug import LAYER, operation
+from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.placement import Forms, place_elementwise
-from simulator.poplibs.popops.operators import wide
-from simulator.poplibs.popops.vertices import row_lengths, sum_rows
+from simulator.poplibs.popnn.extremes import extremes
+from simulator.poplibs.popnn.loss_vertices import MASKED_LABEL_CODE, SCALES, accuracy_vertex, loss_vertex
 from simulator.poplibs.poputil import clone_mapped, mapTensorLinearly
+from simulator.poplibs.signatures import Parameter, match
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 class LossType(Enum):
+    SUM_SQUARED_LOSS = "SUM_SQUARED_LOSS"
     CROSS_ENTROPY_LOSS = "CROSS_ENTROPY_LOSS"
 
 
-#: least probability whose logarithm is taken
-SMALLEST = {"float": np.float32(1.17549435e-38), "half": np.float32(6.103515625e-05)}
+_LAST = (Parameter("lossType", LossType), Parameter("debugContext", default=""))
+_SCALED = (Parameter("deltasScale", Tensor), Parameter("modelOutputScaling", Tensor))
+_COUNT = (Parameter("numCorrect", Tensor),)
+_FORMS = (_LAST, (*_COUNT, *_LAST), (*_SCALED, *_LAST), (*_SCALED, *_COUNT, *_LAST))
 
 
 def calcLoss(
-    graph: Graph,
-    modelOutputs: Tensor,
-    expected: Tensor,
-    loss: Tensor,
-    deltas: Tensor,
-    lossType: LossType,
-    debugContext: Context = "",
+    graph: Graph, modelOutputs: Tensor, expected: Tensor, loss: Tensor, deltas: Tensor, *arguments: Any, **named: Any
 ) -> Sequence:
-    """A program that sets `loss` ([batch]) to -log of the probability given to the expected class, and `deltas`
-    ([batch, classes]) to the gradient of the sum of losses by the input of the softmax: probability - one-hot.
+    """A program that sets `loss` ([batch]) to the loss of each row, and `deltas` ([batch, classes]) to the gradient of
+    their sum: (..., [deltasScale, modelOutputScaling,] [numCorrect,] lossType, debugContext="").
 
-    `modelOutputs` are softmax probabilities, FLOAT or HALF, [batch, classes]; `expected` UNSIGNED_INT classes, [batch].
-    """
+    `modelOutputs` FLOAT or HALF, [batch, classes]; `expected` UNSIGNED_INT or INT classes, [batch].
+    CROSS_ENTROPY_LOSS: modelOutputs are softmax probabilities, `modelOutputScaling` times as large (one element, of
+    their type; 1 where left out); loss = -log(probability of the expected class), deltas = deltasScale *
+    (probability - one-hot), the gradient by the input of the softmax. Rows labelled MASKED_LABEL_CODE get 0.
+    SUM_SQUARED_LOSS: half the sum of squares of modelOutputs - one-hot, which is `deltas`; it takes no scales.
+    `numCorrect`: see `calcAccuracy`. Raises `type_error`, `graph_connection_error`, `poplar_error`."""
+    given = match("calcLoss", _FORMS, arguments, named)
+    kind: LossType = given["lossType"]
     _check(modelOutputs, expected, loss, deltas)
-    assert lossType is LossType.CROSS_ENTROPY_LOSS
-    call = operation(graph, debugContext, "popnn", "calcLoss", lossType=lossType.value, modelOutputs=modelOutputs)
+    call = operation(graph, given["debugContext"], "popnn", "calcLoss", lossType=kind.value, modelOutputs=modelOutputs)
     prog = Sequence()
-    one_hot = graph.addVariable(modelOutputs.elementType(), modelOutputs.shape(), (call, "Loss/oneHot"))
+    name = "CrossEntropy" if kind is LossType.CROSS_ENTROPY_LOSS else "SumSquared"
+    one_hot = graph.addVariable(modelOutputs.elementType(), modelOutputs.shape(), (call, f"Loss{name}/OneHotEncoded"))
     mapTensorLinearly(graph, one_hot)
-    popops.encodeOneHot(graph, expected, one_hot, prog, (call, "Loss"))
-    terms = clone_mapped(graph, modelOutputs, modelOutputs.elementType(), (call, "Loss/transformed"))
+    popops.encodeOneHot(graph, expected, one_hot, prog, (call, f"Loss{name}"))
+    scales = _scales(graph, name, modelOutputs, given, call)
+    terms = clone_mapped(graph, modelOutputs, modelOutputs.elementType(), (call, f"Loss{name}/Transformed"))
     dtype = short_name(modelOutputs.elementType())
-    cs = graph.addComputeSet((call, "Loss/LossCrossEntropyTransform"))
+    cs = graph.addComputeSet((call, f"Loss{name}/on_tile_transform"))
     operands = {"probs": modelOutputs, "expected": one_hot, "deltas": deltas}
     # The terms decide the tiles; deltas are written beside them and moved on where they are mapped elsewhere.
-    place_elementwise(
-        graph, cs, Forms(_vertex(dtype, True), _vertex(dtype, False)), ("transformed", terms), operands, {}
-    )
-    prog.add(
-        LibraryGroup([Execute(cs)], "popnn.cross_entropy", [modelOutputs, one_hot], [terms, deltas], {"dtype": dtype})
-    )
-    sums = popops.reduce(graph, terms, [1], popops.Operation.ADD, prog, (call, "Loss"))
+    forms = Forms(loss_vertex(name, dtype, True), loss_vertex(name, dtype, False))
+    place_elementwise(graph, cs, forms, ("transformed", terms), operands, scales)
+    read = [modelOutputs, one_hot, *scales.values()]
+    prog.add(LibraryGroup([Execute(cs)], "popnn.loss", read, [terms, deltas], {"dtype": dtype, "name": name}))
+    if name == "CrossEntropy":
+        _mask(graph, expected, deltas, prog, call)
+    sums = popops.reduce(graph, terms, [1], popops.Operation.ADD, prog, (call, f"Loss{name}/reduce_loss"))
     prog.add(Copy(sums, loss))
+    if "numCorrect" in given:
+        prog.add(calcAccuracy(graph, modelOutputs, expected, given["numCorrect"], call))
     return prog
 
 
-def _check(probabilities: Tensor, expected: Tensor, loss: Tensor, deltas: Tensor) -> None:
-    if probabilities.elementType() not in (FLOAT, HALF) or expected.elementType() is not UNSIGNED_INT:
-        raise type_error(
-            f"calcLoss: outputs hold {probabilities.elementType()} and expected {expected.elementType()}; "
-            "FLOAT or HALF and UNSIGNED_INT are needed."
+def calcAccuracy(
+    graph: Graph, modelOutputs: Tensor, expected: Tensor, numCorrect: Tensor, debugContext: Context = ""
+) -> Sequence:
+    """A program that adds to `numCorrect`, one UNSIGNED_INT, the rows of `modelOutputs` ([batch, classes]) whose
+    largest element stands where `expected` says; rows labelled MASKED_LABEL_CODE do not count. (As PopLibs' vertex, it
+    adds: write 0 first where the count shall begin anew.)"""
+    if numCorrect.numElements() != 1 or numCorrect.elementType() is not UNSIGNED_INT:
+        raise graph_connection_error(
+            f"calcAccuracy: numCorrect is {numCorrect.elementType()}{numCorrect.shape()}; it must be one UNSIGNED_INT."
         )
+    if modelOutputs.rank() != 2 or expected.shape() != modelOutputs.shape()[:1]:
+        raise graph_connection_error(
+            f"calcAccuracy: {expected.shape()} labels do not fit outputs of shape {modelOutputs.shape()}; one for each "
+            "row is needed."
+        )
+    _check_labels("calcAccuracy", expected)
+    call = operation(graph, debugContext, "popnn", "calcAccuracy", modelOutputs=modelOutputs, expected=expected)
+    prog = Sequence()
+    name = graph.addDebugInfo((call, "Accuracy"), LAYER)
+    places = extremes(graph, modelOutputs, expected.elementType(), True, prog, name)[1]
+    cs = graph.addComputeSet((name, "CalcAccuracy"))
+    edges = {
+        "maxPerBatch": _one_vector(places),
+        "expected": _one_vector(expected),
+        "numCorrect": _one_vector(numCorrect.flatten()),
+    }
+    tile = next(t for t, held in enumerate(graph.getTileMapping(numCorrect)) if held)
+    graph.addVertices(cs, accuracy_vertex(short_name(expected.elementType())), np.array([tile]), edges)
+    read = [places, expected, numCorrect]
+    prog.add(LibraryGroup([Execute(cs)], "popnn.accuracy", read, [numCorrect]))
+    return prog
+
+
+def _one_vector(tensor: Tensor) -> Any:
+    """The edge of one vertex to the whole of a tensor."""
+    starts, lengths = tensor.regions()
+    return vector_edges(starts, lengths, np.array([0, len(starts)], np.int64))
+
+
+def _scales(graph: Graph, name: str, outputs: Tensor, given: dict[str, Any], call: Any) -> dict[str, Tensor]:
+    """The scales of a cross entropy: as given, else ones."""
+    if name == "SumSquared":
+        if "deltasScale" in given:
+            raise poplar_error(
+                "calcLoss: SUM_SQUARED_LOSS takes no scales; leave deltasScale and modelOutputScaling out."
+            )
+        return {}
+    found = {}
+    for scale in SCALES:
+        tensor = given.get(scale)
+        if tensor is None:
+            tensor = graph.addConstant(outputs.elementType(), [1], 1.0, (call, scale))
+            graph.setTileMapping(tensor, 0)
+        if tensor.numElements() != 1 or tensor.elementType() is not outputs.elementType():
+            raise graph_connection_error(
+                f"calcLoss: {scale} is {tensor.elementType()}{tensor.shape()}; it must be one {outputs.elementType()}."
+            )
+        found[scale] = tensor.flatten()
+    return found
+
+
+def _mask(graph: Graph, expected: Tensor, deltas: Tensor, prog: Sequence, call: Any) -> None:
+    """deltas of masked rows = 0."""
+    code = MASKED_LABEL_CODE if expected.elementType() is UNSIGNED_INT else -1
+    masked = graph.addConstant(expected.elementType(), [], code, call)
+    graph.setTileMapping(masked, 0)
+    kept = popops.neq(graph, expected, masked, prog, call)
+    factor = popops.cast(graph, kept, deltas.elementType(), prog, call)
+    popops.mulInPlace(graph, deltas, factor.expand([1]), prog, call)
+
+
+def _check(probabilities: Tensor, expected: Tensor, loss: Tensor, deltas: Tensor) -> None:
+    if probabilities.elementType() not in (FLOAT, HALF):
+        raise type_error(f"calcLoss: outputs hold {probabilities.elementType()}; FLOAT or HALF is needed.")
+    _check_labels("calcLoss", expected)
     shape = probabilities.shape()
     if len(shape) != 2 or expected.shape() != shape[:1] or loss.shape() != shape[:1] or deltas.shape() != shape:
         raise graph_connection_error(
@@ -94,43 +158,6 @@ def _check(probabilities: Tensor, expected: Tensor, loss: Tensor, deltas: Tensor
         )
 
 
-def transform(dtype: str, probs: Array, expected: Array, terms: Array, deltas: Array) -> None:
-    """terms = -expected * log(probs), deltas = probs - expected, in float32, rounded once."""
-    p, y = wide(probs), wide(expected)
-    store(terms, -y * np.log(np.maximum(p, SMALLEST[dtype])))
-    store(deltas, p - y)
-
-
-@register("popnn.cross_entropy")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
-    transform(attributes["dtype"], inputs[0], inputs[1], outputs[0], outputs[1])
-
-
-@lru_cache(maxsize=8)
-def _vertex(dtype: str, flat: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = described("7.6", loss_transform)
-        flops = flop_counts.cross_entropy(elements["transformed"])
-        if flat:
-            # One worker vertex does the whole run of its tile.
-            return BlockCosts(loss_transform(dtype, elements["transformed"]), "exact", source, flops)
-        edges = block.edges["transformed"]
-        spent = sum_rows(loss_transform(dtype, row_lengths(edges)), edges)
-        return BlockCosts(spent, "exact", source, flops)
-
-    def compute(vertex: Any) -> None:
-        columns = (vertex.probs, vertex.expected, vertex.transformed, vertex.deltas)
-        for probs, expected, terms, deltas in zip(*([[c] for c in columns] if flat else columns), strict=True):
-            transform(dtype, np.asarray(probs), np.asarray(expected), terms, deltas)
-
-    kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
-    fields = (
-        FieldSpec("probs", kind, "in", None, "one_ptr", 8),
-        FieldSpec("expected", kind, "in", None, "one_ptr", 8),
-        FieldSpec("deltas", kind, "out", None, "one_ptr", 8),
-        FieldSpec("transformed", kind, "out", None, "one_ptr", 8),
-    )
-    suffix = "" if flat else "2D"
-    return VertexType(
-        f"popnn::LossCrossEntropyTransform{suffix}<{dtype}>", "worker", fields, costs, compute, doc="terms of the loss"
-    )
+def _check_labels(api: str, expected: Tensor) -> None:
+    if expected.elementType() not in (UNSIGNED_INT, INT):
+        raise type_error(f"{api}: expected holds {expected.elementType()}; UNSIGNED_INT or INT is needed.")

@@ -1,0 +1,27 @@
+"""popnn.ln: normalisation of each batch element over all its channels: group norm with one group."""
+
+from __future__ import annotations
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Sequence
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import FLOAT, Type
+from simulator.poplibs.popnn import gn
+
+
+def layerNormStatistics(
+    graph: Graph, acts: Tensor, eps: float, prog: Sequence, unbiasedVarEstimate: bool, stableAlgo: bool = False,
+    partialsType: Type = FLOAT, debugContext: Context = "", options: gn.Options = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """(mean, 1 / standard deviation) of each batch element."""
+    return gn.groupNormStatistics(
+        graph, acts, eps, prog, 1, unbiasedVarEstimate, stableAlgo, partialsType, debugContext, options
+    )
+
+
+layerNormWhiten = gn.groupNormWhiten
+layerNormalise = gn.groupNormalise
+layerNormParamGradients = gn.groupNormParamGradients
+layerNormGradients = gn.groupNormGradients
+layerNormParamUpdate = gn.groupNormParamUpdate
