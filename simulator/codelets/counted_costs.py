@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,19 +30,37 @@ GUESS_START = 20
 GUESS_PER_ELEMENT = 2
 
 
+Count = Callable[[Mapping[str, tuple[int, ...]], Mapping[str, Any]], Figures]
+"""(elements of each inner vector of each field, values of simple fields) -> figures of one vertex"""
+
+
 def counted_costs(cls: type[Any], kind: str, fields: tuple[FieldSpec, ...]) -> CostFunction:
-    """The cost function of a codelet class; figures are kept by size."""
+    """The cost function of a codelet class."""
+
+    def count(sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]) -> Figures:
+        try:
+            return count_vertex(cls, kind, fields, sizes, values)
+        except TooLongError:
+            return _drawn_on(cls, kind, fields, sizes, values)
+
+    return costs_by_counting(cls.__name__, kind, fields, count)
+
+
+def costs_by_counting(
+    name: str, kind: str, fields: tuple[FieldSpec, ...], count: Count, better: str = "give it an `estimate`"
+) -> CostFunction:
+    """A cost function that counts some vertices; figures are kept by size. `better`: what the user may do."""
     kept: dict[Any, Figures] = {}
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         moved = sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
         try:
-            return _counted(cls, kind, fields, block, elements, moved, kept)
+            return _counted(kind, fields, count, block, elements, moved, kept)
         except NotCountableError as reason:
             notices.once(
-                f"codelet {cls.__qualname__}",
-                f"the cycles of codelet {cls.__name__} cannot be counted: it {reason}. They are guessed from the "
-                "elements it moves; give it an `estimate` for a better figure.",
+                f"codelet {name}",
+                f"the cycles of codelet {name} cannot be counted: it {reason}. They are guessed from the "
+                f"elements it moves; {better} for a better figure.",
             )
             return guess(kind, moved, target.getNumWorkerContexts())
 
@@ -50,9 +68,9 @@ def counted_costs(cls: type[Any], kind: str, fields: tuple[FieldSpec, ...]) -> C
 
 
 def _counted(
-    cls: type[Any],
     kind: str,
     fields: tuple[FieldSpec, ...],
+    count: Count,
     block: VertexBlock,
     elements: Mapping[str, I8],
     moved: I8,
@@ -63,13 +81,13 @@ def _counted(
     shape = _shapes(block, elements)
     _, first, inverse = np.unique(shape, return_index=True, return_inverse=True)
     if len(first) <= SAMPLES:
-        figures = [_figures(cls, kind, fields, block, int(row), kept) for row in first]
+        figures = [_figures(fields, count, block, int(row), kept) for row in first]
         cycles = np.array([f.cycles for f in figures], np.int64)[inverse]
         flops = np.array([f.flops for f in figures], np.int64)[inverse]
     else:
         by_size = first[np.argsort(moved[first], kind="stable")]
         rows = by_size[np.unique(np.linspace(0, len(by_size) - 1, SAMPLES).round().astype(np.int64))]
-        figures = [_figures(cls, kind, fields, block, int(row), kept) for row in rows]
+        figures = [_figures(fields, count, block, int(row), kept) for row in rows]
         cycles = _between(moved, moved[rows], [f.cycles for f in figures])
         flops = _between(moved, moved[rows], [f.flops for f in figures])
     most = max(figures, key=lambda f: f.cycles)
@@ -99,19 +117,16 @@ def _shapes(block: VertexBlock, elements: Mapping[str, I8]) -> I8:
 
 
 def _figures(
-    cls: type[Any], kind: str, fields: tuple[FieldSpec, ...], block: VertexBlock, row: int, kept: dict[Any, Figures]
+    fields: tuple[FieldSpec, ...], count: Count, block: VertexBlock, row: int, kept: dict[Any, Figures]
 ) -> Figures:
     from simulator.poplar.introspection import value_at, vector_sizes
 
     nested = {field.name for field in fields if field.kind == "vectors"}
     sizes = {name: vector_sizes(edges, row, name in nested) for name, edges in block.edges.items()}
     values = {name: value_at(value, row) for name, value in block.values.items()}
-    key = (tuple(sizes.items()), tuple((name, str(value)) for name, value in values.items()))
+    key = (tuple(sizes.items()), tuple((name, np.asarray(value).tobytes()) for name, value in values.items()))
     if key not in kept:
-        try:
-            kept[key] = count_vertex(cls, kind, fields, sizes, values)
-        except TooLongError:
-            kept[key] = _drawn_on(cls, kind, fields, sizes, values)
+        kept[key] = count(sizes, values)
     return kept[key]
 
 

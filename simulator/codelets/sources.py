@@ -12,20 +12,19 @@ from typing import Any
 from simulator.codelets.vertex import MultiVertex, SupervisorVertex, Vertex, vertex_type
 from simulator.codelets.vertex_type import VertexType
 from simulator.poplar.errors import file_load_error, graph_object_load_error
-from simulator.poplar.types import CodeletFileType
 
 _BASES = (Vertex, SupervisorVertex, MultiVertex)
 _MODULES: dict[Path, ModuleType] = {}
 
 
-def vertex_types_of(source: Any, type_: CodeletFileType = CodeletFileType.Auto) -> list[VertexType]:
+def vertex_types_of(source: Any) -> list[VertexType]:
     """The vertex types of a codelet class, a module, or a path to a module.
 
-    Raises `file_load_error` for files that are missing, fail to import or are not Python, and
+    Raises `file_load_error` for files that are missing or fail to import, and
     `graph_object_load_error` for sources without codelets."""
     if inspect.isclass(source) and issubclass(source, Vertex):
         return [vertex_type(source)]
-    module = source if isinstance(source, ModuleType) else _load(source, type_)
+    module = source if isinstance(source, ModuleType) else _load(source)
     classes = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, Vertex) and c not in _BASES]
     own = [c for c in classes if c.__module__ == module.__name__ and "compute" in dir(c)]
     if not own:
@@ -35,15 +34,10 @@ def vertex_types_of(source: Any, type_: CodeletFileType = CodeletFileType.Auto) 
     return [vertex_type(c) for c in own]
 
 
-def _load(source: Any, type_: CodeletFileType) -> ModuleType:
+def _load(source: Any) -> ModuleType:
     if not isinstance(source, (str, Path)):
         raise graph_object_load_error(f"{source!r} is not a codelet class, a module or a path.")
     path = Path(source).expanduser()
-    if type_ is not CodeletFileType.Auto or path.suffix != ".py":
-        raise file_load_error(
-            f"Codelet file '{source}' is not Python: C, C++, assembly and object files are not supported yet; "
-            "write the codelet as a Python class."
-        )
     if not path.is_file():
         raise file_load_error(f"Codelet file '{source}' does not exist.")
     path = path.resolve()

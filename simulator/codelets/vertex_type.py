@@ -1,7 +1,7 @@
 """What graph, compiler and runtime know of a vertex type, whoever wrote the codelet.
 
-A `VertexType` is made from a Python codelet class (`simulator.codelets.vertex`), by a PopLibs codelet, or, later,
-from a compiled C++ source. Costs are asked for a whole block at once.
+A `VertexType` is made from a Python codelet class (`simulator.codelets.vertex`), by a PopLibs codelet, or from a
+compiled C++ source (`simulator.codelets.compiled`). Costs are asked for a whole block at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from simulator.codelets.compiled.unit import UnitClass
     from simulator.poplar.store import VertexBlock
 
 I8 = npt.NDArray[np.int64]
@@ -35,6 +36,7 @@ class FieldSpec:
     interleaved: bool = False
     #: "scalars" and "vectors": how the vertex points at its list of edges (span: pointer and count; one_ptr ...)
     outer: str = "span"
+    elements: bool = False  #: "value": a vector of state, not one number
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,9 @@ class VertexType:
     doc: str = ""
     #: pairs of fields whose elements must lie in different memory elements, so that one cycle can serve both
     apart: tuple[tuple[str, str], ...] = ()
+    #: the class of a compiled source; its vertices run in a process of their own
+    compiled: UnitClass | None = None
+    awaits_code: bool = False  #: declared without code, which another source or codelet of the name gives
     fields_by_name: dict[str, FieldSpec] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

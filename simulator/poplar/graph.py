@@ -1,4 +1,4 @@
-"""Graph: a face over `GraphStore`. Each part has its own module; this one adds codelets and virtual graphs."""
+"""Graph: a face over `GraphStore`. Each part has its own module; this one adds virtual graphs."""
 
 from __future__ import annotations
 
@@ -7,44 +7,20 @@ from typing import Any, overload
 
 import numpy as np
 
-from simulator.codelets.vertex_type import VertexType
 from simulator.machine import physical_tiles
 from simulator.poplar.errors import invalid_tile_mapping, poplar_error
-from simulator.poplar.graph_order import OrderMethods
-from simulator.poplar.types import CodeletFileType
+from simulator.poplar.graph_codelets import CodeletMethods
 
 __all__ = ["Graph"]
 
 
-class Graph(OrderMethods):
+class Graph(CodeletMethods):
     """A graph program: variables, vertices, compute sets, streams and functions for one target.
 
     `Graph(target)` or `Graph(device)`, and a replication factor r: the graph describes one replica, which has 1/r of
     the IPUs, and runs r times at once."""
 
     _top: Graph | None = None  #: of a virtual graph
-
-    # ---- codelets ----------------------------------------------------------------------------------------------
-
-    def addCodelets(
-        self, src: Any, type: CodeletFileType = CodeletFileType.Auto, compileFlags: str = "", targetName: str = ""
-    ) -> bool:
-        """Register Python codelets: a Vertex class, a module of them, a path to such a module, or a list of these.
-
-        Returns False when all of them were registered before. Raises `file_load_error` for missing files and for
-        sources in other languages, `graph_object_load_error` for another codelet of a name in use."""
-        from simulator.codelets.sources import vertex_types_of  # imports the types of this package
-
-        added = False
-        for item in src if isinstance(src, (list, tuple)) else [src]:
-            for type_ in [item] if isinstance(item, VertexType) else vertex_types_of(item, type):
-                known = self.store.vertex_types.get(type_.name)
-                if known is None:
-                    self.store.vertex_types[type_.name] = type_
-                    added = True
-                elif known.fields != type_.fields or known.kind != type_.kind:
-                    raise poplar_error(f"Another codelet is registered as '{type_.name}'; rename one of the two.")
-        return added
 
     # ---- virtual graphs ----------------------------------------------------------------------------------------
 

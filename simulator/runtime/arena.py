@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.compiled.session import Session
+from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.poplar import regions
 from simulator.poplar.types import numpy_type
 
 if TYPE_CHECKING:
+    from simulator.codelets.compiled.linking import Program
     from simulator.poplar.store import GraphStore
     from simulator.poplar.tensor import Tensor
 
@@ -90,10 +93,13 @@ class Place:
 
 
 class Arena:
-    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values."""
+    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values. `session`: the
+    process of compiled codelets that the memory is shared with."""
 
-    def __init__(self, layout: ArenaLayout, memory: Array, replica: int) -> None:
+    def __init__(self, layout: ArenaLayout, memory: Array, replica: int, session: Session | None = None) -> None:
         self.replica = replica
+        self.session = session
+        self.offset = replica * layout.total_bytes  #: of the row within the memory of all replicas
         self._bytes = memory
         self._flat: dict[np.dtype[Any], Array] = {}
         own = [(offset, values[replica : replica + 1]) for offset, values in layout.by_replica]
@@ -126,7 +132,12 @@ class Arena:
             self.flat(place.dtype)[place.items] = values.reshape(-1)
 
 
-def arenas(layout: ArenaLayout) -> list[Arena]:
-    """The arenas of all replicas in their first state: rows of one block."""
-    block = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
-    return [Arena(layout, row, replica) for replica, row in enumerate(block)]
+def arenas(layout: ArenaLayout, codelets: Program | None = None) -> list[Arena]:
+    """The arenas of all replicas in their first state: rows of one block, shared with the process of `codelets`."""
+    if codelets is None:
+        block = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
+        return [Arena(layout, row, replica) for replica, row in enumerate(block)]
+    shared = SharedBytes(layout.replicas * layout.total_bytes)
+    session = Session(codelets, shared)
+    size = layout.total_bytes
+    return [Arena(layout, shared.memory[r * size : (r + 1) * size], r, session) for r in range(layout.replicas)]

@@ -1,0 +1,224 @@
+"""Counting basic blocks: a counter at the head of each in the compiler's assembly, and what a block does.
+
+Only for x86-64, whose instructions `operations` knows. The code to be counted is compiled without vectorisation, so that
+an instruction stands for one of a tile's; then
+
+- an operand in memory is a load or a store, whichever instruction it is part of; stores of one or two bytes cost what
+  the table says of halves. Constants of the code are taken as held in registers, moves between registers as none;
+- a jump to an earlier label ends a trip of a loop. Steps by a constant of registers that only the step changes, and
+  comparisons of such a register, are part of the trip: tiles step addresses as they load, and count in the branch;
+- what is called in the mathematical library counts as the table has it; other library functions as the call alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from simulator.machine.instructions import OperationCounts
+
+_LABEL = re.compile(r"\s*([.\w$@]+):")
+_DIRECTIVE = re.compile(r"\s*\.(\w+)(.*)")
+_INSTRUCTION = re.compile(r"\s+(?:(?:rep[nez]*|lock|notrack)\s+)?([a-z]\w*)\s*(.*)")
+_CODE = re.compile(r"\s*\.text|^\s*\.section\s+\.(?:text|init)")
+_JUMP = re.compile(r"j[a-z]+")
+_REGISTER = re.compile(r"%([a-z]+[0-9]*[a-z]*)")
+
+#: 64 bits are stepped without touching flags; the code is compiled without a red zone below the stack.
+_COUNT = """\tpushq\t%rax
+\tmovq\tpopvision_counts_{key}+{at}(%rip), %rax
+\tleaq\t1(%rax), %rax
+\tmovq\t%rax, popvision_counts_{key}+{at}(%rip)
+\tpopq\t%rax
+"""
+_TABLE = """\t.section\tpopvision_counts,"aw",@nobits
+\t.align 8
+\t.type\tpopvision_counts_{key}, @object
+\t.size\tpopvision_counts_{key}, {size}
+popvision_counts_{key}:
+\t.zero\t{size}
+"""
+
+_CALLED = {
+    **dict.fromkeys(("expf", "exp", "exp2f", "exp2", "expm1f", "expm1"), "exponential"),
+    **dict.fromkeys(("logf", "log", "log2f", "log2", "log10f", "log10", "log1pf", "log1p"), "logarithm"),
+    **dict.fromkeys(("tanhf", "tanh", "erff", "erf"), "hyperbolic tangent"),
+    **dict.fromkeys(("sinf", "sin", "cosf", "cos", "sincosf", "sincos"), "sine"),
+    **dict.fromkeys(("tanf", "tan"), "tangent"),
+    **dict.fromkeys(("asinf", "asin", "acosf", "acos", "atanf", "atan"), "arc sine"),
+    **dict.fromkeys(("atan2f", "atan2"), "arc tangent of two"),
+    **dict.fromkeys(("powf", "pow", "cbrtf", "cbrt"), "power"),
+    **dict.fromkeys(("fmodf", "fmod", "remainderf"), "remainder"),
+    **dict.fromkeys(("sqrtf", "sqrt"), "square root"),
+    **dict.fromkeys(
+        ("floorf", "floor", "ceilf", "ceil", "truncf", "trunc", "roundf", "round", "rintf", "rint", "nearbyintf"),
+        "rounding",
+    ),
+}
+#: Nothing a tile would do: widening (its addresses and integers have one size), conversions of half within a register,
+#: markers, and what belongs to entry and exit.
+_FREE = re.compile(
+    r"cltq|cqto|cltd|cwtl|cdq|endbr64|nop\w*|ret|leave|vzeroupper|v?cvtph2ps|v?cvtps2ph|ud2|v?unpck\w+|v?shuf\w+|v?insertps"
+)
+_MOVE = re.compile(r"v?(?:mov|pextr|pinsr)\w*")
+#: SSE arithmetic by the stem of its name.
+_FLOAT = (
+    (re.compile(r"v?(?:add|sub|hadd)[sp][sdh]"), "float add"),
+    (re.compile(r"v?mul[sp][sdh]"), "float multiply"),
+    (re.compile(r"v?fn?m(?:add|sub)\w+"), "float multiply"),
+    (re.compile(r"v?div[sp][sdh]"), "division"),
+    (re.compile(r"v?sqrt[sp][sdh]"), "square root"),
+    (re.compile(r"v?(?:max|min)[sp][sdh]|v?u?comis[sdh]|v?cmp\w*[sp][sd]"), "float compare"),
+    (re.compile(r"v?cvt\w+"), "convert"),
+    (re.compile(r"v?round\w+"), "rounding"),
+)
+_MULTIPLY = re.compile(r"i?mul[bwlq]?")
+_DIVIDE = re.compile(r"i?div[bwlq]?")
+_COMPARE = re.compile(r"cmp[bwlq]|test[bwlq]|v?u?comis[sd]|bt[wlq]?")
+_STEP = re.compile(r"(?:add|sub)[lq]|inc[lq]|dec[lq]|lea[lq]")
+
+
+@dataclass
+class Block:
+    """The instructions of one basic block: (mnemonic, operands). `back`: it ends with a jump to an earlier label."""
+
+    instructions: list[tuple[str, list[str]]] = field(default_factory=list)
+    back: bool = False
+
+
+def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
+    """The assembly with counters `popvision_counts_<key>`, and the block that each counts."""
+    blocks: list[Block] = []
+    lines: list[str] = []
+    seen: set[str] = set()
+    code, fresh = True, True
+    for line in assembly.splitlines():
+        label, directive = _LABEL.match(line), _DIRECTIVE.match(line)
+        if label:
+            seen.add(label[1])
+            fresh = True
+        elif directive:
+            if directive[1] in ("text", "section", "data", "bss"):
+                code = bool(_CODE.match(line))
+        elif code and (found := _INSTRUCTION.match(line)):
+            name, operands = found[1], _operands(found[2].partition("#")[0])
+            if fresh:
+                lines.append(_COUNT.format(key=key, at=8 * len(blocks)).rstrip("\n"))
+                blocks.append(Block())
+                fresh = False
+            blocks[-1].instructions.append((name, operands))
+            if _JUMP.fullmatch(name) or name == "ret":
+                blocks[-1].back = bool(operands) and operands[0] in seen
+                fresh = True
+        lines.append(line)
+    if blocks:
+        lines.append(_TABLE.format(key=key, size=8 * len(blocks)))
+    return "\n".join(lines) + "\n", blocks
+
+
+def _operands(text: str) -> list[str]:
+    """Split at commas outside parentheses."""
+    parts, depth, begin = [], 0, 0
+    for i, letter in enumerate(text + ","):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(text[begin:i].strip())
+            begin = i + 1
+    return [part for part in parts if part]
+
+
+def operations(block: Block) -> dict[str, int]:
+    """What one execution of a block does, by the names of the instruction table."""
+    counts = OperationCounts()
+    counters = _loop_counters(block) if block.back else set()
+    for name, operands in block.instructions:
+        for operation in _operations_of(name, operands, block.back, counters):
+            counts.add(operation)
+    return counts.counts
+
+
+def _loop_counters(block: Block) -> set[str]:
+    """Registers that the block changes by one step by a constant and in no other way."""
+    changed: Counter[str] = Counter()
+    stepped: set[str] = set()
+    for name, operands in block.instructions:
+        if not operands or _COMPARE.fullmatch(name) or _JUMP.fullmatch(name):
+            continue
+        register = _register(operands[-1])
+        if register:
+            changed[register] += 1
+            by_constant = len(operands) == 1 or operands[0].startswith("$")
+            itself = name.startswith("lea") and f"(%{operands[-1][1:]})" in operands[0]
+            if _STEP.fullmatch(name) and (itself or (by_constant and not name.startswith("lea"))):
+                stepped.add(register)
+    return {register for register in stepped if changed[register] == 1}
+
+
+def _operations_of(name: str, operands: list[str], back: bool, counters: set[str]) -> Iterator[str]:
+    if _JUMP.fullmatch(name):
+        yield "trip" if back else "branch"
+        return
+    if name.startswith("call"):
+        called = operands[0].split("@")[0] if operands else ""
+        if not called.startswith(("__extendhf", "__truncsf", "__truncdf")):
+            yield _CALLED.get(called, "branch")
+        return
+    if name.startswith("push"):
+        yield "store"
+        return
+    if name.startswith("pop") and not name.startswith("popcnt"):
+        yield "load"
+        return
+    if name.startswith("lea"):
+        if _register(operands[-1]) not in counters:
+            yield "integer"
+        return
+    compares = bool(_COMPARE.fullmatch(name))
+    yield from _accesses(name, operands, compares)
+    if _FREE.fullmatch(name) or _MOVE.fullmatch(name):
+        if _MOVE.fullmatch(name) and operands and operands[0].startswith("$") and _register(operands[-1]):
+            yield "integer"  # a constant is set
+        return
+    registers = {_register(operand) for operand in operands}
+    if counters & registers and (compares or _STEP.fullmatch(name)):
+        return
+    if len(operands) >= 2 and operands[0] == operands[1] and "xor" in name:
+        return  # zero is a register of a tile
+    yield _arithmetic(name)
+
+
+def _accesses(name: str, operands: list[str], compares: bool) -> Iterator[str]:
+    """Loads and stores of an instruction's operand in memory."""
+    for position, operand in enumerate(operands):
+        if "(" not in operand or operand.startswith((".LC", "$")):
+            continue
+        last = position == len(operands) - 1 and len(operands) > 1 or len(operands) == 1 and not compares
+        if not last or compares:
+            yield "load"
+            continue
+        if not _MOVE.fullmatch(name) and not name.startswith("set"):
+            yield "load"
+        narrow = re.fullmatch(r"mov[bw]|v?pextr[bw]|set\w+|(?:add|sub|or|and|xor)[bw]", name)
+        yield "store half" if narrow else "store"
+
+
+def _arithmetic(name: str) -> str:
+    for stem, operation in _FLOAT:
+        if stem.fullmatch(name):
+            return operation
+    if _MULTIPLY.fullmatch(name):
+        return "integer multiply"
+    return "integer division" if _DIVIDE.fullmatch(name) else "integer"
+
+
+def _register(operand: str) -> str:
+    """A register by one name for all its widths, "" for other operands."""
+    found = _REGISTER.fullmatch(operand)
+    if found is None:
+        return ""
+    name = found[1]
+    if re.fullmatch(r"r\d+[bwd]?", name):
+        return name.rstrip("bwd")
+    return re.sub(r"^[er](?=[a-ds])|[lx]$|h$", "", name) if not name.startswith("xmm") else name

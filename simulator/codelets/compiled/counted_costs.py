@@ -1,0 +1,179 @@
+"""What vertices of compiled codelets cost: a few are run with counters in their basic blocks, the rest lie between.
+
+The same rules as for Python codelets (`simulator.codelets.counted_costs`): made-up data of the right sizes, ones or
+zeros; vertex state as it is; figures are guesses.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.codelets.compiled.assembly import instrumented, operations
+from simulator.codelets.compiled.host_compiler import cached, compiler
+from simulator.codelets.compiled.linking import Program, linked
+from simulator.codelets.compiled.unit import Unit, UnitClass, compile_text
+from simulator.codelets.count_run import ENTRY, WORKERS, Figures
+from simulator.codelets.counted_costs import costs_by_counting
+from simulator.codelets.counted_functions import NotCountableError
+from simulator.codelets.vertex_type import CostFunction, FieldSpec
+from simulator.machine.instructions import OperationCounts
+from simulator.poplar.errors import application_runtime_error
+from simulator.poplar.types import numpy_type
+
+if TYPE_CHECKING:
+    from simulator.codelets.compiled.library import CodeletLibrary
+    from simulator.codelets.compiled.session import Session
+
+#: Before the user's flags, and after them: one instruction for one operation, and room for counters.
+_BEFORE = {"c++": ("-std=c++17", "-O2"), "c": ("-std=gnu11", "-O2")}
+_AFTER = (
+    "-S", "-g0", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-tree-loop-distribute-patterns",
+    "-fno-unroll-loops", "-fno-math-errno", "-fno-trapping-math", "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone",
+)  # fmt: skip
+#: Seconds that a counted vertex may take.
+_PATIENCE = 5.0
+
+
+def counted_costs(library: CodeletLibrary, class_: UnitClass) -> CostFunction:
+    """The cost function of a vertex class."""
+    layout = class_.layout
+    fields = tuple(field.spec for field in layout.fields)
+
+    def count(sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]) -> Figures:
+        return _count(library.program(), class_, sizes, values)
+
+    return costs_by_counting(layout.name, layout.kind, fields, count, "register a performance estimator")
+
+
+def _count(
+    program: Program, class_: UnitClass, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]
+) -> Figures:
+    """Run one vertex on made-up data. Raises NotCountableError where that fails."""
+    counted = _counted_program(program.units)
+    problem = ""
+    for fill in (1, 0):  # ones; zeros for codelets that index by what they read
+        try:
+            return _figures(counted, class_, sizes, values, fill)
+        except application_runtime_error as error:
+            problem = str(error)
+    raise NotCountableError(f"fails on made-up data ({problem.rstrip('.')})")
+
+
+def _figures(
+    counted: _CountedProgram,
+    class_: UnitClass,
+    sizes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, Any],
+    fill: int,
+) -> Figures:
+    kind = class_.layout.kind
+    given = SimpleNamespace()
+    for field in class_.layout.fields:
+        setattr(given, field.spec.name, _made_up(field.spec, sizes, values, fill))
+    workers = [(w, w + 1) for w in range(WORKERS)] if kind == "multi" else [(0, WORKERS)]
+    runs = [counted.run(class_, given, some) for some in workers]
+    longest = max(runs, key=lambda run: run.slots())
+    slots = math.ceil(longest.slots() - 1e-9)
+    flops = sum(run.flops() for run in runs)
+    return Figures(slots if kind == "worker" else WORKERS * slots, flops, longest.text())
+
+
+def _made_up(spec: FieldSpec, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], fill: int) -> Any:
+    if spec.kind == "value":
+        return values[spec.name]
+    dtype = numpy_type(spec.type)
+    if spec.kind == "scalar":
+        return np.full((), fill, dtype)
+    if spec.kind == "vector":
+        return np.full(sum(sizes[spec.name]), fill, dtype)
+    if spec.kind == "scalars":
+        return [np.full((), fill, dtype) for _ in range(sum(sizes[spec.name]))]
+    return [np.full(size, fill, dtype) for size in sizes[spec.name]]
+
+
+class _CountedProgram:
+    """The units with counters, running. `blocks`: what each counter's block does, in the order of the counters."""
+
+    def __init__(self, units: tuple[Unit, ...]) -> None:
+        from simulator.codelets.compiled.session import Session
+
+        if platform.machine() not in ("x86_64", "AMD64"):
+            raise NotCountableError(f"is compiled for {platform.machine()}, whose instructions have no table")
+        self.blocks: list[dict[str, int]] = []
+        objects = []
+        for unit in units:
+            object_, blocks = _counted_object(unit)
+            self.blocks += blocks
+            objects.append(object_)
+        self._session: Session = Session(_Linked(units, tuple(objects)), limit=_PATIENCE)
+
+    def run(self, class_: UnitClass, given: SimpleNamespace, workers: tuple[int, int]) -> OperationCounts:
+        """Count one vertex, or some workers of it."""
+        name = class_.layout.name
+        times = self._session.run_one(
+            class_, given, lambda _: f"Vertex of type {name}", lambda *_: None, workers, counted=True
+        )
+        counts = OperationCounts()
+        counts.add("integer", ENTRY)
+        for block, number in zip(self.blocks, times.tolist(), strict=True):
+            counts.add_block(block, number)
+        return counts
+
+
+class _Linked(Program):
+    """A program of other object files of the same units."""
+
+    def __init__(self, units: tuple[Unit, ...], objects: tuple[Path, ...]) -> None:
+        super().__init__(units)
+        object.__setattr__(self, "_objects", objects)
+
+    def path(self) -> Path:
+        return linked(self._objects, self.units)  # type: ignore[attr-defined]
+
+
+@functools.lru_cache(maxsize=8)
+def _counted_program(units: tuple[Unit, ...]) -> _CountedProgram:
+    return _CountedProgram(units)
+
+
+def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
+    """The object file of a unit with counters, and the operations of each block."""
+    name = f"{unit.key}.{'half.' if _converts_halves() else ''}counted"
+    described = cached(f"{name}.json", lambda path: _describe(unit, path))
+    found = json.loads(described.read_text())
+
+    def make(path: Path) -> None:
+        given = path.with_suffix(".s")
+        given.write_text(found["assembly"])
+        code, messages = compiler().run(["-c", str(given), "-o", str(path)])
+        if code != 0:
+            raise NotCountableError(f"cannot be assembled with counters ({messages.strip()[:200]})")
+
+    return cached(f"{name}.o", make), found["blocks"]
+
+
+def _describe(unit: Unit, path: Path) -> None:
+    made = path.with_suffix(".s")
+    after = (*_AFTER, "-mf16c") if _converts_halves() else _AFTER
+    compile_text(unit.source, unit.text(), made, _BEFORE[unit.source.language], after)
+    text, blocks = instrumented(made.read_text(), unit.key)
+    path.write_text(json.dumps({"assembly": text, "blocks": [operations(block) for block in blocks]}))
+
+
+@functools.cache
+def _converts_halves() -> bool:
+    """Whether this processor converts halves by an instruction; calls in its place would look like work."""
+    try:
+        return " f16c" in Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False

@@ -1,0 +1,108 @@
+"""The compiler of the host, called without a shell, and the cache of what it made.
+
+Everything is cached by content: preprocessed text, flags, compiler. Entries appear by a rename, so that two processes
+may fill one cache; an entry that is gone or broken is made again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulator.poplar.errors import graph_program_compilation_error
+
+INCLUDE = Path(__file__).parent.parent / "include"
+HOST = Path(__file__).parent.parent / "host"
+
+#: Part of every key: grows when what is made of the same text changes.
+_FORMAT = "5"
+#: Flags that choose what the compiler is asked for at all.
+_OWN_FLAGS = ("-o", "-c", "-S", "-E", "-x", "-M", "-MM", "-save-temps", "-pipe", "-shared", "-static", "-fplugin")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    path: str
+    version: str  #: what it says of itself
+
+    def run(self, arguments: Sequence[str]) -> tuple[int, str]:
+        """(exit code, messages)."""
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": ""}
+        done = subprocess.run(
+            [self.path, *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL, env=environment
+        )
+        return done.returncode, (done.stderr + done.stdout).decode(errors="replace")
+
+
+def compiler() -> Compiler:
+    """The compiler of `POPVISION_CXX`, else g++. Raises graph_program_compilation_error when there is none."""
+    name = os.environ.get("POPVISION_CXX") or "g++"
+    path = shutil.which(name)
+    if path is None:
+        raise graph_program_compilation_error(
+            f"C and C++ codelets need the compiler '{name}', which is not installed; on Debian: apt-get install g++."
+        )
+    return Compiler(path, _version(path))
+
+
+@functools.lru_cache(maxsize=4)
+def _version(path: str) -> str:
+    done = subprocess.run([path, "--version"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    return f"{path} {done.stdout.decode(errors='replace').splitlines()[0] if done.stdout else ''}"
+
+
+def check_flags(flags: Sequence[str]) -> None:
+    """Refuse flags that would make the compiler do something else than compile."""
+    for flag in flags:
+        if flag in _OWN_FLAGS or flag.startswith(("-fplugin", "-save-temps", "@")) or not flag.startswith("-"):
+            previous = flags[flags.index(flag) - 1] if flags.index(flag) else ""
+            if not flag.startswith("-") and previous in ("-D", "-I", "-U", "-include", "-isystem", "-iquote", "-std"):
+                continue
+            raise graph_program_compilation_error(
+                f"Compile flag '{flag}' is not one for codelets: give options of compilation only, as -O3, -g, -D and -I."
+            )
+
+
+def key_of(*parts: str | bytes) -> str:
+    """The digest of parts, each with its length."""
+    digest = hashlib.sha256(_FORMAT.encode())
+    for part in parts:
+        raw = part.encode(errors="surrogateescape") if isinstance(part, str) else part
+        digest.update(len(raw).to_bytes(8, "little"))
+        digest.update(raw)
+    return digest.hexdigest()[:40]
+
+
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/popvision/codelets`; a temporary folder where that cannot be written."""
+    return _folder(os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
+
+
+@functools.lru_cache(maxsize=4)
+def _folder(root: str) -> Path:
+    folder = Path(root) / "popvision" / "codelets"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="popvision_codelets_"))
+    return folder
+
+
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """The file `name` of the cache; when it is not there, `make` writes it under another name first."""
+    path = cache_folder() / name
+    if not path.is_file():
+        with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="making_") as folder:
+            made = Path(folder) / name
+            make(made)
+            os.replace(made, path)
+    return path

@@ -1,0 +1,145 @@
+"""The compiled codelets of one graph: what was added, as vertex types, and the program that all of it makes."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from simulator.codelets.compiled.constraints import constraint_pairs
+from simulator.codelets.compiled.counted_costs import counted_costs
+from simulator.codelets.compiled.linking import Program
+from simulator.codelets.compiled.objects import read_object
+from simulator.codelets.compiled.source import (
+    CompilationFailed,
+    Preprocessed,
+    file_type,
+    preprocessed_file,
+    preprocessed_text,
+    refuse_assembly,
+    stream_text,
+)
+from simulator.codelets.compiled.unit import Unit, UnitClass, unit_of
+from simulator.codelets.vertex_type import VertexType
+from simulator.poplar.errors import graph_object_load_error, graph_program_compilation_error
+from simulator.poplar.types import CodeletFileType
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore
+
+
+class CodeletLibrary:
+    """Grows with each call of addCodelets; `program()` is what it makes at a moment."""
+
+    def __init__(self) -> None:
+        self._units: list[Unit] = []
+        self._paths: set[Path] = set()
+        self._texts: set[str] = set()
+
+    def program(self) -> Program:
+        """All units as they are now."""
+        return Program(tuple(self._units))
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def add_file(
+        self, path: Path, type_: CodeletFileType, flags: str, output: IO[str] | None, target: str, architecture: str
+    ) -> list[VertexType] | None:
+        """The vertex types of a file, None when it was added before. Raises file_load_error,
+        graph_program_compilation_error, graph_object_load_error."""
+        path = path.expanduser()
+        kind = file_type(path, type_)
+        if path.resolve() in self._paths:
+            return None
+        if kind is CodeletFileType.Object:
+            sources: Iterable[Preprocessed] = read_object(path, target or architecture, architecture)
+        else:
+            with _told(output):
+                sources = [preprocessed_file(path, kind, split_flags(flags), architecture)]
+        types = self._add(sources, output)
+        self._paths.add(path.resolve())
+        return types
+
+    def add_stream(
+        self, stream: Any, type_: CodeletFileType, flags: str, output: IO[str] | None, architecture: str
+    ) -> list[VertexType]:
+        """The vertex types of a stream's text. Raises graph_object_load_error for a text that was added before."""
+        kind = CodeletFileType.CppSource if type_ is CodeletFileType.Auto else type_
+        refuse_assembly("The codelet stream", kind)
+        if kind is CodeletFileType.Object:
+            raise graph_object_load_error("A codelet stream holds source text; add an object by its file name.")
+        text = stream_text(stream)
+        if text in self._texts:
+            raise graph_object_load_error("The codelets of this stream were added before; add a stream once.")
+        with _told(output):
+            source = preprocessed_text(text, "stream", kind, split_flags(flags), architecture)
+        types = self._add([source], output)
+        self._texts.add(text)
+        return types
+
+    def add_text(self, text: str, name: str, architecture: str) -> list[VertexType]:
+        """The vertex types of C++ source that the simulator wrote itself."""
+        with _told(None):
+            return self._add([preprocessed_text(text, name, CodeletFileType.CppSource, (), architecture)], None)
+
+    def _add(self, sources: Iterable[Preprocessed], output: IO[str] | None) -> list[VertexType]:
+        units = []
+        for source in sources:
+            with _told(output):
+                unit = unit_of(source)
+            if unit.messages:
+                (output or sys.stderr).write(unit.messages)
+            units.append(unit)
+        types = [self._vertex_type(class_, unit) for unit in units for class_ in unit.classes]
+        known = {unit.key for unit in self._units}
+        self._units += [unit for unit in units if unit.key not in known]
+        return types
+
+    def _vertex_type(self, class_: UnitClass, unit: Unit) -> VertexType:
+        layout = class_.layout
+        fields = tuple(field.spec for field in layout.fields)
+        apart = constraint_pairs(layout.name, class_.constraints, [spec.name for spec in fields])
+        return VertexType(
+            name=layout.name,
+            kind=layout.kind,
+            fields=fields,
+            costs=counted_costs(self, class_),
+            apart=apart,
+            compiled=class_,
+            awaits_code=bool(class_.symbol),
+            doc=f"compiled from {unit.source.name}",
+        )
+
+
+class _told:
+    """Compiler messages of a failure go to the stream given, standard error else."""
+
+    def __init__(self, output: IO[str] | None) -> None:
+        self._output = output
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, CompilationFailed):
+            (self._output or sys.stderr).write(error.output)
+
+
+def split_flags(flags: str) -> tuple[str, ...]:
+    """The flags of one string, quoted as for a shell, which never sees them."""
+    try:
+        return tuple(shlex.split(flags))
+    except ValueError as error:
+        raise graph_program_compilation_error(f"Compile flags '{flags}' cannot be split: {error}.") from None
+
+
+def linked_codelets(store: GraphStore) -> Program | None:
+    """The program of a graph's compiled codelets, None when no vertex is one of them. Raises link_error."""
+    if not any(block.type.compiled is not None and len(block) for block in store.settled_blocks):
+        return None
+    program = store.codelets.program()
+    program.path()
+    return program

@@ -1,0 +1,70 @@
+"""All units of a graph in one program: where symbols of one find those of another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulator.codelets.compiled.host_compiler import HOST, cached, compiler, key_of
+from simulator.codelets.compiled.unit import Unit
+from simulator.poplar.errors import graph_program_compilation_error, link_error
+
+_UNDEFINED = re.compile(r"undefined reference to [`']([^']+)'|unresolvable symbol [`']([^']+)'")
+_TWICE = re.compile(r"multiple definition of [`']([^']+)'")
+
+
+@dataclass(frozen=True)
+class Program:
+    """The units of a graph, linked with the runner. Holds all that making it again needs."""
+
+    units: tuple[Unit, ...]
+
+    def path(self) -> Path:
+        """The executable file. Raises link_error naming what no source defines."""
+        return linked([unit.object_file() for unit in self.units], self.units)
+
+
+def linked(objects: Sequence[Path], units: Sequence[Unit]) -> Path:
+    """The program of these object files, with external code where it is asked for."""
+    runner = [_host_object("runner.c"), _host_object("half.c")]
+    names = [f"-Wl,--defsym,{one.symbol_here}={one.symbol}" for unit in units for one in unit.classes if one.symbol]
+    key = key_of(compiler().version, *(path.name for path in [*runner, *objects]), *names)
+    return cached(f"{key}.program", lambda path: _link([*runner, *objects], names, path))
+
+
+def _link(objects: Sequence[Path], names: Sequence[str], out: Path) -> None:
+    code, messages = compiler().run(["-pie", *map(str, objects), *names, "-lm", "-o", str(out)])
+    if code != 0:
+        raise link_error(_sentence(messages), messages)
+
+
+def _sentence(messages: str) -> str:
+    twice = _TWICE.search(messages)
+    if twice:
+        return f"Codelets cannot be linked: '{twice[1]}' is defined by more than one source; define it once."
+    missing = sorted({a or b for a, b in _UNDEFINED.findall(messages)})
+    if missing:
+        names = ", ".join(f"'{name}'" for name in missing)
+        return (
+            f"Codelets cannot be linked: {names} is not defined by any source; add the one that does with addCodelets."
+        )
+    last = (messages.strip().splitlines() or ["the linker says nothing"])[-1]
+    return f"Codelets cannot be linked: {last}."
+
+
+def _host_object(name: str) -> Path:
+    """A file of the simulator's own side, compiled."""
+    source = HOST / name
+    text = source.read_bytes()
+    key = key_of(compiler().version, name, text)
+
+    def make(path: Path) -> None:
+        code, messages = compiler().run(
+            ["-x", "c", "-O2", "-fPIE", "-U_FORTIFY_SOURCE", "-c", str(source), "-o", str(path)]
+        )
+        if code != 0:
+            raise graph_program_compilation_error(f"The compiler cannot compile {name}: {messages.strip()}")
+
+    return cached(f"{key}.host.o", make)

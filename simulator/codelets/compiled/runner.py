@@ -1,0 +1,208 @@
+"""The process that runs codelets: requests over pipes, results in shared memory, crashes as exceptions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import struct
+import subprocess
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from simulator.codelets.compiled.shared_bytes import SharedBytes
+from simulator.poplar.errors import ErrorCode, ErrorInfo, application_runtime_error, invalid_option, poplar_error
+
+_REQUEST = struct.Struct("=5Q2I")
+_REPLY = struct.Struct("=2Q")
+_PRINTED = struct.Struct("=Q2I")
+_POSITION = np.dtype([("vertex", "u8"), ("worker", "u4"), ("result", "u4")])
+
+#: Seconds that one vertex (one worker of a MultiVertex) may take: `POPVISION_CODELET_SECONDS`, 0 = for ever.
+SECONDS = 60.0
+WORKERS = 6
+
+Printer = Callable[[int, int, str], None]
+"""(vertex of the row, worker, text)"""
+Place = Callable[[int], str]
+"""vertex of the row -> where it is, in words"""
+
+_CODES = {
+    signal.SIGSEGV: (ErrorCode.INVALID_ADDRESS, "it touched memory that is not there"),
+    signal.SIGBUS: (ErrorCode.INVALID_ADDRESS, "it touched memory that is not there"),
+    signal.SIGFPE: (ErrorCode.TRAP, "it divided an integer by zero, or overflowed doing so"),
+    signal.SIGILL: (ErrorCode.INVALID_INSTRUCTION, "it ran an invalid instruction"),
+    signal.SIGTRAP: (ErrorCode.TRAP, "it trapped"),
+    signal.SIGABRT: (ErrorCode.TRAP, "it aborted"),
+}
+
+
+def seconds_allowed() -> float:
+    """The time limit of one vertex. Raises invalid_option where the variable holds no number."""
+    text = os.environ.get("POPVISION_CODELET_SECONDS", "")
+    try:
+        limit = float(text) if text else SECONDS
+    except ValueError:
+        limit = -1.0
+    if not limit >= 0:
+        raise invalid_option(f"POPVISION_CODELET_SECONDS is '{text}', but it must be a number of seconds from 0 on.")
+    return limit
+
+
+class Runner:
+    """A started process. `bases`: where it sees each segment. Closed when it goes away."""
+
+    def __init__(self, program: Path, segments: Sequence[SharedBytes], limit: float) -> None:
+        self.limit = limit
+        self._control = SharedBytes(_POSITION.itemsize)
+        self._position = self._control.memory.view(_POSITION)
+        shared = [self._control, *segments]
+        requests, self._requests = os.pipe()
+        self._replies, replies = os.pipe()
+        self._printed, printed = os.pipe()
+        ends = [requests, replies, printed]
+        described = [f"{segment.descriptor}:{segment.size}" for segment in shared]
+        try:
+            self._process = subprocess.Popen(
+                [str(program), *map(str, ends), *described],
+                pass_fds=[*ends, *(segment.descriptor for segment in shared)],
+                stdin=subprocess.DEVNULL,
+            )
+        finally:
+            for end in ends:
+                os.close(end)
+        opened = [self._requests, self._replies, self._printed]
+        self.close = weakref.finalize(self, _end, self._process, opened)
+        self._read = 0  # bytes of prints taken
+        self._greeted(len(shared))
+
+    def _greeted(self, segments: int) -> None:
+        count = self._number()
+        if count != segments:
+            raise poplar_error("The process of the codelets did not start; see its messages on standard error.")
+        self.bases = [self._number() for _ in range(segments)][1:]
+        entries, length = self._number(), self._number()
+        names = self._whole(self._replies, length).decode().split("\0")[:entries]
+        self.entries = {name: i for i, name in enumerate(names)}
+        self.counters = self._number()
+
+    def run(
+        self,
+        entry: str,
+        state: int,
+        vertices: tuple[int, int],
+        place: Place,
+        printer: Printer,
+        workers: tuple[int, int] = (0, WORKERS),
+        counters: int = 0,
+    ) -> bool:
+        """Run vertices [first, last) of the row at address `state`; whether all of them returned true.
+
+        `counters`: an address that the counters of this run are copied to, 0 for none. Raises application_runtime_error
+        naming the vertex when the process dies or a vertex takes too long."""
+        request = _REQUEST.pack(self.entries[entry], state, *vertices, counters, *workers)
+        try:
+            os.write(self._requests, request)
+        except BrokenPipeError:
+            raise self._dead(place) from None
+        return self._wait(place, printer)
+
+    def _wait(self, place: Place, printer: Printer) -> bool:
+        poll = select.poll()
+        # Replies first: what was printed before a reply that is there, is there too.
+        poll.register(self._replies, select.POLLIN)
+        poll.register(self._printed, select.POLLIN)
+        before = None
+        while True:
+            events = poll.poll(self.limit * 1000 if self.limit else None)
+            ready = [descriptor for descriptor, _ in events]
+            if self._replies in ready:
+                raw = self._partial(self._replies, _REPLY.size)
+                if raw is None:
+                    self._drain(printer)
+                    raise self._dead(place)
+                total, result = _REPLY.unpack(raw)
+                while self._read < total:
+                    self._take(printer)
+                return bool(result)
+            if self._printed in ready:
+                self._take(printer)
+            elif not events:
+                now = self._position[0].item()[:2]
+                if now == before:
+                    raise self._too_long(place)
+                before = now
+
+    def _take(self, printer: Printer) -> None:
+        vertex, worker, length = _PRINTED.unpack(self._whole(self._printed, _PRINTED.size))
+        text = self._whole(self._printed, length)
+        self._read += _PRINTED.size + length
+        printer(vertex, worker, text.decode(errors="replace"))
+
+    def _drain(self, printer: Printer) -> None:
+        """What the process printed before it died; a torn end is dropped."""
+        with contextlib.suppress(poplar_error):
+            while True:
+                self._take(printer)
+
+    def _dead(self, place: Place) -> application_runtime_error:
+        code = self._process.wait()
+        kind, why = ErrorCode.UNKNOWN, f"it ended the process with code {code}"
+        if code < 0:
+            known = _CODES.get(signal.Signals(-code))
+            kind, why = known or (ErrorCode.UNKNOWN, f"signal {signal.Signals(-code).name} ended it")
+            if known is not None:
+                why += f" ({signal.Signals(-code).name})"
+        return self._error(kind, "crashed", why, place)
+
+    def _too_long(self, place: Place) -> application_runtime_error:
+        self._process.kill()
+        self._process.wait()
+        why = f"it took longer than {self.limit:g} s, the limit of POPVISION_CODELET_SECONDS"
+        return self._error(ErrorCode.UNKNOWN, "was ended", why, place)
+
+    def _error(self, code: ErrorCode, what: str, why: str, place: Place) -> application_runtime_error:
+        where = place(int(self._position[0]["vertex"]))
+        worker = int(self._position[0]["worker"])
+        if worker:
+            where += f", worker {worker}"
+        self.close()
+        return application_runtime_error(f"{where} {what}: {why}.", [ErrorInfo(code, where)])
+
+    # Reading pipes
+
+    def _number(self) -> int:
+        return int.from_bytes(self._whole(self._replies, 8), "little")
+
+    def _whole(self, descriptor: int, size: int) -> bytes:
+        data = self._partial(descriptor, size)
+        if data is None:
+            raise poplar_error("The process of the codelets ended before it answered.")
+        return data
+
+    def _partial(self, descriptor: int, size: int) -> bytes | None:
+        """`size` bytes, None where the pipe ends first."""
+        parts: list[bytes] = []
+        while size:
+            part = os.read(descriptor, size)
+            if not part:
+                return None
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def _end(process: subprocess.Popen[bytes], descriptors: Sequence[int]) -> None:
+    """The process ends when its requests do, unless it is stuck in a vertex."""
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    try:
+        process.wait(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

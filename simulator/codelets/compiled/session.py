@@ -1,0 +1,137 @@
+"""A program of codelets at work: started when first needed, again after a crash, with the segments that it shares."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.compiled.linking import Program
+from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
+from simulator.codelets.compiled.runner import WORKERS, Place, Printer, Runner, seconds_allowed
+from simulator.codelets.compiled.shared_bytes import SharedBytes
+from simulator.codelets.compiled.unit import UnitClass
+
+Array = npt.NDArray[Any]
+
+
+class Session:
+    """`arena`: the segment that vertices' edges lead to, None where vertices are only run one by one. `limit`: seconds that a
+    vertex may take, None = `runner.seconds_allowed`."""
+
+    def __init__(self, program: Program, arena: SharedBytes | None = None, limit: float | None = None) -> None:
+        self._path = program.path()
+        self.lock = threading.Lock()
+        self._limit = limit
+        self._segments = [SharedBytes(1) if arena is None else arena]
+        self._waiting = 0  #: bytes of the segment to come
+        self._single = 0  #: number of the segment for single vertices, 0 = none yet
+        self._runner: Runner | None = None
+        self.starts = 0  #: how often a process was started; addresses hold for one start
+
+    def reserve(self, size: int) -> tuple[int, int]:
+        """(segment, offset) of `size` bytes that begin to exist with the next run."""
+        begin = self._waiting
+        self._waiting += -(-size // ALIGNMENT) * ALIGNMENT
+        return len(self._segments), begin
+
+    def ready(self) -> Runner:
+        """The process, with all segments."""
+        self._settle()
+        if self._runner is None or not self._runner.close.alive:
+            limit = seconds_allowed() if self._limit is None else self._limit
+            self._runner = Runner(self._path, self._segments, limit)
+            self.starts += 1
+        return self._runner
+
+    def memory(self, segment: int) -> Array:
+        return self._segments[segment].memory
+
+    def close(self) -> None:
+        """End the process; it starts again when it is needed."""
+        if self._runner is not None:
+            self._runner.close()
+
+    def _settle(self) -> None:
+        """Make the segment that was reserved."""
+        if self._waiting:
+            self._segments.append(SharedBytes(self._waiting))
+            self._waiting = 0
+            self.close()
+
+    # One vertex on arrays that lie anywhere
+
+    def run_one(
+        self,
+        class_: UnitClass,
+        given: SimpleNamespace,
+        place: Place,
+        printer: Printer,
+        workers: tuple[int, int] = (0, WORKERS),
+        *,
+        counted: bool = False,
+    ) -> Array:
+        """Run one vertex on copies of the arrays of `given`, and copy back what it wrote. Returns the counters, empty
+        unless `counted`."""
+        parts: list[tuple[Array, int, bool]] = []  # (array, offset, written)
+        size = 0
+
+        def place_of(array: Array, written: bool) -> int:
+            nonlocal size
+            begin = size
+            parts.append((array, begin, written))
+            size += -(-max(array.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+            return begin
+
+        pointers, values = {}, {}
+        for field in class_.layout.fields:
+            spec, value = field.spec, getattr(given, field.spec.name)
+            if spec.kind == "value":
+                values[spec.name] = [value] if field.vector else value
+                continue
+            arrays = value if isinstance(value, list) else [value]
+            pointers[spec.name] = _pointers(arrays, [place_of(a, spec.direction != "in") for a in arrays], spec.kind)
+        rows = Rows(class_.layout, 1, pointers, values)
+        number = self._room(rows.bytes + size + self._counter_bytes(counted))
+        runner = self.ready()
+        memory, base = self._segments[number].memory, runner.bases[number]
+        rows.fill(memory, base, 0, base + rows.bytes)
+        for array, begin, _ in parts:
+            memory[rows.bytes + begin : rows.bytes + begin + array.nbytes] = (
+                np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            )
+        counters = rows.bytes + size if counted else 0
+        runner.run(class_.entry, base, (0, 1), place, printer, workers, base + counters if counted else 0)
+        for array, begin, written in parts:
+            if written and array.size:
+                raw = memory[rows.bytes + begin : rows.bytes + begin + array.nbytes]
+                array[...] = raw.view(array.dtype).reshape(array.shape)
+        return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
+
+    def _counter_bytes(self, counted: bool) -> int:
+        return 8 * self.ready().counters + ALIGNMENT if counted else 0
+
+    def _room(self, size: int) -> int:
+        """The number of a segment of at least `size` bytes for one vertex."""
+        if self._single == 0:
+            self._settle()
+            self._single = len(self._segments)
+            self._segments.append(SharedBytes(2 * size))
+            self.close()
+        elif self._segments[self._single].size < size:
+            self._segments[self._single] = SharedBytes(2 * size)
+            self.close()
+        return self._single
+
+
+def _pointers(arrays: list[Array], offsets: list[int], kind: str) -> Pointers:
+    n = len(arrays)
+    return Pointers(
+        np.array(offsets, np.int64),
+        np.array([a.size for a in arrays], np.int64),
+        np.ones(n, np.bool_),
+        np.array([0, n], np.int64) if kind in ("scalars", "vectors") else None,
+    )

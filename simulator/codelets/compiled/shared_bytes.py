@@ -1,0 +1,22 @@
+"""Memory that the simulator and the process of the codelets both map."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import weakref
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class SharedBytes:
+    """`size` bytes, zeros at first, gone when nobody uses them any more."""
+
+    def __init__(self, size: int) -> None:
+        self.size = max(size, 1)
+        self.descriptor = os.memfd_create("popvision")
+        os.ftruncate(self.descriptor, self.size)
+        self.memory: npt.NDArray[Any] = np.frombuffer(mmap.mmap(self.descriptor, self.size), np.uint8)
+        weakref.finalize(self, os.close, self.descriptor)

@@ -1,0 +1,236 @@
+"""The fields of a vertex class: what its members mean to the graph, and where they lie in the host's struct."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from simulator.codelets.compiled.debug_entries import DebugEntries, Entry
+from simulator.codelets.vertex_type import FieldSpec
+from simulator.poplar import types
+from simulator.poplar.errors import graph_object_load_error
+
+#: Types by what the compiler calls them.
+TYPES = {
+    "bool": types.BOOL, "char": types.CHAR, "signed char": types.SIGNED_CHAR, "unsigned char": types.UNSIGNED_CHAR,
+    "short int": types.SHORT, "short unsigned int": types.UNSIGNED_SHORT, "int": types.INT,
+    "unsigned int": types.UNSIGNED_INT, "float": types.FLOAT, "_Float16": types.HALF, "__fp16": types.HALF,
+    "long long int": types.LONGLONG, "long long unsigned int": types.UNSIGNED_LONGLONG,
+    "long int": types.LONGLONG, "long unsigned int": types.UNSIGNED_LONGLONG,
+}  # fmt: skip
+#: How Poplar spells the types that it spells unlike the compiler.
+_SPELLED = {
+    "short int": "short", "short unsigned int": "unsigned short", "_Float16": "half", "__fp16": "half",
+    "long int": "long", "long unsigned int": "unsigned long", "long long int": "long long",
+    "long long unsigned int": "unsigned long long",
+}  # fmt: skip
+_DIRECTIONS = {"Input": "in", "Output": "out", "InOut": "inout"}
+_VECTOR_LAYOUTS = ("span", "one_ptr", "short_span", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128", "compact_ptr")
+_LIST_LAYOUTS = (
+    "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128", "deltan", "deltanelements", "compact_deltan",
+)  # fmt: skip
+#: Bases that say what kind of vertex a class is.
+_KINDS = {"poplar::Vertex": "worker", "poplar::SupervisorVertex": "supervisor", "poplar::MultiVertex": "multi"}
+
+Kind = Literal["worker", "supervisor", "multi"]
+
+
+@dataclass(frozen=True)
+class HostField:
+    """A field and its place."""
+
+    spec: FieldSpec
+    offset: int
+
+    @property
+    def vector(self) -> bool:
+        """Whether it is vertex state that is a vector (pointer and size), not a number."""
+        return self.spec.elements
+
+
+@dataclass(frozen=True)
+class ClassLayout:
+    """A vertex class as the compiler laid it out."""
+
+    name: str
+    kind: Kind
+    bytes: int
+    fields: tuple[HostField, ...]
+    external: bool
+    computes: bool  #: it has a member function `compute`
+
+
+def class_layout(entry: Entry, entries: DebugEntries) -> ClassLayout | None:
+    """The layout of a class, None when it is no vertex. Raises graph_object_load_error for members that are no fields."""
+    kind = _kind(entry, entries)
+    if kind is None:
+        return None
+    name = class_name(entry, entries)
+    fields = tuple(_fields(entry, entries, name, 0))
+    external = any(
+        member.name == "isExternalCodelet" and member.number("const_value") != 0
+        for base in _with_bases(entry, entries)
+        for member in base.of("member", "variable")
+    )
+    computes = any(f.name == "compute" for base in _with_bases(entry, entries) for f in base.of("subprogram"))
+    return ClassLayout(name, kind, entry.number("byte_size"), fields, external, computes)
+
+
+def class_name(entry: Entry, entries: DebugEntries) -> str:
+    """As Poplar spells it: qualified, template arguments separated by commas alone."""
+    path = entry.path()
+    arguments = []
+    for parameter in entry.of("template_type_param", "template_value_param", "GNU_template_parameter_pack"):
+        parts = parameter.children if parameter.tag == "GNU_template_parameter_pack" else [parameter]
+        arguments += [_argument(part, entries) for part in parts]
+    base = entry.name.partition("<")[0].strip()
+    name = f"{path}::{base}" if path else base
+    return f"{name}<{','.join(arguments)}>" if "<" in entry.name else name
+
+
+def _argument(parameter: Entry, entries: DebugEntries) -> str:
+    type_ = entries.type_of(parameter)
+    if type_ is None:
+        return "void"
+    if parameter.tag == "template_type_param":
+        return _type_name(type_, entries)
+    value = parameter.number("const_value")
+    if type_.tag == "enumeration_type":
+        path = type_.path()
+        for one in type_.of("enumerator"):
+            if one.number("const_value") == value:
+                return f"{path}::{type_.name}::{one.name}" if path else f"{type_.name}::{one.name}"
+    return ("false", "true")[value != 0] if type_.name == "bool" else str(value)
+
+
+def _type_name(type_: Entry, entries: DebugEntries) -> str:
+    if type_.tag == "base_type":
+        return _SPELLED.get(type_.name, type_.name)
+    if type_.tag in ("class_type", "structure_type"):
+        return class_name(type_, entries)
+    path = type_.path()
+    return f"{path}::{type_.name}" if path else type_.name
+
+
+def _kind(entry: Entry, entries: DebugEntries) -> Kind | None:
+    """By the nearest base that says so."""
+    for base in _with_bases(entry, entries):
+        kind = _KINDS.get(f"{base.path()}::{base.name}")
+        if kind is not None:
+            return kind  # type: ignore[return-value]
+    return None
+
+
+def _with_bases(entry: Entry, entries: DebugEntries) -> list[Entry]:
+    found = [entry]
+    for inherited in entry.of("inheritance"):
+        base = entries.type_of(inherited)
+        if base is not None:
+            found += _with_bases(base, entries)
+    return found
+
+
+def _fields(entry: Entry, entries: DebugEntries, owner: str, shift: int) -> list[HostField]:
+    """Those of bases first, in the order of their declaration."""
+    found: list[HostField] = []
+    for child in entry.children:
+        at = shift + child.number("data_member_location")
+        type_ = entries.type_of(child)
+        if child.tag == "inheritance" and type_ is not None:
+            found += _fields(type_, entries, owner, at)
+        elif child.tag == "member" and "data_member_location" in child.values and type_ is not None:
+            found.append(_field(child, type_, at, entries, owner))
+    return found
+
+
+def _field(member: Entry, type_: Entry, offset: int, entries: DebugEntries, owner: str) -> HostField:
+    name = member.name
+    if type_.tag == "base_type" and type_.name in TYPES:
+        return HostField(FieldSpec(name, "value", "", TYPES[type_.name]), offset)
+    if type_.tag == "enumeration_type":
+        sized = {1: types.UNSIGNED_CHAR, 2: types.UNSIGNED_SHORT, 4: types.INT}
+        return HostField(FieldSpec(name, "value", "", sized[type_.number("byte_size")]), offset)
+    found = _of_template(name, _Spelled.read(type_.name), offset) if type_.path() == "poplar" else None
+    if found is None:
+        raise graph_object_load_error(
+            f"Field '{name}' of {owner} is of type {type_.name or type_.tag.replace('_', ' ')}, which no field of a vertex "
+            "can have: use numbers, Input, Output, InOut, Vector and VectorList of them."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Spelled:
+    """A type as the compiler spells it, "Input<poplar::Vector<float, (poplar::VectorLayout)0, 4, false> >", taken apart.
+    A class that nothing looks into has no more than its name in the debug information."""
+
+    head: str
+    arguments: tuple[_Spelled, ...]
+
+    @classmethod
+    def read(cls, text: str) -> _Spelled:
+        head, _, inside = text.strip().partition("<")
+        parts, depth, begin = [], 0, 0
+        inside = inside.strip().removesuffix(">")
+        for i, letter in enumerate(inside + ","):
+            depth += {"<": 1, ">": -1, "(": 1, ")": -1}.get(letter, 0)
+            if letter == "," and depth == 0:
+                parts.append(inside[begin:i])
+                begin = i + 1
+        arguments = tuple(cls.read(part) for part in parts if part.strip())
+        return cls(head.strip().removeprefix("poplar::").removeprefix("const "), arguments)
+
+    @property
+    def number(self) -> int:
+        """Of an argument that is a number, a truth value or an enumerator "(T)3"."""
+        text = self.head.rpartition(")")[2].removesuffix("u")
+        return int(text == "true") if text in ("true", "false") else int(text)
+
+
+def _of_template(name: str, spelled: _Spelled, offset: int) -> HostField | None:
+    inner = spelled.arguments[0] if spelled.arguments else None
+    if inner is None:
+        return None
+    if spelled.head == "SimOnlyField" and inner.head in TYPES:
+        return HostField(FieldSpec(name, "value", "", TYPES[inner.head]), offset)
+    if spelled.head in _DIRECTIONS:
+        spec = _edge(name, spelled)
+        return None if spec is None else HostField(spec, offset)
+    if spelled.head != "Vector":
+        return None
+    outer, alignment, _ = _layout(spelled, _VECTOR_LAYOUTS)
+    if inner.head in TYPES:
+        spec = FieldSpec(name, "value", "", TYPES[inner.head], outer, alignment, elements=True)
+        return HostField(spec, offset)
+    edge = _edge(name, inner) if inner.head in _DIRECTIONS else None
+    if edge is None or edge.kind == "vectors":
+        return None
+    if edge.kind == "scalar":
+        return HostField(FieldSpec(name, "scalars", edge.direction, edge.type, outer, outer=outer), offset)
+    return HostField(
+        FieldSpec(name, "vectors", edge.direction, edge.type, edge.layout, edge.alignment, edge.interleaved, outer),
+        offset,
+    )
+
+
+def _edge(name: str, spelled: _Spelled) -> FieldSpec | None:
+    """The field that Input, Output or InOut declares."""
+    direction: Any = _DIRECTIONS[spelled.head]
+    inner = spelled.arguments[0]
+    if inner.head in TYPES:
+        return FieldSpec(name, "scalar", direction, TYPES[inner.head])
+    if inner.head not in ("Vector", "VectorList") or inner.arguments[0].head not in TYPES:
+        return None
+    listed = inner.head == "VectorList"
+    layout, alignment, interleaved = _layout(inner, _LIST_LAYOUTS if listed else _VECTOR_LAYOUTS)
+    kind: Any = "vectors" if listed else "vector"
+    return FieldSpec(name, kind, direction, TYPES[inner.arguments[0].head], layout, alignment, interleaved)
+
+
+def _layout(spelled: _Spelled, layouts: tuple[str, ...]) -> tuple[str, int, bool]:
+    """(layout, alignment in bytes, interleaved) of a Vector or VectorList; compact layouts as the one they stand for."""
+    layout, alignment, interleaved = (argument.number for argument in spelled.arguments[1:4])
+    name = layouts[layout]
+    if name == "compact_ptr":
+        name = "scaled_ptr64" if alignment >= 8 else "scaled_ptr32"
+    return "deltan" if name == "compact_deltan" else name, alignment, bool(interleaved)

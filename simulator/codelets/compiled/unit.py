@@ -1,0 +1,211 @@
+"""One source, compiled: its object file and the vertex classes in it.
+
+Behind the user's text stands one entry function for each class that may be a vertex, so that the compiler makes its
+code and its debug information; what the class is then comes from the latter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator.codelets.compiled.debug_entries import debug_entries
+from simulator.codelets.compiled.declarations import ClassHead, Declared, declared_in
+from simulator.codelets.compiled.host_compiler import cached, compiler, key_of
+from simulator.codelets.compiled.source import DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
+from simulator.codelets.compiled.struct_fields import ClassLayout, HostField, class_layout
+from simulator.codelets.vertex_type import FieldSpec
+from simulator.poplar.types import CodeletFileType, type_named
+
+_ENTRY = """
+namespace {space} {{ using popvision_type_{k} = {type}; }}
+extern "C" {{
+__attribute__((used, visibility("hidden"))) {typed} *popvision_type_{key}_{k} = nullptr;
+{external}static void popvision_run_{key}_{k}(char *state, unsigned long first, unsigned long last,
+    unsigned first_worker, unsigned last_worker, volatile poplar::host::Position *at) {{
+  {call}
+}}
+__attribute__((section("popvision_entries"), used)) poplar::host::NamedEntry popvision_entry_{key}_{k} = {{
+  "{key}_{k}", popvision_run_{key}_{k} }};
+}}
+"""
+_RUN = "poplar::host::run_candidate<{typed}>(state, first, last, first_worker, last_worker, at);"
+_RUN_EXTERNAL = """if constexpr ({typed}::isExternalCodelet)
+    poplar::host::run_external<{typed}>(state, first, last, first_worker, last_worker, at, popvision_external_{key}_{k});
+  else
+    """
+
+
+@dataclass(frozen=True)
+class UnitClass:
+    """A vertex class of a unit. `entry` names the function that runs rows of it. `symbol`: where its code is when it is
+    not the class's own `compute`: a function that another source defines."""
+
+    layout: ClassLayout
+    entry: str
+    constraints: tuple[str, ...]
+    symbol: str = ""
+
+    @property
+    def symbol_here(self) -> str:
+        """What the entry function calls in its place."""
+        return f"popvision_external_{self.entry}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    key: str
+    source: Preprocessed
+    classes: tuple[UnitClass, ...]
+    messages: str  #: warnings of the compiler
+
+    def object_file(self) -> Path:
+        """Compiled again when the cache was emptied."""
+
+        def make(path: Path) -> None:
+            _compile(self.source, self.text(), path)
+
+        return cached(f"{self.key}.o", make)
+
+    def text(self) -> str:
+        """The user's text and the entry functions."""
+        return _text(self.source, self.key)
+
+
+def unit_of(source: Preprocessed) -> Unit:
+    """Compile a source, or find it in the cache. Raises CompilationFailed, and graph_object_load_error for classes that
+    cannot be vertices."""
+    key = key_of(compiler().version, source.language, source.name, "\0".join(source.flags), source.text)
+    path = cached(f"{key}.json", lambda path: _describe(source, key, path))
+    try:
+        described = json.loads(path.read_text())
+        classes = tuple(_class_of(one) for one in described["classes"])
+    except (ValueError, KeyError, TypeError):
+        path.unlink(missing_ok=True)
+        return unit_of(source)
+    return Unit(key, source, classes, described["messages"])
+
+
+def _describe(source: Preprocessed, key: str, path: Path) -> None:
+    declared = declared_in(source.text) if source.language == "c++" else Declared()
+    messages = ""
+
+    def make(object_: Path) -> None:
+        nonlocal messages
+        messages = _compile(source, _text(source, key), object_)
+
+    object_ = cached(f"{key}.o", make)
+    classes = list(_classes(declared, source, key, object_))
+    path.write_text(json.dumps({"messages": messages, "classes": [_dumped(one) for one in classes]}))
+
+
+def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) -> Iterator[UnitClass]:
+    candidates = {f"{key}_{k}": head for k, (head, _, _) in enumerate(_candidates(declared, source.text))}
+    if not candidates:
+        return
+    entries = debug_entries(object_)
+    for variable in entries.variables("popvision_type_"):
+        entry = variable.name.removeprefix("popvision_type_")
+        pointer = entries.type_of(variable)
+        type_ = entries.type_of(pointer) if pointer is not None else None
+        if entry not in candidates or type_ is None:
+            continue
+        head, layout = candidates[entry], class_layout(type_, entries)
+        if layout is None or not (layout.computes or layout.external):
+            continue
+        outside = layout.external and not head.has_compute
+        yield UnitClass(layout, entry, head.constraints, external_symbol(layout.name) if outside else "")
+
+
+def external_symbol(name: str) -> str:
+    """The function that is the code of an external vertex: "a::B<float,1>" has `__runCodelet_a__B___float_1`."""
+    plain = name.replace("::", "__").replace("<", "___").replace(">", "")
+    return "__runCodelet_" + re.sub(r"\W", "_", plain)
+
+
+def _text(source: Preprocessed, key: str) -> str:
+    """The user's text and the entry functions."""
+    parts = [source.text]
+    if source.language == "c++":
+        for k, (head, type_, space) in enumerate(_candidates(declared_in(source.text), source.text)):
+            parts.append(_entry(head, type_, space, key, k))
+    return "\n".join(parts)
+
+
+def _entry(head: ClassHead, type_: str, space: str, key: str, k: int) -> str:
+    own = space or "popvision_types"
+    typed = f"{own}::popvision_type_{k}"
+    run = _RUN.format(typed=typed)
+    external = ""
+    if head.external and not head.has_compute:
+        external = f"void popvision_external_{key}_{k}(void *vertex, unsigned worker);\n"
+        run = _RUN_EXTERNAL.format(typed=typed, key=key, k=k) + run
+    return _ENTRY.format(space=own, type=type_, typed=typed, key=key, k=k, external=external, call=run)
+
+
+def _candidates(declared: Declared, text: str) -> list[tuple[ClassHead, str, str]]:
+    """(class or template, the type as C++ spells it, the namespace to spell it in) of all that may be vertices."""
+    if "run_candidate" not in text:  # poplar/Vertex.hpp is not included
+        return []
+    found = [(head, f"::{head.name}", "") for head in declared.classes.values() if not head.template]
+    for name, arguments, scope in declared.instances:
+        spaces = scope.split("::") if scope else []
+        for depth in range(len(spaces), -1, -1):
+            head = declared.classes.get("::".join([*spaces[:depth], name]))
+            if head is not None:
+                found.append((head, f"{name}<{arguments}>", scope))
+                break
+    return found
+
+
+def _compile(source: Preprocessed, text: str, out: Path) -> str:
+    """The object file of a text; returns warnings."""
+    return compile_text(source, text, out, DEFAULTS[source.language], ("-c",))
+
+
+def compile_text(source: Preprocessed, text: str, out: Path, before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    """Run the compiler on preprocessed text, the user's flags between `before` and `after`; returns warnings."""
+    language = LANGUAGES[CodeletFileType.CppSource if source.language == "c++" else CodeletFileType.CSource][1]
+    with tempfile.TemporaryDirectory(prefix="popvision_codelet_") as folder:
+        given = Path(folder) / "text"
+        given.write_text(text, encoding="utf-8", errors="surrogateescape")
+        code, messages = compiler().run(
+            [
+                "-x", language, *before, *source.flags, "-g", "-gdwarf-4", "-gno-split-dwarf", "-fPIE",
+                "-Wno-attributes", "-Wno-return-type-c-linkage", *after, str(given), "-o", str(out),
+            ]
+        )  # fmt: skip
+    messages = messages.replace(str(given), source.name)
+    if code != 0:
+        raise CompilationFailed(source.name, messages)
+    return messages
+
+
+# ---- what the cache holds of a class ---------------------------------------------------------------------------
+
+
+def _dumped(one: UnitClass) -> dict[str, Any]:
+    def type_name(value: Any) -> str:
+        return str(value.name)
+
+    def spec(field: HostField) -> dict[str, Any]:
+        values = {name: getattr(field.spec, name) for name in FieldSpec.__dataclass_fields__}
+        return {"spec": {**values, "type": type_name(field.spec.type)}, "offset": field.offset}
+
+    layout = {**{name: getattr(one.layout, name) for name in ClassLayout.__dataclass_fields__}}
+    layout["fields"] = [spec(field) for field in one.layout.fields]
+    return {"layout": layout, "entry": one.entry, "constraints": list(one.constraints), "symbol": one.symbol}
+
+
+def _class_of(data: dict[str, Any]) -> UnitClass:
+    fields = tuple(
+        HostField(FieldSpec(**{**one["spec"], "type": type_named(one["spec"]["type"])}), int(one["offset"]))
+        for one in data["layout"]["fields"]
+    )
+    layout = ClassLayout(**{**data["layout"], "fields": fields})
+    return UnitClass(layout, data["entry"], tuple(data["constraints"]), data["symbol"])

@@ -1,0 +1,177 @@
+/* Runs rows of vertices for the simulator: one request after another over pipes, on memory that both map.
+
+   argv: request descriptor, reply descriptor, print descriptor, then descriptor:bytes of each shared segment; the first
+   one is the position, which says what runs when the process dies. First reply: the number of segments, their addresses,
+   the number of entries, the length of their names, the names (each ends with a zero); then the number of counters. */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <signal.h>
+#include <unistd.h>
+
+struct position {
+  unsigned long vertex;
+  unsigned worker;
+  unsigned result;
+};
+typedef void (*entry)(char *, unsigned long, unsigned long, unsigned, unsigned, volatile struct position *);
+struct named_entry {
+  const char *name;
+  entry run;
+};
+struct request {
+  uint64_t entry, state, first, last, counters;
+  uint32_t first_worker, last_worker;
+};
+struct reply {
+  uint64_t printed;
+  uint64_t result;
+};
+
+extern struct named_entry __start_popvision_entries[] __attribute__((weak));
+extern struct named_entry __stop_popvision_entries[] __attribute__((weak));
+extern uint64_t __start_popvision_counts[] __attribute__((weak));
+extern uint64_t __stop_popvision_counts[] __attribute__((weak));
+
+static volatile struct position *position;
+static int print_descriptor;
+static uint64_t printed;
+
+static int whole(int descriptor, void *data, size_t size, int writing) {
+  char *at = data;
+  while (size > 0) {
+    ssize_t done = writing ? write(descriptor, at, size) : read(descriptor, at, size);
+    if (done <= 0) return 0;
+    at += done;
+    size -= (size_t)done;
+  }
+  return 1;
+}
+
+static void put(int descriptor, const void *data, size_t size) {
+  if (!whole(descriptor, (void *)data, size, 1)) _exit(0);
+}
+
+/* What codelets print: (vertex, worker, length), text. */
+static void print_text(const char *text, size_t length) {
+  struct {
+    uint64_t vertex;
+    uint32_t worker, length;
+  } head = {position->vertex, position->worker, (uint32_t)length};
+  put(print_descriptor, &head, sizeof head);
+  put(print_descriptor, text, length);
+  printed += sizeof head + length;
+}
+
+int vprintf(const char *format, va_list arguments) {
+  char small[512], *text = small;
+  va_list again;
+  va_copy(again, arguments);
+  int length = vsnprintf(small, sizeof small, format, arguments);
+  if (length >= (int)sizeof small) {
+    text = malloc((size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+  }
+  va_end(again);
+  if (length > 0) print_text(text, (size_t)length);
+  if (text != small) free(text);
+  return length;
+}
+
+int printf(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vprintf(format, arguments);
+  va_end(arguments);
+  return length;
+}
+
+int __printf_chk(int flag, const char *format, ...) {
+  (void)flag;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vprintf(format, arguments);
+  va_end(arguments);
+  return length;
+}
+
+int puts(const char *text) { return printf("%s\n", text); }
+
+int putchar(int letter) {
+  char text = (char)letter;
+  print_text(&text, 1);
+  return letter;
+}
+
+/* A vertex may loop for ever: look every few seconds whether the simulator is still there. */
+static pid_t parent;
+
+static void check_parent(int number) {
+  (void)number;
+  if (getppid() != parent) _exit(0);
+}
+
+static void watch_parent(void) {
+  struct sigaction action;
+  struct itimerval every = {{5, 0}, {5, 0}};
+  memset(&action, 0, sizeof action);
+  action.sa_handler = check_parent;
+  action.sa_flags = SA_RESTART;
+  parent = getppid();
+  sigaction(SIGALRM, &action, NULL);
+  setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void greet(int replies, int segments, char **described) {
+  uint64_t number = (uint64_t)segments;
+  put(replies, &number, sizeof number);
+  for (int i = 0; i < segments; ++i) {
+    int descriptor = 0;
+    unsigned long long bytes = 0;
+    if (sscanf(described[i], "%d:%llu", &descriptor, &bytes) != 2) _exit(3);
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED) _exit(4);
+    close(descriptor);
+    if (i == 0) position = memory;
+    number = (uint64_t)(uintptr_t)memory;
+    put(replies, &number, sizeof number);
+  }
+  uint64_t entries = 0, length = 0;
+  for (struct named_entry *e = __start_popvision_entries; e < __stop_popvision_entries; ++e) {
+    ++entries;
+    length += strlen(e->name) + 1;
+  }
+  put(replies, &entries, sizeof entries);
+  put(replies, &length, sizeof length);
+  for (struct named_entry *e = __start_popvision_entries; e < __stop_popvision_entries; ++e)
+    put(replies, e->name, strlen(e->name) + 1);
+  number = (uint64_t)(__stop_popvision_counts - __start_popvision_counts);
+  put(replies, &number, sizeof number);
+}
+
+int main(int count, char **argument) {
+  if (count < 5) return 2;
+  int requests = atoi(argument[1]), replies = atoi(argument[2]);
+  print_descriptor = atoi(argument[3]);
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGINT, SIG_IGN);
+  watch_parent();
+  greet(replies, count - 4, argument + 4);
+  struct request request;
+  size_t counters = (size_t)(__stop_popvision_counts - __start_popvision_counts);
+  while (whole(requests, &request, sizeof request, 0)) {
+    position->result = 1;
+    if (request.counters) memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
+    __start_popvision_entries[request.entry].run((char *)(uintptr_t)request.state, request.first, request.last,
+                                                 request.first_worker, request.last_worker, position);
+    if (request.counters)
+      memcpy((void *)(uintptr_t)request.counters, __start_popvision_counts, counters * sizeof(uint64_t));
+    struct reply reply = {printed, position->result};
+    put(replies, &reply, sizeof reply);
+  }
+  return 0;
+}

@@ -1,0 +1,138 @@
+// Fields of vertices as the simulator lays them out in the memory of the host: every vector is a pointer and a number of
+// elements, whatever its layout on a tile; the layout decides what the vertex's state takes in the modelled memory.
+#pragma once
+
+namespace poplar {
+
+enum class VectorLayout { SPAN, ONE_PTR, SHORT_SPAN, SCALED_PTR32, SCALED_PTR64, SCALED_PTR128, COMPACT_PTR };
+
+enum class VectorListLayout { ONE_PTR, SCALED_PTR32, SCALED_PTR64, SCALED_PTR128, DELTAN, DELTANELEMENTS, COMPACT_DELTAN };
+
+namespace host {
+
+constexpr bool knows_size(VectorLayout layout) {
+  return layout == VectorLayout::SPAN || layout == VectorLayout::SHORT_SPAN;
+}
+
+// A run of elements. T is const for what a vertex only reads.
+template <class T>
+struct Run {
+  T *pointer;
+  unsigned count;
+};
+
+template <class T, bool Sized>
+class Elements : protected Run<T> {
+ public:
+  using value_type = T;
+  using reference = T &;
+  using const_reference = const T &;
+  using iterator = T *;
+  using const_iterator = const T *;
+
+  T &operator[](unsigned i) const { return this->pointer[i]; }
+  T *begin() const { return this->pointer; }
+  T *data() const { return this->pointer; }
+  T &operator*() const { return *this->pointer; }
+};
+
+template <class T>
+class Elements<T, true> : public Elements<T, false> {
+ public:
+  T *end() const { return this->pointer + this->count; }
+  unsigned size() const { return this->count; }
+  bool empty() const { return this->count == 0; }
+  T &front() const { return this->pointer[0]; }
+  T &back() const { return this->pointer[this->count - 1]; }
+};
+
+}  // namespace host
+
+// Vertex state that is a vector, or a vector of edges.
+template <class T, VectorLayout L = VectorLayout::SPAN, unsigned MinAlign = alignof(T), bool Interleaved = false>
+class Vector : public host::Elements<T, host::knows_size(L)> {};
+
+// Vectors of one element type with a compact layout on the tile. Only inside Input, Output and InOut.
+template <class T, VectorListLayout L = VectorListLayout::DELTANELEMENTS, unsigned MinAlign = alignof(T),
+          bool Interleaved = false>
+class VectorList;
+
+namespace host {
+
+template <class T>
+class Row : public Elements<T, true> {};
+
+template <class T>
+class Rows : protected Run<Row<T>> {
+ public:
+  Row<T> &operator[](unsigned i) const { return this->pointer[i]; }
+  unsigned size() const { return this->count; }
+  Row<T> *begin() const { return this->pointer; }
+  Row<T> *end() const { return this->pointer + this->count; }
+};
+
+// One element at the other end of an edge.
+template <class T>
+class Element {
+ public:
+  T &operator*() const { return *pointer; }
+  T *operator->() const { return pointer; }
+
+ protected:
+  T *pointer;
+};
+
+}  // namespace host
+
+template <class T>
+class Input : public host::Element<const T> {
+ public:
+  operator const T &() const { return *this->pointer; }
+};
+
+template <class T>
+class Output : public host::Element<T> {
+ public:
+  operator T &() const { return *this->pointer; }
+  const Output &operator=(const T &value) const {
+    *this->pointer = value;
+    return *this;
+  }
+};
+
+template <class T>
+class InOut : public host::Element<T> {
+ public:
+  operator T &() const { return *this->pointer; }
+  const InOut &operator=(const T &value) const {
+    *this->pointer = value;
+    return *this;
+  }
+};
+
+template <class T, VectorLayout L, unsigned A, bool I>
+class Input<Vector<T, L, A, I>> : public host::Elements<const T, host::knows_size(L)> {};
+template <class T, VectorLayout L, unsigned A, bool I>
+class Output<Vector<T, L, A, I>> : public host::Elements<T, host::knows_size(L)> {};
+template <class T, VectorLayout L, unsigned A, bool I>
+class InOut<Vector<T, L, A, I>> : public host::Elements<T, host::knows_size(L)> {};
+
+template <class T, VectorListLayout L, unsigned A, bool I>
+class Input<VectorList<T, L, A, I>> : public host::Rows<const T> {};
+template <class T, VectorListLayout L, unsigned A, bool I>
+class Output<VectorList<T, L, A, I>> : public host::Rows<T> {};
+template <class T, VectorListLayout L, unsigned A, bool I>
+class InOut<VectorList<T, L, A, I>> : public host::Rows<T> {};
+
+// State that only simulations read.
+template <class T>
+class SimOnlyField {
+ public:
+  operator T &() { return value; }
+  operator const T &() const { return value; }
+
+ private:
+  T value;
+};
+
+}  // namespace poplar

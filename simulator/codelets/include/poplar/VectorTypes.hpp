@@ -1,0 +1,4 @@
+// Short vectors of elements.
+#pragma once
+
+#include <ipudef.h>

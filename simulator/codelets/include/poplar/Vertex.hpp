@@ -1,0 +1,117 @@
+// The kinds of vertex, and how the simulator runs a row of them (simulator/codelets/host/runner.c).
+#pragma once
+
+#include <poplar/FieldTypes.hpp>
+
+namespace poplar {
+
+class Vertex {};
+
+class SupervisorVertex : public Vertex {};
+
+class MultiVertex : public Vertex {
+ public:
+  static constexpr unsigned numWorkers() { return 6; }
+};
+
+namespace host {
+
+template <bool Supervisor>
+struct VertexOrSupervisor {
+  using type = Vertex;
+};
+template <>
+struct VertexOrSupervisor<true> {
+  using type = SupervisorVertex;
+};
+
+// What the runner shares with the vertices it runs.
+struct Position {
+  unsigned long vertex;
+  unsigned worker;
+  unsigned result;
+};
+
+template <class C, class Function>
+void run_row(char *state, unsigned long first, unsigned long last, unsigned first_worker, unsigned last_worker,
+             volatile Position *at, Function function) {
+  for (unsigned long i = first; i < last; ++i) {
+    at->vertex = i;
+    C &vertex = *reinterpret_cast<C *>(state + i * sizeof(C));
+    if constexpr (__is_base_of(MultiVertex, C)) {
+      for (unsigned worker = first_worker; worker < last_worker; ++worker) {
+        at->worker = worker;
+        if (!function(vertex, worker)) at->result = 0;
+      }
+    } else {
+      if (!function(vertex, 0u)) at->result = 0;
+    }
+  }
+}
+
+template <class A, class B>
+constexpr bool same = false;
+template <class A>
+constexpr bool same<A, A> = true;
+
+template <class C, class... Arguments>
+bool done(C &vertex, Arguments... arguments) {
+  if constexpr (same<decltype(vertex.compute(arguments...)), void>) {
+    vertex.compute(arguments...);
+    return true;
+  } else {
+    return static_cast<bool>(vertex.compute(arguments...));
+  }
+}
+
+// compute() of every vertex of a row.
+template <class C>
+void run(char *state, unsigned long first, unsigned long last, unsigned first_worker, unsigned last_worker,
+         volatile Position *at) {
+  run_row<C>(state, first, last, first_worker, last_worker, at, [](C &vertex, unsigned worker) {
+    if constexpr (__is_base_of(MultiVertex, C)) return done(vertex, worker);
+    else return done(vertex);
+  });
+}
+
+// The same for vertices whose code is a function elsewhere: __runCodelet_NAME(vertex) or, for a MultiVertex,
+// __runCodelet_NAME(vertex, workerId).
+template <class C>
+void run_external(char *state, unsigned long first, unsigned long last, unsigned first_worker, unsigned last_worker,
+                  volatile Position *at, void (*function)(void *, unsigned)) {
+  run_row<C>(state, first, last, first_worker, last_worker, at, [function](C &vertex, unsigned worker) {
+    function(&vertex, worker);
+    return true;
+  });
+}
+
+template <class C>
+constexpr bool has_compute(decltype(&C::compute)) {
+  return true;
+}
+template <class C>
+constexpr bool has_compute(...) {
+  return false;
+}
+
+// A candidate: a class that has a base. Does nothing for one that is no vertex.
+template <class C>
+void run_candidate(char *state, unsigned long first, unsigned long last, unsigned first_worker, unsigned last_worker,
+                   volatile Position *at) {
+  if constexpr (__is_base_of(Vertex, C)) {
+    if constexpr (has_compute<C>(nullptr)) run<C>(state, first, last, first_worker, last_worker, at);
+  }
+}
+
+using Entry = void (*)(char *, unsigned long, unsigned long, unsigned, unsigned, volatile Position *);
+struct NamedEntry {
+  const char *name;
+  Entry entry;
+};
+
+}  // namespace host
+
+template <bool Supervisor>
+using SupervisorVertexIf = typename host::VertexOrSupervisor<Supervisor>::type;
+
+}  // namespace poplar

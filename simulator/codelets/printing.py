@@ -1,0 +1,132 @@
+"""What codelets print: labelled by tile and worker, line by line, on the stream of Engine.setPrintStream.
+
+    [tile 3, worker 1] 0.5
+    [replica 1, tile 0, supervisor] done
+
+A worker vertex is labelled by its turn among the vertices of its tile in the compute set, modulo six: the worker that it
+gets when all of them take equally long. A line that a vertex leaves unfinished ends with the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import VertexBlock
+
+WORKERS = 6
+
+
+@dataclass(frozen=True)
+class VertexPlaces:
+    """Where the vertices of a block are. `before`: vertices of each tile in earlier blocks of the compute set."""
+
+    type_name: str
+    kind: str
+    compute_set: str
+    tiles: npt.NDArray[Any]
+    before: dict[int, int]
+
+    def tile(self, row: int) -> int:
+        return int(self.tiles[row])
+
+    def turn(self, row: int) -> int:
+        """How many vertices its tile runs before this one."""
+        tile = self.tile(row)
+        return self.before.get(tile, 0) + int(np.count_nonzero(self.tiles[:row] == tile))
+
+    def described(self, row: int) -> str:
+        """A vertex in words."""
+        return f"Vertex {row} of type {self.type_name} in compute set '{self.compute_set}' on tile {self.tile(row)}"
+
+    def label(self, row: int, worker: int) -> str:
+        if self.kind == "supervisor":
+            return f"tile {self.tile(row)}, supervisor"
+        return f"tile {self.tile(row)}, worker {worker if self.kind == 'multi' else self.turn(row) % WORKERS}"
+
+
+def places_of(block: VertexBlock, earlier: list[VertexBlock], compute_set: str) -> VertexPlaces:
+    """The places of a block; `earlier`: blocks of its compute set that stand before it."""
+    before: dict[int, int] = {}
+    for other in earlier:
+        tiles, counts = np.unique(other.tiles, return_counts=True)
+        for tile, count in zip(tiles.tolist(), counts.tolist(), strict=True):
+            before[tile] = before.get(tile, 0) + count
+    return VertexPlaces(block.type.name, block.type.kind, compute_set, block.tiles, before)
+
+
+class _Running(threading.local):
+    """What this thread runs: (places, replica), the row, and the worker of a multi-vertex."""
+
+    places: tuple[VertexPlaces, int] | None = None
+    row = 0
+    worker = 0
+
+
+running = _Running()
+
+
+class CodeletPrints:
+    """Collects lines and labels them. `stream` None = standard error, looked up when something is printed."""
+
+    def __init__(self, replicas: int) -> None:
+        self.stream: TextIO | None = None
+        self._replicas = replicas
+        self._unfinished: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def write(self, places: VertexPlaces, replica: int, row: int, worker: int, text: str) -> None:
+        """Print text of a vertex."""
+        label = places.label(row, worker)
+        if self._replicas > 1:
+            label = f"replica {replica}, {label}"
+        with self._lock:
+            *lines, rest = (self._unfinished.pop(label, "") + text).split("\n")
+            if rest:
+                self._unfinished[label] = rest
+            self._out("".join(f"[{label}] {line}\n" for line in lines))
+
+    def finish(self) -> None:
+        """End lines that are still open."""
+        with self._lock:
+            for label, rest in self._unfinished.items():
+                self._out(f"[{label}] {rest}\n")
+            self._unfinished.clear()
+
+    def _out(self, text: str) -> None:
+        if text:
+            (self.stream or sys.stderr).write(text)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """While this is open, what Python codelets print comes here; all other text goes where it went."""
+        with contextlib.redirect_stdout(_Listener(sys.stdout, self)):  # type: ignore[type-var]
+            try:
+                yield
+            finally:
+                self.finish()
+
+
+class _Listener:
+    """Standard output while programs run."""
+
+    def __init__(self, before: Any, prints: CodeletPrints) -> None:
+        self._before, self._prints = before, prints
+
+    def write(self, text: str) -> int:
+        if running.places is None:
+            return int(self._before.write(text))
+        places, replica = running.places
+        self._prints.write(places, replica, running.row, running.worker, text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._before, name)
