@@ -51,6 +51,7 @@ from simulator.poplar import (
 )
 from simulator.poplar.program import Call, Copy, Execute, PrintTensor, Repeat, Sequence
 from simulator.poplibs import poplin, popops
+from tests.cli import called
 from tests.reports import write_tiny
 
 ROOT = Path(__file__).parents[1]
@@ -466,7 +467,7 @@ def popvision(files, *arguments, **variables):
     ("arguments", "code", "sentence"), COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, list) else None
 )
 def test_what_a_command_can_be_given(files, arguments, code, sentence):
-    done = popvision(files, *arguments)
+    done = called.popvision(*arguments, cwd=files)
     assert done.returncode == code
     assert done.stdout == ""
     assert sentence in done.stderr

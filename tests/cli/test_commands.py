@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.called import popvision
 from tests.reports import write_tiny
 
 
-def popvision(*arguments: str | Path, **kwargs: object) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "popvision", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_run_sets_the_options_and_passes_the_exit_code(tmp_path: Path) -> None:
         "import pva\n"
         "sys.exit(int(sys.argv[1]))\n"
     )
-    done = popvision("run", "-d", tmp_path / "out", "--tiles", "16", program, "3")
+    done = process("run", "-d", tmp_path / "out", "--tiles", "16", program, "3")
     assert done.returncode == 3, done.stderr
     engine, end = json.JSONDecoder().raw_decode(done.stdout)
     assert engine["autoReport.all"] == "true"
@@ -163,3 +164,9 @@ def test_run_sets_the_options_and_passes_the_exit_code(tmp_path: Path) -> None:
     assert host["directory"] == str(tmp_path / "out")
     assert done.stdout.strip().endswith("16")
     assert popvision("run", tmp_path / "absent.py").returncode == 2
+
+
+def test_a_process_of_its_own_says_the_same(path: Path, tmp_path: Path) -> None:
+    for arguments in (("summary", path), ("export", "tiles", tmp_path / "none"), ("frobnicate",)):
+        alone, called = process(*arguments), popvision(*arguments)
+        assert (alone.returncode, alone.stdout, alone.stderr) == (called.returncode, called.stdout, called.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from popvision.analysis.source import ReportSource
+from tests.example_runs import example_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -38,31 +38,29 @@ def test_tutorial_2_prints_what_the_published_program_prints(tmp_path: Path) -> 
     assert done.stderr.startswith("v3: [\n  [5.0000000 4.5000000]\n  [4.0000000 3.5000000]\n]\n")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--hw"], ["--plan"]])
-def test_matmul_chain(arguments: list[str], tmp_path: Path) -> None:
-    done = run(["matmul_chain.py", *arguments], tmp_path)
+@pytest.mark.parametrize("argument", ["--plan", "--hw"])
+def test_matmul_chain(argument: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    done = example_run(tmp_path_factory, "matmul_chain.py", argument)
     assert done.returncode == 0, done.stderr
     difference = float(done.stdout.split("Largest difference from NumPy: ")[1].split()[0])
     assert difference < 5e-3  # 900 roundings of sums of about 450
     assert "m4/Conv_1/Convolve" in done.stdout
     assert "Total cycles:" in done.stdout
-    assert ("4 x 7 x 50 on 1400 tiles" in done.stdout) == (arguments == ["--plan"])
+    assert ("4 x 7 x 50 on 1400 tiles" in done.stdout) == (argument == "--plan")
 
 
-def test_out_of_memory_leaves_a_report(tmp_path: Path) -> None:
-    done = run(["out_of_memory.py"], tmp_path)
+def test_out_of_memory_leaves_a_report(tmp_path_factory: pytest.TempPathFactory) -> None:
+    done = example_run(tmp_path_factory, "out_of_memory.py")
     assert done.returncode == 1
     assert done.stderr.startswith("Out of memory: Cannot fit all variable data onto one or more tiles")
-    assert "Profile saved to: oom_report" in done.stderr
-    memory = ReportSource(tmp_path / "oom_report").reader.tile_memory()
+    assert f"Profile saved to: {done.folder}" in done.stderr
+    memory = ReportSource(done.folder).reader.tile_memory()
     assert memory is not None
     assert int((memory.including_gaps > 638_976).sum()) > 1000
 
 
-def test_training_learns_and_leaves_reports(tmp_path: Path) -> None:
-    options = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
-    trace = {"enable": "true", "directory": str(tmp_path)}
-    done = run(["train_mlp.py"], tmp_path, POPLAR_ENGINE_OPTIONS=json.dumps(options), PVTI_OPTIONS=json.dumps(trace))
+def test_training_learns_and_leaves_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
+    done = example_run(tmp_path_factory, "train_mlp.py")
     assert done.returncode == 0, done.stderr
     lines = [line.replace(",", "").split() for line in done.stdout.splitlines()]
     losses, accuracies = [float(w[3]) for w in lines], [float(w[5]) for w in lines]
@@ -70,9 +68,9 @@ def test_training_learns_and_leaves_reports(tmp_path: Path) -> None:
     assert accuracies == sorted(accuracies)
     assert losses[-1] < 0.3
     assert accuracies[-1] > 90
-    source = ReportSource(tmp_path)
+    source = ReportSource(done.folder)
     assert [str(name) for name in source.reader.runs().name] == ["epoch 1", "epoch 2"]
-    assert len(list(tmp_path.glob("*.pvti"))) == 1
+    assert len(list(done.folder.glob("*.pvti"))) == 1
 
 
 def test_a_convolutional_network_learns(tmp_path: Path) -> None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from popvision import pva
+from tests.example_runs import example_run, run_example
 from tests.integration import time_laws
 from tests.integration.plain_report import PlainReport
 from tests.integration.test_report_laws import check_report
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = {
-    "chain": ["matmul_chain.py"],
+    "chain": ["matmul_chain.py", "--plan"],
     "chain_hw": ["matmul_chain.py", "--hw"],
     "train": ["train_mlp.py", "--epochs", "1", "--hidden", "16"],
     "tut1": ["tut1_variables.py"],
@@ -32,28 +31,10 @@ VOLATILE = {"host_start_us", "host_end_us"}
 VOLATILE_META = {"timestamp", "runId", "reportId"}
 
 
-def run_example(name: str, folder: Path) -> Path:
-    options = {"autoReport.all": "true", "autoReport.directory": str(folder)}
-    given = {"POPLAR_ENGINE_OPTIONS": json.dumps(options), "POPVISION_LOCKS": str(folder.parent / "locks")}
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, str(ROOT / "examples" / EXAMPLES[name][0]), *EXAMPLES[name][1:]]
-    subprocess.run(
-        command, env=os.environ | given | {"PYTHONPATH": path}, capture_output=True, text=True, check=name != "memory"
-    )
-    return folder
-
-
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The report folder of an example, run once."""
-    folders: dict[str, Path] = {}
-
-    def run(name: str) -> Path:
-        if name not in folders:
-            folders[name] = run_example(name, tmp_path_factory.mktemp("examples") / name)
-        return folders[name]
-
-    return run
+    return lambda name: example_run(tmp_path_factory, *EXAMPLES[name]).folder
 
 
 #: The product too large for its tiles takes a minute on a busy machine; its report is checked in examples/ as well.
@@ -82,9 +63,9 @@ def test_intervals_of_the_chain(example: Callable[[str], Path]) -> None:
     report.close()
 
 
-@pytest.mark.parametrize("name", ["chain_hw", "train"])
+@pytest.mark.parametrize("name", [pytest.param("chain_hw", marks=pytest.mark.full), "train"])
 def test_two_processes_write_the_same_database(name: str, example: Callable[[str], Path], tmp_path: Path) -> None:
-    assert dump(example(name)) == dump(run_example(name, tmp_path / name))
+    assert dump(example(name)) == dump(run_example(EXAMPLES[name], tmp_path / name).folder)
 
 
 def dump(folder: Path) -> dict[str, list[Any]]:
@@ -104,7 +85,7 @@ def dump(folder: Path) -> dict[str, list[Any]]:
     return tables
 
 
-@pytest.fixture(scope="module", params=["chain", "chain_hw", "train"])
+@pytest.fixture(scope="module", params=["chain_hw", "train"])
 def opened(request: pytest.FixtureRequest, example: Callable[[str], Path]) -> Any:
     folder = example(request.param)
     return folder, pva.openReport(str(folder / "profile.pop"), str(folder / "debug.cbor"))
@@ -159,11 +140,10 @@ def test_cycles_of_a_tile_and_the_tail_are_the_total(opened: Any) -> None:
     folder, report = opened
     execution = report.execution
     total = execution.totalCycles.total
-    sums = [0] * len(report.compilation.tiles)
+    sums = np.zeros(len(report.compilation.tiles), np.int64)
     for step in execution.steps:
-        for tile, cycles in enumerate(step.cyclesByTile):
-            sums[tile] += cycles
-    assert max(sums) <= total
+        sums += np.array(step.cyclesByTile, np.int64)
+    assert sums.max() <= total
     plain = PlainReport(folder)
     tails = sum(plain.tail(run, 0) for (run,) in plain.rows("SELECT id FROM runs"))
     assert (tails + sums == total).all()

@@ -19,6 +19,9 @@ from webapp.app import create_app
 from webapp.library import Library
 from webapp.security import HostPolicy
 
+#: A job in the background of a script inherits that Ctrl-C is ignored; the viewer of these tests does not.
+INTERRUPTED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+
 PORT = 8125
 HOST = {"Host": f"localhost:{PORT}"}
 
@@ -75,7 +78,7 @@ def test_who_can_reach_an_address(host: str, alone: bool) -> None:
 
 def test_a_viewer_on_all_addresses_prints_the_token(tmp_path: Path) -> None:
     write_tiny(tmp_path / "a")
-    code = f"from webapp.serve import serve; serve([{str(tmp_path)!r}], host='0.0.0.0', port=0)"
+    code = f"{INTERRUPTED}from webapp.serve import serve; serve([{str(tmp_path)!r}], host='0.0.0.0', port=0)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         lines = [child.stdout.readline(), child.stdout.readline()]
