@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import keyword
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal
 
 from simulator.codelets.vertex_type import FieldSpec
 from simulator.poplar.errors import graph_object_load_error
 from simulator.poplar.types import Type
+from simulator.poplar.vertex_layouts import VectorLayout, VectorListLayout
 
 VECTOR_LAYOUTS = ("span", "short_span", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")
 LIST_LAYOUTS = ("deltan", "deltanelements", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")
@@ -33,12 +35,12 @@ class Vector:
     interleaved: the elements must lie in interleaved memory."""
 
     element: Type | Edge
-    layout: str = "span"
+    layout: str | VectorLayout = "span"
     alignment: int = 0
     interleaved: bool = False
 
     def __post_init__(self) -> None:
-        _check_layout(self.layout, VECTOR_LAYOUTS)
+        object.__setattr__(self, "layout", _checked_layout(self.layout, VECTOR_LAYOUTS))
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,12 @@ class VectorList:
     """A vector of vectors with a compact layout: deltan, deltanelements, one_ptr or scaled_ptr32/64/128."""
 
     element: Type
-    layout: str = "deltanelements"
+    layout: str | VectorListLayout = "deltanelements"
     alignment: int = 0
     interleaved: bool = False
 
     def __post_init__(self) -> None:
-        _check_layout(self.layout, LIST_LAYOUTS)
+        object.__setattr__(self, "layout", _checked_layout(self.layout, LIST_LAYOUTS))
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def field_spec(attribute: str, declared: object) -> FieldSpec | None:
         return _vector(name, kind, declared.direction, target)
     if isinstance(declared, Vector):
         if isinstance(declared.element, Type):
-            return FieldSpec(name, "value", "", declared.element, declared.layout, declared.alignment)
+            return FieldSpec(name, "value", "", declared.element, declared.layout, declared.alignment, elements=True)
         edge = declared.element
         if isinstance(edge.target, Type):
             return FieldSpec(name, "scalars", edge.direction, edge.target, declared.layout)
@@ -117,6 +119,9 @@ def _vector(
     return FieldSpec(name, kind, direction, target.element, target.layout, target.alignment, target.interleaved)
 
 
-def _check_layout(layout: str, known: tuple[str, ...]) -> None:
-    if layout not in known:
+def _checked_layout(layout: str | Enum, known: tuple[str, ...]) -> str:
+    """The name of a layout that is given by name or as `VectorLayout`, `VectorListLayout`."""
+    name = layout.value if isinstance(layout, Enum) else layout
+    if name not in known:
         raise graph_object_load_error(f"'{layout}' is not a layout; the layouts are {', '.join(known)}.")
+    return str(name)

@@ -12,7 +12,8 @@
             return 9 + 3 * sizes["x"]
 
 In `compute` every vector is an ndarray, every scalar a number, a vector of edges a list. Outputs are written in place
-(`self.y[:] = ...`) or assigned; they are rounded to the field's type once, at the end. HALF fields are float32 inside.
+(`self.y[:] = ...`) or assigned; they are rounded to the field's type once, at the end. HALF and
+QUARTER fields are float32 inside.
 
 `compute_batch`, where a codelet has it, gets many vertices with equal sizes at once: the same attributes with one more
 dimension in front, that of the vertices. It must do what `compute` does.
@@ -34,6 +35,7 @@ import numpy.typing as npt
 
 from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
+from simulator.codelets.quarter_fields import with_metadata_fields, with_numbers
 from simulator.codelets.run import batch_runner, vertex_runner
 from simulator.codelets.vertex_type import BlockCosts, CostFunction, FieldSpec, VertexType
 from simulator.poplar.errors import graph_object_load_error
@@ -86,7 +88,7 @@ def vertex_type(cls: type[Vertex]) -> VertexType:
     Raises `graph_object_load_error` for a class without `compute` or with attributes that are no fields."""
     if cls.compute in (Vertex.compute, MultiVertex.compute):
         raise graph_object_load_error(f"Codelet {cls.__name__} has no compute method.")
-    fields = _fields(cls)
+    fields = with_metadata_fields(_fields(cls))
     declared_name = vars(cls).get("name")
     batch = getattr(cls, "compute_batch", None)
     return VertexType(
@@ -94,8 +96,8 @@ def vertex_type(cls: type[Vertex]) -> VertexType:
         kind=cls.kind,
         fields=fields,
         costs=_costs(cls, fields),
-        compute=vertex_runner(cls, fields, cls.kind == "multi"),
-        compute_batch=None if batch is None else batch_runner(cls, fields),
+        compute=with_numbers(vertex_runner(cls, fields, cls.kind == "multi"), fields),
+        compute_batch=None if batch is None else with_numbers(batch_runner(cls, fields), fields),
         doc=inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ is not Vertex.__doc__ else "",
     )
 

@@ -23,6 +23,7 @@ from simulator.compiler.function_buffers import settle
 from simulator.compiler.instrumentation import instrumented, needs_sync
 from simulator.compiler.inventory import Inventory
 from simulator.compiler.items import Items
+from simulator.compiler.late_values import settle_late_values
 from simulator.compiler.liveness import live_classes
 from simulator.compiler.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
@@ -37,6 +38,7 @@ from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.local_copy import copy_rate
 from simulator.machine.memory_map import FETCH_AHEAD
 from simulator.poplar.checks import check_graph, check_programs
+from simulator.poplar.external_exchange import check_external_exchange
 from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.numeric_plan import NumericPlan
 
@@ -80,7 +82,9 @@ class _Compiler:
         check_graph(store)
         check_programs(store, programs)
         check_conflicts(store)
+        check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())
         self.store = _snapshot(store)
+        settle_late_values(self.store)
         self.machine = machine_of(target, store.replicas)
         self.programs = list(programs)
         self.settings = settings

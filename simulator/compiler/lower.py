@@ -39,6 +39,7 @@ from simulator.compiler.sync_domains import SyncDomains, sync_domains
 from simulator.poplar import program as host
 from simulator.poplar.debug_context import record
 from simulator.poplar.errors import poplar_error
+from simulator.poplar.external_exchange import tiles_of
 
 if TYPE_CHECKING:
     from simulator.poplar.store import GraphStore
@@ -207,6 +208,8 @@ class Lowering:
         if item.gather >= 0:
             gathering = Work(buffers=before, accesses=Accesses(reads=item.gathered))
             self._steps.on_tile(parent, item.gather, gathering, debug_id)
+        if self._store.external_sets.get(index):
+            self._steps.sync(parent, debug_id, "", tiles_of(self._store, index, self._steps.machine.tiles))
         self._steps.on_tile(parent, index, Work(buffers=before + after, accesses=item.accesses), debug_id)
         outgoing = Work(buffers=after, code=first)
         self._steps.exchange(

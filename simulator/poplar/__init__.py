@@ -63,11 +63,11 @@ from simulator.poplar.graph_objects import (
     FunctionBuffer,
     HostFunction,
     RemoteBuffer,
-    VertexIntrospector,
     VertexPerfEstimate,
     VertexRef,
 )
 from simulator.poplar.graph_order import TensorRearranger
+from simulator.poplar.introspection import FieldData, VertexEdgeInfo, VertexIntrospector
 from simulator.poplar.ipu_model import IPUModel, RelativeSyncDelayType
 from simulator.poplar.metadata import createConstantMetadataTensor, createVariableMetadataTensor
 from simulator.poplar.option_flags import OptionFlags
@@ -114,6 +114,7 @@ from simulator.poplar.types import (
     VariableRef,
     replication_factor,
 )
+from simulator.poplar.vertex_layouts import VectorLayout, VectorListLayout, layout
 
 if TYPE_CHECKING:
     from simulator.poplar.engine import Engine
@@ -146,6 +147,7 @@ __all__ = [
     "ErrorCode",
     "ErrorInfo",
     "Executable",
+    "FieldData",
     "FieldRef",
     "Function",
     "FunctionBuffer",
@@ -178,6 +180,9 @@ __all__ = [
     "VariableInterval",
     "VariableMappingMethod",
     "VariableRef",
+    "VectorLayout",
+    "VectorListLayout",
+    "VertexEdgeInfo",
     "VertexIntrospector",
     "VertexPerfEstimate",
     "VertexRef",
@@ -207,6 +212,7 @@ __all__ = [
     "invalid_machine_model",
     "invalid_option",
     "invalid_tile_mapping",
+    "layout",
     "link_error",
     "memory_elem_constraints_error",
     "missing_graph_profile",

@@ -40,7 +40,7 @@ class InitialValueMethods(CloneMethods):
             _, given = _SET.choose(arguments, names)
             target, val = given.values()
         if isinstance(target, FieldRef):
-            target.vertex.builder.set_value(target.vertex.row, target.name, val)
+            target.vertex.builder.indexed.set_initial(target.vertex.row, target.name, target.index, val)
             return
         self._own(target, "setInitialValue")
         if not target.isParallelWriteable():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from simulator.poplar.errors import missing_perf_estimate, unknown_field
+from simulator.poplar.errors import index_error, unknown_field
 from simulator.poplar.types import FunctionBufferMappingType, Type
 
 if TYPE_CHECKING:
@@ -122,14 +122,40 @@ class VertexRef:
             raise unknown_field(f"{self.builder.type.name} has no field '{field_name}'; its fields are {names}.")
         return FieldRef(self, field_name)
 
+    def getId(self) -> int:
+        """The number of the vertex in the graph, in order of blocks (one type in one compute set)."""
+        self.builder.store.blocks  # noqa: B018  (counts)
+        return self.builder.block.first_id + self.row
+
     def __repr__(self) -> str:
         return f"VertexRef({self.builder.type.name}, {self.row})"
 
 
 @dataclass(frozen=True)
 class FieldRef:
+    """A field of a vertex, or one element of it: `v["rows"][2]`."""
+
     vertex: VertexRef
     name: str
+    index: int | None = None
+
+    def __getitem__(self, index: int) -> FieldRef:
+        if self.index is not None or index < 0:
+            raise index_error(
+                f"Field '{self.name}' of {self.vertex.builder.type.name} has no element [{self.index}][{index}]."
+                if self.index is not None
+                else f"Field '{self.name}' of {self.vertex.builder.type.name} has no element {index}."
+            )
+        return FieldRef(self.vertex, self.name, int(index))
+
+    def isIndexed(self) -> bool:
+        return self.index is not None
+
+    def getIndex(self) -> int:
+        """The element; `index_error` for a reference to the whole field."""
+        if self.index is None:
+            raise index_error(f"The reference to field '{self.name}' is to the whole field; it has no index.")
+        return self.index
 
 
 @dataclass(frozen=True)
@@ -138,41 +164,3 @@ class VertexPerfEstimate:
 
     cycles: int = 0
     flops: int = 0
-
-
-@dataclass(frozen=True)
-class FieldInfo:
-    """What a performance estimator may ask about one field of a vertex."""
-
-    name: str
-    sizes: tuple[int, ...]  #: elements per inner vector, or one entry
-    value: Any = None  #: of a simple field
-    nested: bool = False
-
-    def size(self) -> int:
-        """Elements of a vector; inner vectors of a vector of vectors."""
-        return len(self.sizes) if self.nested else sum(self.sizes)
-
-    def getSizeAtIndex(self, index: int) -> int:
-        return self.sizes[index]
-
-    def getInitialValue(self) -> Any:
-        if self.value is None:
-            raise missing_perf_estimate(f"Field '{self.name}' has no value that an estimator could use.")
-        return self.value
-
-
-@dataclass(frozen=True)
-class VertexIntrospector:
-    """One vertex as a performance estimator sees it."""
-
-    type_name: str
-    fields: dict[str, FieldInfo]
-
-    def getFieldInfo(self, name: str) -> FieldInfo:
-        try:
-            return self.fields[name]
-        except KeyError:
-            raise unknown_field(
-                f"{self.type_name} has no field '{name}'; its fields are {list(self.fields)}."
-            ) from None

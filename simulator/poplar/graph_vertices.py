@@ -1,37 +1,37 @@
-"""Compute sets, vertices and their performance estimates."""
+"""Compute sets and vertices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any, overload
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.codelets.vertex_type import FieldSpec, VertexType
 from simulator.poplar import regions
 from simulator.poplar.debug_context import Context, as_context, record
 from simulator.poplar.errors import (
     graph_connection_error,
-    missing_perf_estimate,
-    poplar_error,
+    graph_object_creation_error,
     unknown_field,
-    unknown_vertex_type,
 )
-from simulator.poplar.graph_initial_values import InitialValueMethods
-from simulator.poplar.graph_objects import ComputeSet, FieldRef, VertexPerfEstimate, VertexRef
-from simulator.poplar.introspection import introspect
-from simulator.poplar.store import FieldEdges, VertexBlock
-from simulator.poplar.target import Target
+from simulator.poplar.graph_estimates import EstimateMethods, elements_of
+from simulator.poplar.graph_objects import ComputeSet, VertexRef
+from simulator.poplar.store import ExternalExchange, FieldEdges, VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.vertex_builder import UNMAPPED, BlockBuilder
 
+__all__ = ["VertexMethods", "elements_of"]
+
 I8 = npt.NDArray[np.int64]
-Connections = Mapping[str, Any] | Iterable[tuple[str, Any]]
+Connections = Mapping[str, Any] | Iterable[tuple[Any, ...]]
+
+#: marks blocks of external exchange vertices among the open ones
+_EXTERNAL = "\0external"
 
 
-class VertexMethods(InitialValueMethods):
+class VertexMethods(EstimateMethods):
     def addComputeSet(self, debugContext: Context = "") -> ComputeSet:
         """A set of vertices that may run at the same time."""
         context = as_context(debugContext)
@@ -41,80 +41,73 @@ class VertexMethods(InitialValueMethods):
         return ComputeSet(len(self.store.compute_set_names) - 1, name)
 
     def addVertex(self, cs: ComputeSet, vertexType: str | VertexType, connections: Connections = ()) -> VertexRef:
-        """Add a vertex and connect fields: {field: tensor, list of tensors or value}.
+        """Add a vertex and connect fields: {field: what} or a list of (field, what), what being a tensor, a list of
+        tensors, a value, or a field of another vertex (`(field, v["z"], False)`: the elements that v["z"] is connected
+        to).
 
         A value for an edge field becomes a constant on the vertex's tile. Raises `unknown_vertex_type`,
         `unknown_field`, `type_error`, `graph_connection_error`."""
         name = vertexType if isinstance(vertexType, str) else vertexType.name
         builder = self.store.open_blocks.get((cs.id, name))
         if builder is None:
-            builder = self._open_block(cs, vertexType)
+            builder = self._open_block(cs, vertexType, name)
         assert isinstance(builder, BlockBuilder)
         row = builder.add()
-        for field, value in connections.items() if isinstance(connections, Mapping) else connections:
+        for item in connections.items() if isinstance(connections, Mapping) else connections:
+            try:
+                field, value = item
+            except (TypeError, ValueError):
+                field, value = _connection(item)
             if isinstance(value, Tensor):
                 builder.connect(row, field, value)
             else:
                 self._connect_other(builder, row, field, value)
         return VertexRef(builder, row)
 
-    def _open_block(self, cs: ComputeSet, vertexType: str | VertexType) -> BlockBuilder:
-        if not 0 <= cs.id < len(self.store.compute_set_names):
-            raise graph_connection_error(f"Compute set {cs.id} is not of this graph; make it with addComputeSet.")
+    def addExternalExchangeVertex(
+        self, cs: ComputeSet, vertexType: str | VertexType, incomingDownCount: int, usesEastEdge: bool, sendsXReq: bool
+    ) -> VertexRef:
+        """Add a vertex that talks to the outside: before it runs, its tile's INCOMING_DCOUNT register is set to
+        `incomingDownCount`, INCOMING_MUX to the east or west edge, and all tiles with such vertices are synchronised.
+
+        A compute set holds at most one for each tile and no ordinary vertices beside; of the tiles of an exchange block
+        context at most one sends the XREQ packet, the same in every compute set: see `graph_connection_error` and
+        `graph_object_creation_error` raised here or when the graph is compiled."""
+        if not isinstance(incomingDownCount, int | np.integer) or incomingDownCount < 0:
+            raise graph_object_creation_error(
+                f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {incomingDownCount!r}; give a count from 0 on."
+            )
+        name = vertexType if isinstance(vertexType, str) else vertexType.name
+        builder = self.store.open_blocks.get((cs.id, name + _EXTERNAL))
+        if builder is None:
+            builder = self._open_block(cs, vertexType, name + _EXTERNAL)
+        assert isinstance(builder, BlockBuilder)
+        row = builder.add()
+        builder.block.external[row] = ExternalExchange(int(incomingDownCount), bool(usesEastEdge), bool(sendsXReq))
+        return VertexRef(builder, row)
+
+    def _open_block(self, cs: ComputeSet, vertexType: str | VertexType, key: str) -> BlockBuilder:
         type_ = self._vertex_type(vertexType)
+        self._set_kind(cs, key.endswith(_EXTERNAL))
         first_tile = self._device_tile(0) if self._num_tiles == 1 else UNMAPPED
         builder = BlockBuilder(self.store, cs.id, type_, first_tile)
-        self.store.open_blocks[cs.id, type_.name] = builder
+        self.store.open_blocks[cs.id, key] = builder
         self.store.settled_blocks.append(builder.block)
         return builder
 
-    def _vertex_type(self, vertexType: str | VertexType) -> VertexType:
-        types = self.store.vertex_types
-        if isinstance(vertexType, VertexType):
-            types.setdefault(vertexType.name, vertexType)
-            return vertexType
-        try:
-            return types[vertexType]
-        except KeyError:
-            raise unknown_vertex_type(
-                f"'{vertexType}' is not a vertex type of this graph; register its codelet with addCodelets."
-            ) from None
+    def _set_kind(self, cs: ComputeSet, external: bool) -> None:
+        """A compute set holds external exchange vertices or ordinary ones."""
+        if not isinstance(cs, ComputeSet) or not 0 <= cs.id < len(self.store.compute_set_names):
+            raise graph_connection_error(f"Compute set {cs!r} is not of this graph; make it with addComputeSet.")
+        if self.store.external_sets.setdefault(cs.id, external) is not external:
+            raise graph_object_creation_error(
+                f"Compute set '{self.store.compute_set_names[cs.id]}' cannot hold external exchange vertices and "
+                "ordinary ones; add another compute set."
+            )
 
-    def _connect_other(self, builder: BlockBuilder, row: int, field: str, value: Any) -> None:
-        """Connect a list of tensors, set a simple field, or connect a new constant."""
-        if field in builder.values:
-            builder.set_value(row, field, value)
-            return
-        column = builder.columns.get(field)
-        if column is None:
-            raise builder.no_edge(field)
-        if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
-            builder.connect_list(row, field, value)
-            return
-        spec = column.spec
-        if spec.direction != "in" or spec.type is None:
-            raise graph_connection_error(f"Field '{field}' of {builder.type.name} needs a tensor, got {value!r}.")
-        shape = np.shape(value)
-        constant = self.addConstant(spec.type, shape, value)
-        builder.connect(row, field, constant)
-        builder.constants.append((row, constant._variable))
-
-    @overload
-    def connect(self, field: FieldRef, tensor: Tensor, /) -> None: ...
-    @overload
-    def connect(self, field: FieldRef, value: Any, /) -> None: ...
-    def connect(self, field: FieldRef, tensor: Any, /) -> None:
-        """Connect a tensor, a list of tensors or a constant value to a field of a vertex."""
-        builder, row = field.vertex.builder, field.vertex.row
-        if isinstance(tensor, Tensor):
-            builder.connect(row, field.name, tensor)
-        else:
-            self._connect_other(builder, row, field.name, tensor)
-
-    def setFieldSize(self, field: FieldRef, size: int) -> None:
-        raise poplar_error(
-            f"setFieldSize is not supported: connect a tensor of {size} elements to field '{field.name}' instead."
-        )
+    def hasCodelet(self, codeletName: str) -> bool:
+        """Whether `addCodelets` registered a vertex type of this name."""
+        return codeletName in self.store.vertex_types
 
     def getNumVertices(self) -> int:
         return self.store.num_vertices
@@ -138,6 +131,7 @@ class VertexMethods(InitialValueMethods):
         `edges`: per edge field a `FieldEdges`, or a tensor whose first dimension counts the vertices (a vector field
         takes rank 2, a scalar field rank 1). `values`: per simple field one value for all or an array with one each."""
         type_ = self._vertex_type(vertexType)
+        self._set_kind(cs, False)
         on = self._device_tiles(np.asarray(tiles, np.int64).reshape(-1))
         n = len(on)
         wanted = {f.name for f in type_.fields if f.kind != "value"}
@@ -174,54 +168,15 @@ class VertexMethods(InitialValueMethods):
                 f"addVertices: field '{spec.name}' of {type_name} reaches outside all variables."
             )
 
-    # ---- estimates ---------------------------------------------------------------------------------------------
 
-    @overload
-    def setPerfEstimate(self, v: VertexRef, cycles: int, flops: int = 0, /) -> None: ...
-    @overload
-    def setPerfEstimate(self, v: VertexRef, estimate: VertexPerfEstimate, /) -> None: ...
-    def setPerfEstimate(self, v: VertexRef, cycles: Any, flops: int = 0, /) -> None:
-        """The cycles and flops that a vertex takes, in place of what its type estimates."""
-        if isinstance(cycles, VertexPerfEstimate):
-            cycles, flops = cycles.cycles, cycles.flops
-        if cycles < 0 or flops < 0:
-            raise poplar_error(f"setPerfEstimate: {cycles} cycles and {flops} flops cannot be negative.")
-        v.builder.estimates[v.row] = (int(cycles), int(flops))
-        v.builder.stale = True
-
-    def registerPerfEstimator(self, vertexTypeName: str, f: Callable[[Any, Target], VertexPerfEstimate | int]) -> None:
-        """Estimate every vertex of a type by `f(VertexIntrospector, target)`, cycles or a `VertexPerfEstimate`."""
-        type_ = self._vertex_type(vertexTypeName)
-
-        def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-            rows = [_estimate(f(introspect(block, row), target)) for row in range(len(block))]
-            table = np.array([(e.cycles, e.flops) for e in rows], np.int64).reshape(-1, 2)
-            return BlockCosts(table[:, 0], "fitted", "the program's performance estimator", table[:, 1])
-
-        self.store.vertex_types[vertexTypeName] = replace(type_, costs=costs)
-        self.store.estimators[vertexTypeName] = costs
-
-    def getPerfEstimate(self, v: VertexRef) -> VertexPerfEstimate:
-        """The estimate that compilation uses for a vertex; `missing_perf_estimate` where its type has none."""
-        explicit = v.builder.estimates.get(v.row)
-        if explicit is not None:
-            return VertexPerfEstimate(*explicit)
-        self.store.blocks  # noqa: B018  (settles the block)
-        block = v.builder.block
-        try:
-            costs = block.type.costs(block, elements_of(block), self._target)
-        except Exception as error:
-            raise missing_perf_estimate(f"{block.type.name} cannot estimate its vertices: {error}") from error
-        return VertexPerfEstimate(int(costs.cycles[v.row]), 0 if costs.flops is None else int(costs.flops[v.row]))
-
-
-def elements_of(block: VertexBlock) -> dict[str, I8]:
-    """Elements per vertex of every edge field of a block."""
-    return {name: column.elements_per_vertex(len(block)) for name, column in block.edges.items()}
-
-
-def _estimate(value: VertexPerfEstimate | int) -> VertexPerfEstimate:
-    return value if isinstance(value, VertexPerfEstimate) else VertexPerfEstimate(int(value))
+def _connection(item: Any) -> tuple[str, Any]:
+    """(field, FieldRef, delayed) as a pair."""
+    if not isinstance(item, tuple | list) or len(item) != 3 or not isinstance(item[0], str):
+        raise graph_connection_error(
+            f"addVertex: {item!r:.60} is not a connection; give (field, tensor), (field, value) or "
+            "(field, v[...], False)."
+        )
+    return item[0], (item[1], item[2])
 
 
 def _columns(spec: FieldSpec, edges: FieldEdges | Tensor, n: int) -> FieldEdges:
@@ -241,6 +196,3 @@ def _columns(spec: FieldSpec, edges: FieldEdges | Tensor, n: int) -> FieldEdges:
     if rank == 3:
         return FieldEdges(starts, lengths, np.arange(n + 1, dtype=np.int64) * edges.dim(1), per_vector)
     return FieldEdges(starts, lengths, None if len(starts) == vectors and size else per_vector)
-
-
-__all__ = ["VertexMethods", "elements_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from simulator.poplar.view import (
     reshaped_strides,
     rolled,
 )
+
+if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore
 
 PythonSlice = slice
 
@@ -283,3 +286,12 @@ def concat(first: Any, second: Any = 0, dimension: int = 0, /) -> Tensor:
 def append(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor:
     """`second`, one rank lower than `first`, as one more element of a dimension of `first`."""
     return concatenated([first, second.expand([dimension])], dimension)
+
+
+def tensor_of(store: GraphStore, pieces: Sequence[tuple[int, int]], scalar: bool) -> Tensor:
+    """The elements of (start, length) regions as a vector, or as a scalar."""
+    starts, lengths = np.array(pieces, np.int64).reshape(-1, 2).T
+    variable = int(store.variable_of(starts[:1])[0]) if len(starts) else 0
+    whole = Tensor._of_variable(store, variable, store.variables.type[variable], ())
+    shape = () if scalar else (int(lengths.sum()),)
+    return whole._spelled(shape, store.cut_at_variables(starts, lengths), None, variable)

@@ -11,67 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simulator.codelets.quarter_fields import metadata_field
 from simulator.codelets.vertex_type import FieldSpec, VertexType
-from simulator.poplar.errors import graph_connection_error, type_error, unknown_field
-from simulator.poplar.store import FieldEdges, VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import numpy_type
+from simulator.poplar.edge_column import EdgeColumn
+from simulator.poplar.errors import graph_connection_error, tensor_metadata_error, type_error, unknown_field
+from simulator.poplar.indexed_fields import IndexedFields
+from simulator.poplar.state_values import state_value
+from simulator.poplar.store import VertexBlock
+from simulator.poplar.tensor import Tensor, tensor_of
+from simulator.poplar.types import QUARTER, numpy_type
 
 if TYPE_CHECKING:
     from simulator.poplar.store import GraphStore
 
 UNMAPPED = 0xFFFFFFFF
-
-
-class EdgeColumn:
-    """The regions of one field: which vertex, which elements, and whether a region opens a new inner vector."""
-
-    __slots__ = ("lengths", "opens", "rows", "spec", "starts")
-
-    def __init__(self, spec: FieldSpec) -> None:
-        self.spec = spec
-        self.rows = array("q")
-        self.starts = array("q")
-        self.lengths = array("q")
-        self.opens = array("b")
-
-    def add(self, row: int, starts: Sequence[int], lengths: Sequence[int]) -> None:
-        """One vector; an empty one is kept as a region of length 0 until `edges`."""
-        if not len(starts):
-            starts = lengths = [0]
-        self.rows.extend([row] * len(starts))
-        self.starts.extend(starts)
-        self.lengths.extend(lengths)
-        self.opens.append(1)
-        self.opens.extend([0] * (len(starts) - 1))
-
-    def edges(self, n: int) -> FieldEdges:
-        rows = np.array(self.rows, np.int64)
-        starts = np.array(self.starts, np.int64)
-        lengths = np.array(self.lengths, np.int64)
-        nested = self.spec.kind == "vectors"
-        opens = np.array(self.opens, np.int64) if nested or len(rows) != n else np.ones(len(rows), np.int64)
-        if (rows[1:] < rows[:-1]).any():
-            order = np.argsort(rows, kind="stable")
-            rows, starts, lengths, opens = rows[order], starts[order], lengths[order], opens[order]
-        if not nested and len(rows) == n and lengths.all() and (rows == np.arange(n)).all():
-            return FieldEdges(starts, lengths)
-        full = lengths > 0
-        if not nested:
-            counts = np.bincount(rows[full], minlength=n)
-            return FieldEdges(starts[full], lengths[full], _offsets(counts))
-        inner = np.cumsum(opens) - 1
-        per_vertex = np.bincount(rows[opens > 0], minlength=n)
-        per_inner = np.bincount(inner[full], minlength=int(opens.sum()))
-        return FieldEdges(starts[full], lengths[full], _offsets(per_vertex), _offsets(per_inner))
-
-    def vectors(self, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """How many vectors are connected to each vertex; more than one is right for vectors of vectors only."""
-        return np.bincount(np.array(self.rows, np.int64)[np.array(self.opens, np.int64) > 0], minlength=n)
-
-
-def _offsets(counts: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 class BlockBuilder:
@@ -86,6 +39,7 @@ class BlockBuilder:
         self.values: dict[str, dict[int, Any]] = {f.name: {} for f in type_.fields if f.kind == "value"}
         self.estimates: dict[int, tuple[int, int]] = {}
         self.constants: list[tuple[int, int]] = []  #: (row, variable) of constants made for value connections
+        self.indexed = IndexedFields(self)
         self.block = VertexBlock(compute_set, type_, 0, np.empty(0, np.uint32), debug_id=_debug_id(store, compute_set))
         self.stale = False
 
@@ -104,6 +58,8 @@ class BlockBuilder:
             self.refuse(spec, tensor)
         if column.rows and column.rows[-1] == row:
             raise self.connected_twice(field, row)
+        if spec.type is QUARTER:
+            self.connect_metadata(row, spec, [tensor])
         if spec.direction != "in" and (
             tensor._strides is None or 0 in tensor._strides or tensor._variable not in self.store.plain_variables
         ):
@@ -154,21 +110,85 @@ class BlockBuilder:
                 self.check_writeable(spec, tensor)
             starts, lengths = tensor.regions()
             column.add(row, starts.tolist(), lengths.tolist())
+        if spec.type is QUARTER:
+            self.connect_metadata(row, spec, tensors)
+        self.stale = True
+
+    def connect_element(self, row: int, field: str, index: int, tensor: Tensor) -> None:
+        """Connect one element of a vector of edges, or one inner vector."""
+        spec = self.columns[field].spec
+        if spec.kind == "scalar":
+            raise graph_connection_error(
+                f"Field '{field}' of {self.type.name} is one element; it has no element {index}."
+            )
+        if tensor._store is not self.store or (spec.type is not None and spec.type is not tensor._type):
+            self.refuse(spec, tensor)
+        rank = 1 if spec.kind == "vectors" else 0
+        if tensor.rank() != rank:
+            raise graph_connection_error(
+                f"An element of field '{field}' of {self.type.name} needs a tensor of rank {rank}, got shape "
+                f"{tensor.shape()}."
+            )
+        if self.columns[field].holds(row):
+            raise self.connected_twice(field, row)
+        if spec.direction != "in":
+            self.check_writeable(spec, tensor)
+        if spec.type is QUARTER:
+            self.connect_metadata(row, spec, [tensor])
+        starts, lengths = tensor.regions()
+        self.indexed.give(row, field, index, (starts.tolist(), lengths.tolist()))
+
+    def connect_metadata(self, row: int, spec: FieldSpec, tensors: Sequence[Tensor]) -> None:
+        """Connect the metadata of QUARTER tensors to the field's hidden edge; it must be the same for all of them."""
+        hidden = metadata_field(spec.name)
+        known = self.columns[hidden].vectors_of(row)
+        for tensor in tensors:
+            element = int(tensor.getMetadata().regions()[0][0])
+            if known and known[0][0][0] != element:
+                raise tensor_metadata_error(
+                    f"{self.vertex(row)}: field '{spec.name}' has tensors with different metadata; give all the same."
+                )
+            if not known:
+                self.columns[hidden].add(row, [element], [1])
+                known = [[(element, 1)]]
+
+    def tensors_of(self, row: int, field: str) -> list[Tensor]:
+        """What an edge field is connected to: one tensor, or one per inner vector of a vector of vectors."""
+        column = self.columns.get(field)
+        if column is None:
+            raise graph_connection_error(f"Field '{field}' of {self.type.name} is vertex state; connect a tensor.")
+        vectors = column.vectors_of(row)
+        if not vectors:
+            raise graph_connection_error(f"{self.vertex(row)}: field '{field}' is not connected yet.")
+        return [tensor_of(self.store, vector, column.spec.kind == "scalar") for vector in vectors]
+
+    def known_size(self, row: int, field: str) -> int | None:
+        """Elements (inner vectors of a vector of vectors) of what is connected or set; None where nothing is."""
+        column = self.columns.get(field)
+        if column is None:
+            value = self.values[field].get(row)
+            return None if value is None or np.ndim(value) == 0 else len(value)
+        vectors = column.vectors_of(row)
+        if column.spec.kind == "vectors" or not vectors:
+            return len(vectors) or None
+        return sum(length for _, length in vectors[0])
+
+    def state_type(self, field: str) -> np.dtype[Any]:
+        """The NumPy type of a simple field."""
+        type_ = self.type.fields_by_name[field].type
+        return np.dtype(np.float32) if type_ is None else numpy_type(type_)
+
+    def set_late(self, row: int, field: str, callback: Any) -> None:
+        """Let a function give a simple field its value when storage is allocated."""
+        self.block.late.setdefault(field, {})[row] = callback
         self.stale = True
 
     def set_value(self, row: int, field: str, value: Any) -> None:
         """Set a simple field, converted to the field's type."""
         values = self.values.get(field)
         if values is None:
-            raise unknown_field(
-                f"{self.type.name} has no simple field '{field}'; its simple fields are {list(self.values)}."
-            )
-        dtype = self.type.fields_by_name[field].type
-        try:
-            array_ = np.asarray(value) if dtype is None else np.asarray(value).astype(numpy_type(dtype))
-        except (TypeError, ValueError):
-            raise type_error(f"{value!r} is not a value for field '{field}' of {self.type.name}.") from None
-        values[row] = array_[()] if array_.ndim == 0 else array_
+            raise self.no_value(field)
+        values[row] = state_value(self.type, field, value)
         self.stale = True
 
     def settle(self) -> None:
@@ -193,17 +213,22 @@ class BlockBuilder:
     def check_fields(self) -> None:
         """Every edge field is connected once, every simple field has a value; else `graph_connection_error`."""
         n = len(self.tiles)
+        self.indexed.check()
+        empty = self.indexed.empty_edges()
         for name, column in self.columns.items():
             vectors = column.vectors(n)
-            missing = np.flatnonzero(vectors == 0)
-            if len(missing):
+            missing = [row for row in np.flatnonzero(vectors == 0).tolist() if (row, name) not in empty]
+            if missing:
                 raise graph_connection_error(f"{self.vertex(int(missing[0]))}: field '{name}' is not connected.")
             twice = np.flatnonzero(vectors > 1)
             if len(twice) and column.spec.kind != "vectors" and column.spec.kind != "scalars":
                 raise self.connected_twice(name, int(twice[0]))
         for name, rows in self.values.items():
-            if len(rows) < n:
-                row = next(row for row in range(n) if row not in rows)
+            late = self.block.late.get(name, {})
+            row = (
+                next((row for row in range(n) if row not in rows and row not in late), None) if len(rows) < n else None
+            )
+            if row is not None:
                 raise graph_connection_error(f"{self.vertex(row)}: field '{name}' has no value; call setInitialValue.")
 
     def vertex(self, row: int) -> str:
@@ -220,6 +245,11 @@ class BlockBuilder:
             )
         names = ", ".join(self.type.fields_by_name)
         return unknown_field(f"{self.type.name} has no field '{field}'; its fields are {names}.")
+
+    def no_value(self, field: str) -> Exception:
+        return unknown_field(
+            f"{self.type.name} has no simple field '{field}'; its simple fields are {list(self.values)}."
+        )
 
     def connected_twice(self, field: str, row: int) -> Exception:
         return graph_connection_error(

@@ -1,0 +1,92 @@
+"""QUARTER fields of codelets: numbers inside, encoded bytes outside.
+
+Every edge of type QUARTER has a hidden scalar edge to the metadata tensor of what it is connected to, so that
+exchanges, liveness and costs know that the vertex reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex_type import FieldSpec
+from simulator.poplar.quarter import QuarterMetadata, decoded, encoded
+from simulator.poplar.types import QUARTER, QUARTER_METADATA
+
+
+def metadata_field(field: str) -> str:
+    """The hidden field with the metadata of a QUARTER field."""
+    return f"{field}.metadata"
+
+
+def with_metadata_fields(fields: Iterable[FieldSpec]) -> tuple[FieldSpec, ...]:
+    """The fields and the hidden ones behind them."""
+    known = tuple(fields)
+    hidden = [
+        FieldSpec(metadata_field(f.name), "scalar", "in", QUARTER_METADATA)
+        for f in known
+        if f.type is QUARTER and f.kind != "value"
+    ]
+    return (*known, *hidden)
+
+
+def is_hidden(field: FieldSpec) -> bool:
+    """Whether a field is one of metadata that the codelet does not declare."""
+    return field.type is QUARTER_METADATA and field.name.endswith(".metadata")
+
+
+def numbers(values: Any, metadata: Any) -> npt.NDArray[np.float32]:
+    """Encoded bytes as float32; of a batch, `metadata` has one byte for each row."""
+    rows = np.asarray(metadata).reshape(-1)
+    if len(set(rows.tolist())) == 1:
+        return decoded(values, QuarterMetadata(int(rows[0]))).astype(np.float32)
+    pairs = zip(np.asarray(values), rows.tolist(), strict=True)
+    return np.stack([decoded(row, QuarterMetadata(byte)) for row, byte in pairs]).astype(np.float32)
+
+
+def stored(values: Any, metadata: Any) -> npt.NDArray[np.uint8]:
+    """Numbers as encoded bytes: the inverse of `numbers`."""
+    rows = np.asarray(metadata).reshape(-1)
+    if len(set(rows.tolist())) == 1:
+        return encoded(values, QuarterMetadata(int(rows[0])))
+    pairs = zip(np.asarray(values), rows.tolist(), strict=True)
+    return np.stack([encoded(row, QuarterMetadata(byte)) for row, byte in pairs])
+
+
+def with_numbers(run: Callable[[Any], Any], fields: Iterable[FieldSpec]) -> Callable[[Any], Any]:
+    """A runner of codelets whose QUARTER fields are numbers, as one of fields that are encoded bytes."""
+    known = tuple(fields)
+    coded = [f for f in known if f.type is QUARTER and f.kind != "value"]
+    if not coded:
+        return run
+
+    def run_coded(given: Any) -> Any:
+        inside = SimpleNamespace(**{f.name: getattr(given, f.name) for f in known})
+        for f in coded:
+            metadata, value = getattr(given, metadata_field(f.name)), getattr(given, f.name)
+            nested = isinstance(value, list)
+            setattr(inside, f.name, [numbers(v, metadata) for v in value] if nested else numbers(value, metadata))
+        result = run(inside)
+        for f in known:
+            if f in coded and f.direction != "in":
+                _write(given, f.name, getattr(inside, f.name), getattr(given, metadata_field(f.name)))
+            elif f.direction in ("out", "inout") and not isinstance(getattr(given, f.name), np.ndarray | list):
+                setattr(given, f.name, getattr(inside, f.name))
+        return result
+
+    return run_coded
+
+
+def _write(given: Any, name: str, result: Any, metadata: Any) -> None:
+    target = getattr(given, name)
+    if isinstance(target, list):
+        for part, values in zip(target, result, strict=True):
+            part[...] = stored(values, metadata)
+    elif isinstance(target, np.ndarray):
+        target[...] = stored(result, metadata)
+    else:
+        setattr(given, name, stored(result, metadata)[()])

@@ -1,0 +1,60 @@
+"""How vertices point at their vectors, by Poplar's names: for codelets (`VectorLayout`) and for those who look at
+vertices (`layout`)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class VectorLayout(Enum):
+    """Layouts of `Vector` in codelets."""
+
+    SPAN = "span"
+    SHORT_SPAN = "short_span"
+    ONE_PTR = "one_ptr"
+    SCALED_PTR32 = "scaled_ptr32"
+    SCALED_PTR64 = "scaled_ptr64"
+    SCALED_PTR128 = "scaled_ptr128"
+
+
+class VectorListLayout(Enum):
+    """Layouts of `VectorList` in codelets."""
+
+    ONE_PTR = "one_ptr"
+    SCALED_PTR32 = "scaled_ptr32"
+    SCALED_PTR64 = "scaled_ptr64"
+    SCALED_PTR128 = "scaled_ptr128"
+    DELTAN = "deltan"
+    DELTANELEMENTS = "deltanelements"
+
+
+class layout:
+    """The layouts that `FieldData` answers with."""
+
+    class Vector(Enum):
+        NotAVector = ""
+        Span = "span"
+        ShortSpan = "short_span"
+        OnePtr = "one_ptr"
+        ScaledPtr32 = "scaled_ptr32"
+        ScaledPtr64 = "scaled_ptr64"
+        ScaledPtr128 = "scaled_ptr128"
+
+    class VectorList(Enum):
+        NotAVector = ""
+        OnePtr = "one_ptr"
+        ScaledPtr32 = "scaled_ptr32"
+        ScaledPtr64 = "scaled_ptr64"
+        ScaledPtr128 = "scaled_ptr128"
+        DeltaN = "deltan"
+        DeltaNElements = "deltanelements"
+
+    @staticmethod
+    def to_string(a: Enum) -> str:
+        """The name of a layout."""
+        return a.name
+
+
+#: Most elements that the count in a vertex's state can say; layouts that are not here keep no count of known width.
+#: Widths: span = two 32-bit words, short_span = 12 bits of count beside a 20-bit pointer (docs/sources.md).
+LARGEST_COUNT = {"span": 0xFFFFFFFF, "short_span": 0xFFF}
