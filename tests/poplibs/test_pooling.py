@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear
+from programs import both_ways, linear, small_graph
 
-from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, poplar_error
+from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, invalid_option, poplar_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs.popnn import pooling
 from simulator.poplibs.popnn.pooling import PoolingType, PoolParams
@@ -38,12 +38,13 @@ def written_out(x: Any, params: PoolParams) -> Any:
     return out
 
 
-def gradient_written_out(x: Any, slope: Any, params: PoolParams) -> Any:
+def gradient_written_out(x: Any, slope: Any, params: PoolParams, divided: bool = False) -> Any:
     grad = np.zeros(x.shape)
     for b, c, o, window in windows(x, params):
         part, g = x[(b, c, *window)], slope[(b, c, *o)]
         if params.poolingType is PoolingType.MAX:
-            grad[(b, c, *window)] += g * (part == part.max())
+            equal = part == part.max()
+            grad[(b, c, *window)] += g * equal / (equal.sum() if divided else 1)
         else:
             grad[(b, c, *window)] += g / (part.size if params.poolingType is PoolingType.AVG else 1)
     return grad
@@ -85,6 +86,47 @@ def test_any_pooling_and_its_gradient(
     for result in both_ways(backward, tiles):
         exact = gradient_written_out(x.astype(np.float64), slope.astype(np.float64), params)
         np.testing.assert_allclose(result, exact, atol=bound)
+
+
+@pytest.mark.parametrize("tiles", [1, 6])
+def test_gradient_of_the_largest_divided_among_equals(tiles: int) -> None:
+    params = PoolParams(PoolingType.MAX, [6, 5], [3, 2], [2, 1], [1, 0], [0, 1], 6, 2, FLOAT)
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 3, (2, 6, 6, 5)).astype(np.float32)
+    slope = rng.normal(size=(2, 6, *params.getOutputFieldShape())).astype(np.float32)
+
+    def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        source, grad = linear(graph, FLOAT, list(x.shape)), linear(graph, FLOAT, list(slope.shape))
+        pooled = pooling.pool(graph, params, source, program, "pool", {})
+        out = pooling.poolInputGradient(graph, params, source, pooled, grad, True, program, "back", {})
+        return {"x": (source, x), "g": (grad, slope)}, out
+
+    for result in both_ways(build, tiles):
+        exact = gradient_written_out(x.astype(np.float64), slope.astype(np.float64), params, True)
+        np.testing.assert_allclose(result, exact, atol=1e-5)
+
+
+def test_counts_names_and_groups_of_channels() -> None:
+    """3 x 3 windows on 4 x 4, stride 1, padding 1: 16 windows of 9 less the edges, (3 * 4 - 2) ** 2."""
+    params = PoolParams(PoolingType.AVG, [4, 4], [3, 3], [1, 1], [1, 1], [1, 1], 8, 2, FLOAT)
+    graph, program = small_graph(8), Sequence()
+    assert (pooling.getFwdFlops(params), pooling.getBwdFlops(params)) == (16 * (100 + 16), 16 * (100 + 16))
+    assert pooling.getFwdPerfectCycleCount(graph, params) == 16 * 116 / (2 * 8)
+    assert pooling.getBwdPerfectCycleCount(graph, params) == 2 * 16 * 116 / (2 * 8)
+    assert (pooling.asString(PoolingType.AVG), params.getNumFieldDims()) == ("avg", 2)
+    assert pooling.getOutputFieldShape(params) == [4, 4]
+    slope = linear(graph, FLOAT, [2, 8, 4, 4])
+    for wanted, side in ((4, 4), (8, 8), (5, 2)):  # five channels are no whole vectors: as they lie
+        out = pooling.poolInputGradient(
+            graph, params, fwdChansPerGroup=wanted, pooledGradient=slope, prog=program, debugContext="back"
+        )
+        together = [n for n in (8, 4, 2) if len(out.slice([0, 0, 0, 0], [1, n, 1, 1]).flatten().regions()[0]) == 1]
+        assert together[0] == max(side, together[0] if wanted == 5 else side)
+    with pytest.raises(invalid_option, match="Pooling has no option 'poolUseIntrospectiveMapping'"):
+        pooling.pool(graph, params, slope, program, "p", {"poolUseIntrospectiveMapping": "true"})
+    largest = PoolParams(PoolingType.MAX, [4, 4], [3, 3], [1, 1], [1, 1], [1, 1], 8, 2, FLOAT)
+    with pytest.raises(poplar_error, match="the gradient of MAX needs the input and the pooled tensor"):
+        pooling.poolInputGradient(graph, largest, 1, slope, program)
 
 
 def test_cycles_by_hand() -> None:

@@ -21,7 +21,7 @@ floats = pytest.mark.parametrize("type_", [FLOAT, HALF])
 )
 @floats
 def test_convolutions_and_their_gradients(tiles, sizes, type_):
-    """Operands as they come and where the plan wants them; two runs, so that the second meets what is left."""
+    """Operands as they come and where the plan wants them."""
     dims = len(sizes[1])
     padding = InputTransform(paddingLower=[1] * dims, paddingUpper=[1] * dims)
     params = ConvParams(type_, *sizes, padding, None, OutputTransform(stride=[2] + [1] * (dims - 1)))
@@ -47,11 +47,11 @@ def test_convolutions_and_their_gradients(tiles, sizes, type_):
     poplin.convolutionBiasUpdate(graph, slope, biases, -0.5, prog, "bu")
     bench.take(weights, "weights after")
     bench.take(biases, "biases after")
-    bench.check(exact=False, runs=2)
+    bench.check(exact=False)
 
 
 @pytest.mark.parametrize(("tiles", "field", "channels"), [(4, [6], 4), (7, [5, 6], 3), (16, [6, 7], 16)])
-@pytest.mark.parametrize("kind", list(pooling.PoolingType))
+@pytest.mark.parametrize("kind", [pooling.PoolingType.MAX, pooling.PoolingType.AVG])
 @floats
 def test_pooling(tiles, field, channels, kind, type_):
     dims = len(field)
@@ -63,7 +63,7 @@ def test_pooling(tiles, field, channels, kind, type_):
     slope = bench.give(type_, out.shape(), "slope")
     bench.take(out, "out")
     if kind is pooling.PoolingType.MAX:
-        bench.take(pooling.poolInputGradient(graph, params, x, out, slope, False, prog, "back"), "back")
+        bench.take(pooling.poolInputGradient(graph, params, x, out, slope, True, prog, "back"), "back")
     else:
         bench.take(pooling.poolInputGradient(graph, params, 1, slope, prog, "back"), "back")
     bench.check(exact=False)

@@ -64,6 +64,9 @@ class PoolParams:
         if min(self.getOutputFieldShape()) < 1:
             raise poplar_error(f"PoolParams: kernel {list(self.kernelShape)} does not fit into the padded input.")
 
+    def getNumFieldDims(self) -> int:
+        return len(self.inputFieldShape)
+
     def getOutputFieldShape(self) -> list[int]:
         return [
             (n + low + high - k) // s + 1

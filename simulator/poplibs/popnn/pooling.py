@@ -4,62 +4,69 @@ Tensors are [batch, channels, field]."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
-from functools import lru_cache
-from itertools import product as combinations
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.machine.cycles import pooling as cycles
-from simulator.machine.cycles.described import described
 from simulator.machine.cycles.pooling import Kind
 from simulator.machine.cycles.rounding import vector_width
 from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
+from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
-from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, UNSIGNED_SHORT
+from simulator.poplar.types import FLOAT, HALF
 from simulator.poplibs import popops
 from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin import conv_build, field_convolve, rearrange
-from simulator.poplibs.poplin.conv_kernel import outputs_of
 from simulator.poplibs.poplin.conv_params import ConvParams, Dtype
 from simulator.poplibs.poplin.convolve import partials_variable
 from simulator.poplibs.poplin.field_shares import FieldShares, field_shares, geometry
-from simulator.poplibs.poplin.field_vertices import ITEM
-from simulator.poplibs.poplin.field_work import Box
-from simulator.poplibs.poplin.matmul_kernel import store_product
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.work_items import WorkItems, strides, work_items
+from simulator.poplibs.popnn.pool_costs import asString as asString
+from simulator.poplibs.popnn.pool_costs import getBwdFlops as getBwdFlops
+from simulator.poplibs.popnn.pool_costs import getBwdPerfectCycleCount as getBwdPerfectCycleCount
+from simulator.poplibs.popnn.pool_costs import getFwdFlops as getFwdFlops
+from simulator.poplibs.popnn.pool_costs import getFwdPerfectCycleCount as getFwdPerfectCycleCount
+from simulator.poplibs.popnn.pool_costs import getOutputFieldShape as getOutputFieldShape
 from simulator.poplibs.popnn.pool_params import PoolingType as PoolingType
 from simulator.poplibs.popnn.pool_params import PoolParams as PoolParams
-from simulator.poplibs.popnn.pool_params import plan_pooling, pool_cycles
-from simulator.poplibs.popops.operators import wide
+from simulator.poplibs.popnn.pool_params import plan_pooling
+from simulator.poplibs.popnn.pooling_vertices import FIELDS, pooling_vertex
 from simulator.poplibs.poputil import mapTensorLinearly
+from simulator.poplibs.signatures import NUMBER, Parameter, match
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
 
 Array = npt.NDArray[Any]
 I8 = npt.NDArray[np.int64]
 
-_VERTEX = {"max": "MaxPooling", "sum": "SumPooling", "max backward": "MaxPoolingGrad"}
-_VALUES = ("numChanGroupsM1", "chansPerGroupD", "inStride", "outStride", "numRows", "rowPositions")
 #: groups of channels that are looked for: those that AMP vertices write and read
 _WIDTHS = (16, 8, 4, 2)
 
 
-def pool(graph: Graph, params: PoolParams, in_: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """[batch, channels, output field]. Raises `type_error`, `graph_connection_error` for another input."""
+_LAST = (Parameter("prog", Sequence), Parameter("debugContext", default=""), Parameter("options", dict, None))
+_GRADIENT_FORMS = (
+    (
+        Parameter("in_", Tensor), Parameter("pooled", Tensor), Parameter("pooledGradient", Tensor),
+        Parameter("useScaledGradient", (bool, np.bool_, int)), *_LAST,
+    ),
+    (Parameter("fwdChansPerGroup", NUMBER), Parameter("pooledGradient", Tensor), *_LAST),
+)  # fmt: skip
+
+
+def pool(
+    graph: Graph, params: PoolParams, in_: Tensor, prog: Sequence, debugContext: Context = "",
+    options: dict[str, Any] | None = None,
+) -> Tensor:  # fmt: skip
+    """[batch, channels, output field]. Raises `type_error`, `graph_connection_error` for another input; no option is
+    known (`invalid_option`)."""
+    _no_options(options)
     _check("pool", in_, params, params.inputFieldShape)
     call = operation(graph, debugContext, "popnn", "pool", input=in_, type=params.poolingType.value)
     kind: Kind = "max" if params.poolingType is PoolingType.MAX else "sum"
@@ -69,32 +76,40 @@ def pool(graph: Graph, params: PoolParams, in_: Tensor, prog: Sequence, debugCon
     return out
 
 
-def poolInputGradient(graph: Graph, params: PoolParams, *arguments: Any, debugContext: Context = "") -> Tensor:
-    """poolInputGradient(graph, params, in, pooled, pooledGradient, useScaledGradient, prog, debugContext="") for MAX,
-    (graph, params, fwdChansPerGroup, pooledGradient, prog, debugContext="") for AVG and SUM: [batch, channels, input
-    field].
+def poolInputGradient(graph: Graph, params: PoolParams, *arguments: Any, **named: Any) -> Tensor:
+    """[batch, channels, input field]: (graph, params, in, pooled, pooledGradient, useScaledGradient, prog,
+    debugContext="", options={}), or for AVG and SUM (graph, params, fwdChansPerGroup, pooledGradient, prog, ...).
 
-    The gradient of MAX goes to every element that equals the largest. Raises `poplar_error` for useScaledGradient
-    (which would divide it among them)."""
-    rest = list(arguments)
-    if params.poolingType is PoolingType.MAX:
-        in_, pooled, slope, scaled, prog = rest[:5]
-        context = rest[5] if len(rest) > 5 else debugContext
-    else:
-        (_, slope, prog), in_, pooled, scaled = rest[:3], None, None, False
-        context = rest[3] if len(rest) > 3 else debugContext
+    The gradient of MAX goes to every element that equals the largest; `useScaledGradient` divides it among them.
+    `fwdChansPerGroup` asks for groups of so many channels in the result, if the field and the type allow it."""
+    given = match("poolInputGradient", _GRADIENT_FORMS, arguments, named)
+    _no_options(given["options"])
+    slope, prog = given["pooledGradient"], given["prog"]
     _check("poolInputGradient", slope, params, params.getOutputFieldShape())
-    call = operation(graph, context, "popnn", "poolInputGradient", type=params.poolingType.value, gradient=slope)
+    call = operation(
+        graph, given["debugContext"], "popnn", "poolInputGradient", type=params.poolingType.value, gradient=slope
+    )
     backward = params.backward(_dtype(params))
-    if in_ is None:
+    if params.poolingType is not PoolingType.MAX:
         if params.poolingType is PoolingType.AVG:
             slope = _scaled(graph, slope, params, prog, (call, "Scale"))
-        return _pooled(graph, backward, "sum", [slope], prog, (call, "Pool"))
+        wanted = int(given.get("fwdChansPerGroup", 0))
+        return _pooled(graph, backward, "sum", [slope], prog, (call, "Pool"), wanted)
+    if "in_" not in given:
+        raise poplar_error("poolInputGradient: the gradient of MAX needs the input and the pooled tensor.")
+    in_, pooled = given["in_"], given["pooled"]
     _check("poolInputGradient", in_, params, params.inputFieldShape)
     _check("poolInputGradient", pooled, params, params.getOutputFieldShape())
-    if scaled:
-        raise poplar_error("poolInputGradient: a gradient divided among equal elements is not there; give False.")
+    if given["useScaledGradient"]:
+        name = (call, "MaxPoolingGradientScale")
+        shares = _pooled(graph, params.forward(_dtype(params)), "max scale", [in_, pooled], prog, name)
+        slope = popops.mul(graph, slope, shares, prog, (call, "scaledGradient"))
     return _pooled(graph, backward, "max backward", [slope, pooled, in_], prog, (call, "MaxPoolingGrad"))
+
+
+def _no_options(options: dict[str, Any] | None) -> None:
+    for name in options or {}:
+        raise invalid_option(f"Pooling has no option '{name}'; leave the options out.")
 
 
 def _dtype(params: PoolParams) -> Dtype:
@@ -123,18 +138,23 @@ def _scaled(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, na
 
 
 def _pooled(
-    graph: Graph, planned: ConvParams, kind: Kind, sources: list[Tensor], prog: Sequence, name: tuple[DebugInfo, str]
-) -> Tensor:
-    """Add one pooling: sources[0] (and [1]) are read in windows, sources[2] where the output lies."""
+    graph: Graph, planned: ConvParams, kind: Kind, sources: list[Tensor], prog: Sequence, name: tuple[DebugInfo, str],
+    wanted: int = 0,
+) -> Tensor:  # fmt: skip
+    """Add one pooling: the first sources are read in windows, the others where the output lies. `wanted`: channels of
+    a group, where they divide the channels into whole vectors."""
     side = _side(planned, sources[-1])
+    if wanted > 1 and planned.groups % wanted == 0 and wanted % vector_width(planned.dtype) == 0:
+        side = wanted
     target = graph.getTarget()
     plan = plan_pooling(planned, kind, side, target.getNumTiles(), int(target.getExchangeBytesPerCycle()))
     shares = field_shares(plan)
     context = graph.addDebugInfo(name[0], LAYER, plan=plan.describe())
     programs: list[Program] = []
     steps = rearrange.Rearrangement(graph, context)
-    windows = [_blocked(steps, t, plan, shares) for t in sources[:2]]
-    boxes = [_blocked(steps, t, _of_output(plan), None) for t in sources[2:]]
+    in_windows = len(FIELDS[kind][0])
+    windows = [_blocked(steps, t, plan, shares) for t in sources[:in_windows]]
+    boxes = [_blocked(steps, t, _of_output(plan), None) for t in sources[in_windows:]]
     out = partials_variable(graph, shares, context, f"{name[1]}/out")
     items = work_items(shares)
     cs = graph.addComputeSet((context, name[1]))
@@ -196,10 +216,10 @@ def _add_vertices(
 ) -> None:  # fmt: skip
     windows, boxes, out = tensors
     plan = shares.plan
-    names = ("outGrad", "out", "in") if kind == "max backward" else ("in",)
-    edges = {field: field_convolve.windows(graph, shares, t) for field, t in zip(names, windows, strict=False)}
-    edges |= {field: field_convolve.boxes(graph, shares, t) for field, t in zip(names[2:], boxes, strict=True)}
-    edges["inGrad" if kind == "max backward" else "out"] = field_convolve.boxes(graph, shares, out)
+    seen, own, target = FIELDS[kind]
+    edges = {field: field_convolve.windows(graph, shares, t) for field, t in zip(seen, windows, strict=True)}
+    edges |= {field: field_convolve.boxes(graph, shares, t) for field, t in zip(own, boxes, strict=True)}
+    edges[target] = field_convolve.boxes(graph, shares, out)
     edges["worklists"] = field_convolve.worklist_edges(graph, shares, items, name)
     step_out, step_in = strides(geometry(plan.params)[-1])
     rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
@@ -211,68 +231,3 @@ def _add_vertices(
     type_ = pooling_vertex(kind, plan.params.dtype, prod(plan.params.kernel), plan.method.conv_group)
     flops = met * shares.group.size * plan.method.conv_group
     graph.addVertices(cs, type_, shares.tiles, edges, values, flops=flops)
-
-
-@lru_cache(maxsize=64)
-def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int) -> VertexType:
-    """One vertex per tile whose six workers follow the worklists (as those of a convolution, four numbers an item)."""
-    backward = kind == "max backward"
-
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        box = Box(*(np.asarray(block.values[v], np.int64) for v in ("numRows", "rowPositions")))
-        groups = np.asarray(block.values["numChanGroupsM1"], np.int64) + 1
-        spent = pool_cycles(kind, dtype, kernels, box, side, groups)
-        return BlockCosts(spent, "exact", described("7.6", cycles.pooling))
-
-    def compute(vertex: Any) -> None:
-        items = np.asarray(vertex.worklists, np.int64).reshape(-1, ITEM)
-        results = vertex.inGrad if backward else vertex.out
-        for number, result in enumerate(results):
-            start = -np.inf if kind == "max" else 0.0
-            total = np.full((len(result) // side, side), start, np.float32)
-            acts = wide(np.asarray((vertex.outGrad if backward else getattr(vertex, "in"))[number])).reshape(-1, side)
-            for _, first, count, at in items.tolist():
-                if not count:
-                    continue
-                here = slice(first, first + (count - 1) * int(vertex.outStride) + 1, int(vertex.outStride))
-                there = slice(at, at + (count - 1) * int(vertex.inStride) + 1, int(vertex.inStride))
-                if kind == "max":
-                    total[here] = np.maximum(total[here], acts[there])
-                elif backward:
-                    largest = np.asarray(vertex.out[number]).reshape(-1, side)[there]
-                    mine = np.asarray(getattr(vertex, "in")[number]).reshape(-1, side)[here]
-                    total[here] += np.where(mine == largest, acts[there], 0)
-                else:
-                    total[here] += acts[there]
-            store(result, total.reshape(-1))
-
-    given = ("outGrad", "out", "in") if backward else ("in",)
-    fields = (
-        *(FieldSpec(name, "vectors", "in", None, "one_ptr", 8) for name in given),
-        FieldSpec("inGrad" if backward else "out", "vectors", "out", None, "one_ptr", 8),
-        FieldSpec("worklists", "vector", "in", None, "scaled_ptr32", 4),
-        *(FieldSpec(name, "value", "", UNSIGNED_SHORT) for name in _VALUES),
-    )
-    return VertexType(f"popnn::{_VERTEX[kind]}<{dtype}>", "supervisor", fields, costs, compute, doc=f"pooling: {kind}")
-
-
-@register("popnn.pool")
-def _pool_kernel(outputs: list[Array], inputs: list[Array], attributes: dict[str, Any]) -> None:
-    """All windows at once, one kernel position after another; stored [channel groups, 1, positions, side]."""
-    params, kind = attributes["params"], attributes["kind"]
-    acts = wide(inputs[0])
-    whole: tuple[Any, ...] = (slice(None), slice(None))
-    shape = (*acts.shape[:2], *params.output_field)
-    total = np.full(shape, -np.inf if kind == "max" else 0.0, np.float32)
-    for place in combinations(*(range(k) for k in params.kernel)):
-        met = [outputs_of(s, k, n) for s, k, n in zip(geometry(params), place, params.output_field, strict=True)]
-        if all(count for _, _, count in met):
-            here, there = whole + tuple(m[0] for m in met), whole + tuple(m[1] for m in met)
-            if kind == "max":
-                total[here] = np.maximum(total[here], acts[there])
-            elif kind == "sum":
-                total[here] += acts[there]
-            else:
-                total[here] += np.where(inputs[2][here] == inputs[1][there], acts[there], 0)
-    product = np.moveaxis(total, 1, 0).reshape(params.groups, params.positions, 1)
-    store_product(outputs[0], product, 1, attributes["side"])
