@@ -121,7 +121,12 @@ class _Compiler:
         table = lowering.table
         compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
         lowered = Lowered(
-            lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow
+            lowering.table,
+            cycles,
+            lowering.branches,
+            lowering.function_roots,
+            self.settings.control_flow,
+            lowering.spans,
         )
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
