@@ -8,7 +8,7 @@ DEMO := demo_reports
 WORKERS := -n 2 --dist loadfile
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check full bench validate samples pictures clean system-demo system-test
+.PHONY: help demo test check full stubs bench validate samples pictures clean system-demo system-test
 
 help:
 	@echo "On Debian 12, as root:  $(APT)"
@@ -16,6 +16,7 @@ help:
 	@echo "make test      every test of a commit (needs chromium)"
 	@echo "make check     format, lint, types, import rules"
 	@echo "make full      make test plus long fuzzing, kill loops and screenshots in both themes"
+	@echo "make stubs     every public function of simulator.poplar does nothing in turn: some test must notice"
 	@echo "make bench     the tables of docs/benchmarks.md"
 	@echo "make validate  published figures beside ours, docs/validation.md"
 	@echo "make samples   make sample_reports/ again"
@@ -60,6 +61,9 @@ test: $(VENV)/.dev
 
 full: $(VENV)/.dev
 	$(BIN)/python -m pytest $(WORKERS)
+
+stubs: $(VENV)/.dev
+	$(BIN)/python -m tests.stubs
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
