@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.fields import attribute_of
+from simulator.codelets.float_state import current
+from simulator.codelets.printing import running
 from simulator.codelets.vertex_type import FieldSpec
 from simulator.poplar.errors import application_runtime_error, graph_object_load_error
 
 WORKERS = 6
-HALF_MAX = 65504.0
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +32,9 @@ def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) ->
         if not multi:
             result = instance.compute()
         else:
-            results = [instance.compute(worker) for worker in range(WORKERS)]
+            results = []
+            for running.worker in range(WORKERS):
+                results.append(instance.compute(running.worker))
             result = all(r is not False for r in results)
         _write_back(cls, fields, given, instance)
         return result
@@ -102,9 +105,9 @@ def store(target: Array, result: Any) -> None:
 
 
 def rounded(result: Array, dtype: np.dtype[Any]) -> Array:
-    """`result` as `dtype`; finite values beyond the range of half become its largest (no NaN on overflow)."""
+    """`result` as `dtype`; what becomes of halves out of range, or between two halves, the state of the running
+    program says (`float_state`)."""
     if dtype == np.float16 and result.dtype != np.float16:
-        finite = np.isfinite(result)
-        return np.where(finite, np.clip(result, -HALF_MAX, HALF_MAX), result).astype(np.float16)
+        return current().to_half(result)
     with np.errstate(over="ignore", invalid="ignore"):
         return result.astype(dtype, copy=False)

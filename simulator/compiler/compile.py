@@ -18,7 +18,7 @@ from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.exchange_goal import aim_exchanges
-from simulator.compiler.executable import Executable, Lowered
+from simulator.compiler.executable import Executable, GraphSource, Lowered
 from simulator.compiler.function_buffers import settle
 from simulator.compiler.instrumentation import instrumented, needs_sync
 from simulator.compiler.inventory import Inventory
@@ -112,7 +112,7 @@ class _Compiler:
             verify_exchanges(self.store, items, emap)
             if memory is not None:
                 verify_layout(memory.lowered, memory.eq_classes)
-        plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs))
+        plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs, self.settings.step_by_step))
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles
             for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
@@ -121,13 +121,9 @@ class _Compiler:
         table = lowering.table
         compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
         lowered = Lowered(
-            lowering.table,
-            cycles,
-            lowering.branches,
-            lowering.function_roots,
-            self.settings.control_flow,
+            lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow,
             lowering.spans,
-        )
+        )  # fmt: skip
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
         self._report_progress(_PHASES)
@@ -137,7 +133,8 @@ class _Compiler:
             parts = memory.part_of if memory else []
             facts = AddressFacts(self.store, items, lowering.programs_by_debug_id(), parts)
         programs = len(self.programs)
-        return Executable(compilation, self.machine, lowered, plan, programs, infos, serialized, problem, facts)
+        source = GraphSource(self.store, tuple(self.programs))
+        return Executable(compilation, self.machine, lowered, plan, programs, infos, serialized, problem, facts, source)
 
     def _estimates(self, items: Items) -> list[ComputeEstimate]:
         """Costs of every compute set: the graph's own, then local copies."""

@@ -22,5 +22,6 @@ class CompileSettings:
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2
     flops: bool = False  #: put floating-point operations into the report
+    step_by_step: bool = False  #: library operations compute set by compute set, not one kernel each
     address_accurate: bool = False  #: keep what simulator.runtime.address_accurate needs
     verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.verify

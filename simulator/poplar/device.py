@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simulator.poplar.device_locks import DeviceLocks
@@ -10,6 +11,14 @@ from simulator.poplar.target import Target, TargetType
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+
+@dataclass
+class DeviceCondition:
+    """Whether a stopped program left a device undefined, and how often it was reset."""
+
+    undefined: bool = False
+    resets: int = 0
 
 
 class Device:
@@ -25,6 +34,7 @@ class Device:
         self._ipus = ipus
         self._locks = locks
         self._attached = False
+        self.condition = DeviceCondition()
 
     @staticmethod
     def createCPUDevice(numberOfTiles: int = 1) -> Device:
@@ -75,9 +85,12 @@ class Device:
         self._attached = False
 
     def reset(self) -> None:
-        """Bring an attached device into its first state (the simulator keeps no state of a device)."""
-        if not self._attached:
+        """Bring a device into its first state: programs must be loaded again, and one that was left undefined by
+        Engine.stop is usable. Raises poplar_error for hardware that is not attached."""
+        if not self._attached and self._locks is not None:
             raise poplar_error(f"Device {self._id} is not attached; call attach() before reset().")
+        self.condition.undefined = False
+        self.condition.resets += 1
 
     def createVirtualDevice(self, tilesPerIPU: int) -> Device:
         """The same device seen as one with fewer tiles on each IPU."""
@@ -85,6 +98,7 @@ class Device:
             self._target.createVirtualTarget(self._target.getNumIPUs(), tilesPerIPU), self._id, self._ipus, self._locks
         )
         device._attached = self._attached
+        device.condition = self.condition
         return device
 
     def __enter__(self) -> Device:

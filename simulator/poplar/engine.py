@@ -1,4 +1,4 @@
-"""Engine: loads compiled programs onto a device and runs them."""
+"""Engine: loads compiled programs onto a device and runs them. Its parts have modules of their own."""
 
 from __future__ import annotations
 
@@ -7,56 +7,58 @@ import sys
 import time
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, TextIO, overload
+from typing import IO, Any, overload
 
 from popvision import pvti
 from simulator.poplar.debug_context import Context
 from simulator.poplar.device import Device
-from simulator.poplar.engine_options import resolve
-from simulator.poplar.errors import (
-    graph_memory_allocation_error,
-    invalid_option,
-    missing_graph_profile,
-    poplar_error,
-    profiling_disabled,
-)
+from simulator.poplar.engine_errors import SimulatedErrorMethods
+from simulator.poplar.engine_host_data import HostDataMethods
+from simulator.poplar.engine_options import EngineOptions, resolve
+from simulator.poplar.engine_profiles import ProfileMethods
+from simulator.poplar.errors import graph_memory_allocation_error, invalid_option, poplar_error
 from simulator.poplar.executable import Executable, ProgressFunc, compile_for_engine
 from simulator.poplar.graph import Graph
 from simulator.poplar.option_flags import OptionFlags
+from simulator.poplar.option_table import RUNTIME_TABLE
 from simulator.poplar.program import Program
-from simulator.poplar.runtime_options import RuntimeOptions
-from simulator.poplar.target import TargetType
+from simulator.poplar.runtime_options import RuntimeOptions, runtime_values
+from simulator.poplar.target import Target, TargetType
+from simulator.poplar.timer_time_point import TimerTimePoint, timing_report
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.report_folder import ReportFolder
 
-if TYPE_CHECKING:
-    from popvision.pva import Report
+__all__ = ["Engine", "TimerTimePoint"]
 
 _channel = pvti.channel("Poplar Runtime")
 
 
-@dataclass(frozen=True)
-class TimerTimePoint:
-    """A moment on both clocks: host nanoseconds and device cycles since loading."""
-
-    host_ns: int
-    device_cycles: int
-    clock_hz: float
-
-
-class Engine:
+class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
     """`Engine(graph, program or programs, options, progress, debugContext)` or `Engine(executable, options)`.
 
-    The name of the debug context names the engine's sub-folder of reports. Reports are finished by `close()`, at the
-    end of a `with` block, or when the engine goes away."""
+    `progressCallBack(done, maximum)` is called from one thread of its own while the graph is compiled. The name of the
+    debug context names the engine's sub-folder of reports. Reports are finished by `close()`, at the end of a `with`
+    block, or when the engine goes away.
+
+    Raises `invalid_option` for unknown or malformed options, and for options other than those that an executable was
+    compiled with; `link_error` where linking fails, and its kind `graph_memory_allocation_error` where tiles have too
+    little memory."""
 
     @overload
     def __init__(
         self,
         graph: Graph,
-        progs: Program | Iterable[Program],
+        progs: Iterable[Program],
+        opt: Mapping[str, Any] | None = None,
+        progressCallBack: ProgressFunc | None = None,
+        debugContext: Context = "",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        graph: Graph,
+        prog: Program,
         opt: Mapping[str, Any] | None = None,
         progressCallBack: ProgressFunc | None = None,
         debugContext: Context = "",
@@ -71,68 +73,51 @@ class Engine:
         progressCallBack: Any = None,
         debugContext: Context = "",
         *,
+        prog: Any = None,
         exe: Executable | None = None,
     ) -> None:
         source = graph if exe is None else exe
+        programs = progs if prog is None else prog
         if isinstance(source, Executable):
-            self._executable = source
-            compiled_as, given = source._options, opt if progs is None else progs
-            self._options = resolve(given, os.environ, source.getTarget()) if given is not None else compiled_as
-            _check_same(dict(compiled_as.given), dict(self._options.given))
+            self._start(source, _options_of(source, opt if programs is None else programs))
         elif isinstance(source, Graph):
-            self._executable = compile_for_engine(source, progs, opt, progressCallBack, debugContext)
-            self._options = self._executable._options
+            compiled = compile_for_engine(source, programs, opt, progressCallBack, debugContext)
+            self._start(compiled, compiled._options)
         else:
             raise poplar_error(f"An engine needs a graph and programs, or an executable; got {source!r}.")
         self._compiled = self._executable._compiled
-        self._kind: TargetType = self._executable.getTarget().getTargetType()
-        self._core = EngineCore(
-            self._compiled,
-            recording=self._can_record(),
-            runs_kept=self._options.runs_kept,
-            measured_host=os.environ.get("POPVISION_HOST_CLOCK") == "measured",
-        )
-        self._prepared = False
+        self._runtime = runtime_values(self._options.values, None)
+        self._device: Device | None = None
+        self._loaded_after = -1  #: resets of the device when the engine was loaded
         self._folder: ReportFolder | None = None
         if self._options.any_report or self._options.save_archive is not None:
             self._folder = ReportFolder(self._options, self._executable._name)
             self._folder.write_compilation(self._compiled)
         self._finish = weakref.finalize(self, _close_unasked, self._folder, self._core)
 
-    # ---- life cycle --------------------------------------------------------------------------------------------
-
     def prepare(self, device: Device, runOptions: RuntimeOptions | None = None) -> None:
-        """Configure a device for `deploy`. Raises poplar_error for a device of another kind or one not attached."""
+        """Configure a device for `deploy`; the runtime options hold for all runs until the next `prepare`. Raises
+        poplar_error for a device of another kind or one not attached, graph_memory_allocation_error where the program
+        does not fit."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::prepare"):
-            if not isinstance(device, Device):
-                raise poplar_error(f"{device!r} is not a device; make one with IPUModel().createDevice().")
-            target = device.getTarget()
-            mine = self._executable.getTarget()
-            if (target.getTargetType(), target.getNumTiles(), target.getTargetArchString()) != (
-                mine.getTargetType(),
-                mine.getNumTiles(),
-                mine.getTargetArchString(),
-            ):
-                raise poplar_error(
-                    f"The program was compiled for {_described(mine)}, but the device is {_described(target)}; "
-                    "compile the graph for this device's target."
-                )
-            if target.getTargetType() is TargetType.IPU and not device.isAttached():
-                raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
-            if self._compiled.out_of_memory and self._kind is TargetType.IPU:
-                raise graph_memory_allocation_error(self._compiled.out_of_memory)
-            self._prepared = True
+            self._check_device(device)
+            self._runtime = runtime_values(self._options.values, runOptions)
+            self._device = device
 
     def deploy(self) -> None:
-        """Load the program onto the prepared device."""
-        if not self._prepared:
+        """Load the program onto the prepared device. Raises poplar_error where none is prepared."""
+        if self._device is None:
             raise poplar_error("The device is not prepared; call prepare(device) before deploy().")
         with pvti.Tracepoint(pvti.tracePoplar, "Prepare IPU Executable"):
             self._core.load()
+        self._loaded_after = self._device.condition.resets
 
-    def load(self, device: Device) -> None:
-        """`prepare` and `deploy`."""
-        self.prepare(device)
+    def load(self, device: Device | None = None) -> None:
+        """`prepare` and `deploy`; without a device onto the one of the last time. All variables get their first values
+        again. Raises poplar_error where there was no last time."""
+        if device is None and self._device is None:
+            raise poplar_error("The engine was never loaded; call load(device) with a device the first time.")
+        self.prepare(device or self._device)  # type: ignore[arg-type]
         self.deploy()
 
     def loadAndRun(self, device: Device, prog: int = 0) -> None:
@@ -140,18 +125,53 @@ class Engine:
         self.load(device)
         self.run(prog)
 
+    @overload
+    def run(self, prog: int = 0, debugName: str = "") -> None: ...
+    @overload
+    def run(self, prog: int, debugName: str, options: RuntimeOptions) -> None: ...
     def run(self, prog: int = 0, debugName: str = "", options: RuntimeOptions | None = None) -> None:
-        """Run program number `prog`. Raises poplar_error before loading and for an unknown number."""
-        if not self._core.loaded:
-            raise poplar_error("The engine is not loaded; call load(device) before run().")
-        record = self._core.run(int(prog), debugName)
+        """Run program number `prog`; `debugName` names the run in reports, `options` hold for this run only. Returns
+        when the program has ended, or soon after `stop`.
+
+        Raises poplar_error before loading, for an unknown number, and on a device that was stopped or reset since
+        loading; runtime_error where the program ends itself or meets an error."""
+        self._check_ready()
+        values = self._runtime if options is None else runtime_values(self._runtime, options)
+        record = self._core.run(int(prog), debugName, values)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)
+
+    def stop(self) -> None:
+        """Stop a running program from another thread or a callback: `run` returns where the program would synchronise
+        with the host next; one that never does runs to its end. The device is left undefined: no program runs on it
+        before `Device.reset` and `load`. Raises poplar_error before the engine is loaded."""
+        if self._device is None or not self._core.loaded:
+            raise poplar_error("The engine is not loaded, so there is nothing to stop; call load(device) first.")
+        self._device.condition.undefined = True
+        self._core.ask_to_stop()
 
     def close(self) -> None:
         """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent."""
         if self._finish.detach() is not None:
             _close(self._folder, self._core)
+
+    def serializeExecutable(self, out: IO[bytes]) -> None:
+        """Write the engine's executable to a binary file object, for `Executable.deserialize`."""
+        self._executable.serialize(out)
+
+    def getEngineOptions(self) -> OptionFlags:
+        """The options the engine was made with, those of the environment included."""
+        return OptionFlags(self._options.given)
+
+    def getTimeStamp(self) -> TimerTimePoint:
+        """This moment on the host's and the device's clock."""
+        clock_hz = 0.0 if self._kind is TargetType.CPU else self._compiled.machine.clock_hz
+        return TimerTimePoint(time.perf_counter_ns(), self._core.device_cycles, clock_hz)
+
+    @staticmethod
+    def reportTiming(start: TimerTimePoint, end: TimerTimePoint) -> str:
+        """One line: host time and simulated device time between two moments."""
+        return timing_report(start, end)
 
     def __enter__(self) -> Engine:
         return self
@@ -161,135 +181,56 @@ class Engine:
     ) -> None:
         self.close()
 
-    # ---- host data ---------------------------------------------------------------------------------------------
-
-    def writeTensor(self, handle: str, buffer: Any) -> None:
-        """Copy a buffer into the tensor marked by createHostWrite. Sizes and types must agree; the buffer holds the
-        tensor of each replica, one after the other."""
-        self._core.write_tensor(handle, buffer)
-
-    def readTensor(self, handle: str, buffer: Any) -> None:
-        """Copy the tensor marked by createHostRead into a buffer. Sizes and types must agree; the buffer gets the
-        tensor of each replica, one after the other."""
-        self._core.read_tensor(handle, buffer)
-
-    def connectStream(self, handle: str, buffer: Any) -> None:
-        """Connect a stream to a buffer that each transfer advances through, wrapping at its end; a buffer of one
-        transfer is a fixed location. Replicas share it and take turns at each transfer, in order."""
-        self._core.streams.connect(handle, buffer)
-
-    @overload
-    def connectStreamToCallback(self, handle: str, f: Any, /) -> None: ...
-    @overload
-    def connectStreamToCallback(self, handle: str, index: int, f: Any, /) -> None: ...
-    def connectStreamToCallback(self, handle: str, first: Any, second: Any = None, /) -> None:
-        """Connect a stream to a function called with the transfer's memory (an ndarray valid during the call): that of
-        replica `index`, or those of all replicas. Raises stream_connection_error for a replica there is not."""
-        if second is None:
-            self._core.streams.connect_callback(handle, first)
-        else:
-            self._core.streams.connect_callback(handle, second, int(first))
-
-    def listStreams(self) -> list[str]:
-        """Handles, each with "+" (host writes) or "-" (host reads) behind it."""
-        return self._core.list_streams()
-
-    def setPrintTensorStream(self, stream: TextIO) -> None:
-        """Where PrintTensor writes; standard error before."""
-        self._core.print_stream = stream
-
-    # ---- time --------------------------------------------------------------------------------------------------
-
-    def getTimeStamp(self) -> TimerTimePoint:
-        """This moment on the host's and the device's clock."""
-        clock_hz = self._compiled.machine.clock_hz
-        return TimerTimePoint(time.perf_counter_ns(), self._core.device_cycles, clock_hz)
-
-    @staticmethod
-    def reportTiming(start: TimerTimePoint, end: TimerTimePoint) -> str:
-        """One line: host time and simulated device time between two moments."""
-        host = (end.host_ns - start.host_ns) / 1e9
-        cycles = end.device_cycles - start.device_cycles
-        return f"Host: {host:.6f} s; device (simulated): {cycles:,} cycles, {cycles / end.clock_hz:.9f} s"
-
-    # ---- profiles ----------------------------------------------------------------------------------------------
-
-    def enableExecutionProfiling(self) -> None:
-        """Record runs from now on, where the target can."""
-        self._core.recording = self._can_record()
-
-    def disableExecutionProfiling(self) -> None:
-        """Do not record further runs."""
-        self._core.recording = False
-
-    def resetExecutionProfile(self) -> None:
-        """Forget the runs recorded so far. What a report file holds already stays there."""
-        self._core.recorder.reset()
-
-    def getEngineOptions(self) -> OptionFlags:
-        """The options the engine was made with, those of the environment included."""
-        return OptionFlags(self._options.given)
-
-    def getReport(self, reportExecution: bool = True) -> Report:
-        """The profile as libpva shows it, as of now.
-
-        Raises missing_graph_profile for CPU targets and when neither autoReport.outputGraphProfile nor
-        debug.retainDebugInformation was given."""
-        if self._kind is TargetType.CPU:
-            raise missing_graph_profile("A CPU target has no graph profile; use an IPUModel.")
-        if not (self._options.output_graph_profile or self._options.retain_debug_information):
-            raise missing_graph_profile(
-                "The engine kept no graph profile; set debug.retainDebugInformation or autoReport.outputGraphProfile."
+    def _check_device(self, device: Any) -> None:
+        if not isinstance(device, Device):
+            raise poplar_error(f"{device!r} is not a device; make one with IPUModel().createDevice().")
+        target, mine = device.getTarget(), self._executable.getTarget()
+        if _kind_of(target) != _kind_of(mine):
+            raise poplar_error(
+                f"The program was compiled for {_described(mine)}, but the device is {_described(target)}; "
+                "compile the graph for this device's target."
             )
-        from simulator.poplar.report_snapshot import snapshot_report
+        if target.getTargetType() is TargetType.IPU and not device.isAttached():
+            raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
+        if self._compiled.out_of_memory and self._kind is TargetType.IPU:
+            raise graph_memory_allocation_error(self._compiled.out_of_memory)
 
-        return snapshot_report(self._compiled, self._options, self._executable._name, self._records(reportExecution))
-
-    def printProfileSummary(self, outputStream: IO[str], opt: Mapping[str, Any] | None = None) -> None:
-        """Write the summary of graph and execution. Options, all "false" at first: colours, showVarStorage,
-        showOptimizations, showExecutionSteps, showPerIpuMemoryUsage."""
-        self._require_profile()
-        from simulator.poplar.report_snapshot import write_summary
-
-        try:
-            text = write_summary(self._compiled, self._options, self._executable._name, self._records(True), opt or {})
-        except KeyError as error:
-            raise invalid_option(str(error.args[0])) from None
-        outputStream.write(text)
-
-    def reportIntervals(self, outputStream: IO[str]) -> None:
-        """Write a CSV of how many tiles compute, exchange and sync over time, in cycles."""
-        self._require_profile()
-        if not self._can_record():
-            raise profiling_disabled("No execution was recorded: set debug.instrument on simulated hardware.")
-        from simulator.poplar.report_snapshot import write_interval_rows
-
-        write_interval_rows(self._compiled, self._options, self._executable._name, self._records(True), outputStream)
-
-    def _records(self, wanted: bool) -> list[Any]:
-        return list(self._core.recorder.records) if wanted else []
-
-    def _require_profile(self) -> None:
-        if self._kind is TargetType.CPU:
-            raise profiling_disabled("A CPU target is not profiled; use an IPUModel.")
-
-    def _can_record(self) -> bool:
-        """Models record always, hardware when it is instrumented."""
-        if self._kind is TargetType.IPU:
-            return self._options.instrument_compute
-        return self._kind is TargetType.IPU_MODEL
+    def _check_ready(self) -> None:
+        if self._device is None or not self._core.loaded:
+            raise poplar_error("The engine is not loaded; call load(device) before run().")
+        condition = self._device.condition
+        if condition.undefined:
+            raise poplar_error(
+                f"Device {self._device.getId()} was stopped by Engine.stop() and is undefined; call device.reset() and "
+                "load(device) before run()."
+            )
+        if condition.resets != self._loaded_after:
+            raise poplar_error(
+                f"Device {self._device.getId()} was reset after the engine was loaded; call load(device) before run()."
+            )
 
 
-def _check_same(compiled: dict[str, str], now: dict[str, str]) -> None:
-    for name in sorted(compiled.keys() | now.keys()):
-        if compiled.get(name) != now.get(name):
+def _options_of(executable: Executable, given: Mapping[str, Any] | None) -> EngineOptions:
+    """The options of an engine made from an executable: as it was compiled, but for those that only matter at run
+    time. Raises `invalid_option` naming the first one that differs."""
+    compiled = executable._options
+    if given is None:
+        return compiled
+    now = resolve(given, os.environ, executable.getTarget())
+    for name in sorted(compiled.values):
+        if name not in RUNTIME_TABLE and compiled.values[name] != now.values[name]:
             raise invalid_option(
-                f"Option '{name}' is '{now.get(name, '')}' but the executable was compiled with "
-                f"'{compiled.get(name, '')}'; give both the same options."
+                f"Option '{name}' is '{now.values[name]}' but the executable was compiled with "
+                f"'{compiled.values[name]}'; give both the same options."
             )
+    return now
 
 
-def _described(target: Any) -> str:
+def _kind_of(target: Target) -> tuple[TargetType, int, int, str]:
+    return target.getTargetType(), target.getNumIPUs(), target.getTilesPerIPU(), target.getTargetArchString()
+
+
+def _described(target: Target) -> str:
     return f"{target.getNumTiles()} tiles of {target.getTargetArchString()} ({target.getTargetType().value})"
 
 

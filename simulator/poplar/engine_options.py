@@ -58,6 +58,15 @@ class EngineOptions:
     multi_access_copies: bool
     limit_vertex_state: bool
     sync_replicas_independently: bool
+    float_exceptions: bool
+    nan_on_overflow: bool
+    runtime_verify: bool
+    trace: bool
+    trace_file: Path | None  #: None = standard error
+    several_threads: bool  #: of the host, for vertices
+    prefetch: bool  #: whether stream callbacks may be asked ahead of time
+    extended_memory: bool
+    save_vertex_graph: Path | None
     worker_stack_bytes: int | None
     supervisor_stack_bytes: int | None
     address_accurate: bool
@@ -97,7 +106,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         output_serialized_graph=on["autoReport.outputSerializedGraph"],
         stream_at_each_run=on["autoReport.streamAtEachRun"],
         runs_kept=integer(values["autoReport.executionProfileProgramRunCount"]),
-        save_archive=Path(values["target.saveArchive"]).expanduser() if values["target.saveArchive"] else None,
+        save_archive=_path(values["target.saveArchive"]),
         instrument=on["debug.instrument"],
         instrument_compute=on["debug.instrumentCompute"],
         instrument_external_exchange=on["debug.instrumentExternalExchange"],
@@ -112,6 +121,15 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         multi_access_copies=on["opt.enableMultiAccessCopies"],
         limit_vertex_state=on["opt.limitVertexStateToLower256K"],
         sync_replicas_independently=on["target.syncReplicasIndependently"],
+        float_exceptions=on["debug.floatPointOpException"],
+        nan_on_overflow=on["debug.nanOverflowMode"],
+        runtime_verify=on["debug.runtimeVerify"],
+        trace=on["debug.trace"],
+        trace_file=_dump_file(values["debug.traceFile"] or values["debug.trace.out"], values),
+        several_threads=on["debug.cpuMultiThreadExecution"] and target.getTargetType() is not TargetType.IPU,
+        prefetch=on["exchange.enablePrefetch"] and values["exchange.streamBufferOverlap"] != "any",
+        extended_memory=_extended_memory(on["target.extendedMemory"], target),
+        save_vertex_graph=_path(values["target.saveOutputVertexGraph"]),
         worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),
         supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),
         address_accurate=_address_accurate(values, environment, target),
@@ -143,6 +161,24 @@ def _values(given: Mapping[str, str], target: Target) -> dict[str, str]:
     imply("debug.branchRecordTile", str(target.getNumTiles() - 1))
     imply("opt.useAutoloader", "false" if target.getTargetArchString() == "ipu1" else "true")
     return values
+
+
+def _path(value: str) -> Path | None:
+    return Path(value).expanduser() if value else None
+
+
+def _dump_file(value: str, values: Mapping[str, str]) -> Path | None:
+    """A file for debugging: one that is not absolute lies in debug.dumpDirectory, else in the working directory."""
+    path = _path(value)
+    return None if path is None else Path(values["debug.dumpDirectory"]).expanduser() / path
+
+
+def _extended_memory(asked: bool, target: Target) -> bool:
+    if asked and target.getTargetType() is TargetType.IPU and target.getTargetArchString() == "ipu1":
+        raise invalid_option(
+            "Option 'target.extendedMemory' cannot be 'true' on a Mk1 system: only IPU-M2000 systems have the memory."
+        )
+    return asked
 
 
 def _tile(name: str, values: Mapping[str, str], tiles: int) -> int:

@@ -18,8 +18,8 @@ Every message is one sentence that names the thing, its value and the way out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -159,11 +159,25 @@ class ErrorCode(Enum):
 
 
 @dataclass(frozen=True)
+class ErrorLocation:
+    """Where an error happens: a tile of the device, with the lowered program of this id or the code of the vertices
+    called `vertex`. It holds for the executable that gave it (`owner`) only."""
+
+    tile: int
+    program: int = -1
+    vertex: str = ""
+    owner: int = field(default=0, repr=False)
+
+    def __str__(self) -> str:
+        return f"tile {self.tile}, " + (f"vertex {self.vertex}" if self.vertex else f"program {self.program}")
+
+
+@dataclass(frozen=True)
 class ErrorInfo:
-    """One error of a run: its code, where it happened, and whether it was inserted by the user."""
+    """One error of a run: its code, where it happened (None: not known), and whether it was inserted by the user."""
 
     code: ErrorCode
-    location: str
+    location: ErrorLocation | None
     isSimulated: bool = False
 
 
@@ -193,8 +207,35 @@ class recoverable_runtime_error(system_runtime_error):
         super().__init__(message, errors)
         self.recoveryAction = action
 
+    def getRecoveryAction(self) -> RecoveryAction:
+        """What makes the device usable again."""
+        return self.recoveryAction
+
 
 class unrecoverable_runtime_error(system_runtime_error): ...
 
 
 class unknown_runtime_error(system_runtime_error): ...
+
+
+#: Errors of the machine that a reset of this kind repairs. Poplar's pages name the classes and the actions, not which
+#: error is which: our choice.
+_REPAIRED = {
+    ErrorCode.EXCHANGE_ERROR: RecoveryAction.IPU_RESET,
+    ErrorCode.MEMORY_ERROR: RecoveryAction.IPU_RESET,
+    ErrorCode.IPUSOFTERR: RecoveryAction.IPU_RESET,
+    ErrorCode.LINK_DOWN: RecoveryAction.PARTITION_RESET,
+    ErrorCode.HOST_LINK_DOWN: RecoveryAction.FULL_RESET,
+}
+
+
+def raised_for(code: ErrorCode) -> Callable[[str, Sequence[ErrorInfo]], runtime_error]:
+    """How a run that stops at this error says so: (message, errors) -> exception."""
+    action = _REPAIRED.get(code)
+    if action is not None:
+        return lambda message, errors: recoverable_runtime_error(message, action, errors)
+    if code is ErrorCode.IPU_MEMORY_FAILURE:
+        return unrecoverable_runtime_error
+    if code in (ErrorCode.UNKNOWN, ErrorCode.HOST_SYNC_TIMEOUT):
+        return unknown_runtime_error
+    return application_runtime_error

@@ -104,6 +104,7 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         ),
         address_accurate=options.address_accurate,
         verify=options.verify,
+        step_by_step=options.trace or options.runtime_verify,
         serialized_graph=options.output_serialized_graph,
         compute_level=options.compute_instrumentation_level if options.instrument_compute else "",
         external_exchange=options.instrument_external_exchange,

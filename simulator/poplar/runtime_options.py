@@ -1,7 +1,7 @@
-"""RuntimeOptions: how the host side of a run behaves.
+"""RuntimeOptions: how the host side of runs behaves.
 
-POPLAR_RUNTIME_OPTIONS overrides what the program gives. None of these changes what the simulator does yet; they are
-checked, kept for the report, and say so once when they differ from their default.
+What holds for a run, later ones first: POPLAR_RUNTIME_OPTIONS, the RuntimeOptions given to `run`, those given to
+`prepare`, the engine's own options, the defaults.
 """
 
 from __future__ import annotations
@@ -10,20 +10,44 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.poplar.option_flags import OptionFlags, checked, from_environment, notice_without_effect
+from simulator.poplar.errors import invalid_option
+from simulator.poplar.option_flags import OptionFlags, checked, from_environment
 from simulator.poplar.option_table import RUNTIME_TABLE
 
 VARIABLE = "POPLAR_RUNTIME_OPTIONS"
 
 
 class RuntimeOptions:
-    """Checked runtime options; `values` holds all of them as strings. Raises `invalid_option`."""
+    """Checked runtime options, `given` as strings, for `Engine.prepare` and `Engine.run`. Raises `invalid_option` for
+    an unknown name or a malformed value, of the environment variable too."""
 
     def __init__(self, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> None:
         given = OptionFlags(flags or {})
         given.update(from_environment(os.environ if environment is None else environment, VARIABLE))
         for name, value in given.items():
             checked(name, value, RUNTIME_TABLE, "a runtime option")
-        notice_without_effect(given, RUNTIME_TABLE)
         self.given = dict(given)
         self.values = {name: given.get(name, option.default) for name, option in RUNTIME_TABLE.items()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuntimeOptions) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self.values.items())))
+
+    def __repr__(self) -> str:
+        return f"RuntimeOptions({self.given})"
+
+
+def runtime_values(below: Mapping[str, str], options: RuntimeOptions | None) -> dict[str, str]:
+    """Every runtime option: as `options` give it, else as `below`, which may hold more. Raises `invalid_option` for
+    options that do not go together."""
+    values = {name: below.get(name, option.default) for name, option in RUNTIME_TABLE.items()}
+    values.update((options or RuntimeOptions()).given)
+    single = values["streamCallbacks.multiThreadMode"] == "singleThread"
+    if values["streamCallbacks.numaAware"] == "true" and single:
+        raise invalid_option(
+            "Option 'streamCallbacks.numaAware' cannot be 'true' while 'streamCallbacks.multiThreadMode' is "
+            "'singleThread'; choose collaborative or dedicated."
+        )
+    return values

@@ -2,121 +2,182 @@
 
 from __future__ import annotations
 
-import math
-import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterator, Mapping
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord
+from simulator.codelets.float_state import FloatState, running
 from simulator.compiler.executable import Executable
 from simulator.compiler.machine import Machine
-from simulator.compiler.program_visits import Place
 from simulator.poplar.errors import (
     ErrorCode,
     ErrorInfo,
+    ErrorLocation,
     application_runtime_error,
     poplar_error,
+    raised_for,
+    runtime_error,
     stream_connection_error,
 )
-from simulator.poplar.program import PrintTensorFmt, Program
+from simulator.poplar.quarter import QuarterMetadata
 from simulator.runtime.address_accurate.plan import AddressPlan
+from simulator.runtime.callback_threads import CallbackThreads
 from simulator.runtime.device_clock import DeviceClock, RunTime
-from simulator.runtime.host_buffers import memory_of
-from simulator.runtime.host_functions import HostFunctions
+from simulator.runtime.host_end import HostEnd
+from simulator.runtime.host_response import HostResponse
 from simulator.runtime.numeric_plan import Action, NumericPlan
-from simulator.runtime.print_tensor import printed
+from simulator.runtime.planted_errors import PlantedErrors
 from simulator.runtime.recorder import Recorder
-from simulator.runtime.remote_memory import RemoteMemory
-from simulator.runtime.run_ended import RunEndedError
-from simulator.runtime.streams import StreamInfo, Streams
+from simulator.runtime.run_ended import RunEndedError, RunStoppedError
+from simulator.runtime.run_settings import RunSettings
+from simulator.runtime.vertex_threads import VertexThreads
+from simulator.runtime.watchers import watchers_of
 
-Array = npt.NDArray[Any]
 _channel = pvti.channel("Poplar Runtime")
 
 
-class EngineCore:
-    """`recording` = keep records of runs; `runs_kept` of each program. `measured_host` = the time that host callbacks
-    take becomes waiting of the device, instead of the target's constant."""
+class EngineCore(HostEnd):
+    """A loaded executable and its runs. `recording` = keep records of further runs."""
 
-    def __init__(self, executable: Executable, *, recording: bool, runs_kept: int, measured_host: bool = False) -> None:
+    def __init__(self, executable: Executable, settings: RunSettings | None = None) -> None:
+        settings = settings or RunSettings()
+        super().__init__(executable, settings)
         self.executable = executable
-        plan, replicas = executable.plan, executable.machine.num_replicas
-        streams = {h: StreamInfo(*facts, plan.buffering[h]) for h, facts in plan.streams.items()}
-        self.streams = Streams(streams, replicas)
-        self.remote = RemoteMemory(plan.remote_buffers, replicas)
-        self.host_functions = HostFunctions(plan.host_functions, replicas)
-        self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
-        self.recording = recording
+        self.recording = settings.recording
         self.device_cycles = 0  #: of all runs since loading
-        self.recorder = Recorder(executable.lowered, executable.machine, runs_kept)
-        self._measured_host = measured_host
+        self.recorder = Recorder(executable.lowered, executable.machine, settings.runs_kept)
+        self._settings = settings
         self._plan = _plan_of(executable)
-        self.choices: list[int] = []  #: what data decided in the last run, in order
-        self._arenas: list[Any] = []  #: one per replica; none while not loaded
         self._actions: list[Action] = []
+        self.planted = PlantedErrors(executable, executable.plan.places)
+        self._float = FloatState()
+        self._threads = VertexThreads(self._float, settings.several_threads)
+        self.threads, self.together = self._threads.count, self._threads.together
         lowered = executable.lowered
         self.clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
+        self._response = HostResponse(lowered.table)
+        self._callback_threads: tuple[str, ...] = ()
 
     @property
     def loaded(self) -> bool:
-        return bool(self._arenas)
+        return bool(self.memories)
 
     def load(self) -> None:
         """Bring all variables into their first state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
-            self._arenas = list(self._plan.memories())
+            self.memories = list(self._plan.memories())
             self.remote.clear()
             self.streams.invalidate()
-            self._actions = self._plan.bind(self._arenas, self)
+            self._float.__dict__.update(
+                vars(FloatState(inv=self._settings.float_exceptions, nanoo=self._settings.nan_on_overflow))
+            )
+            self.watchers = watchers_of(self.executable, self._settings, self.planted, lambda: self.memories)
+            self.bind()
             self.device_cycles = 0
+            self._stop = False
+
+    def bind(self) -> None:
+        """Bind programs to memory: again when other programs are watched than before."""
+        if self.loaded:
+            self._actions = self._plan.bind(self.memories, self)
 
     def unload(self) -> None:
         """Give the values of all variables back. Actions refer to this object, so it would not go away by itself."""
-        self._arenas = []
+        self.memories = []
         self._actions = []
+        self.watchers = []
+        self.streams.close()
+        self._threads.close()
 
-    def run(self, index: int, name: str) -> RunRecord | None:
-        """Run a program; returns the record when one was kept."""
+    def run(self, index: int, name: str, options: Mapping[str, str] | None = None) -> RunRecord | None:
+        """Run a program with runtime options; returns the record when one was kept. A run that was stopped leaves
+        none. Raises runtime_error where the program ends itself or meets an error."""
         if not 0 <= index < len(self._actions):
             raise poplar_error(f"There is no program {index}; the engine has {len(self._actions)}, numbered from 0.")
-        self.streams.host_seconds = [] if self._measured_host else None
+        given = options or {}
+        self._use_threads(given)
+        self.streams.host_seconds = [] if self._settings.measured_host else None
         begin = time.time_ns() // 1000
-        # Overflow and invalid operations are values on the device, not warnings.
-        with pvti.Tracepoint(_channel, "poplar::core::Engine::run"), np.errstate(all="ignore"):
-            self._act(index)
+        with (
+            pvti.Tracepoint(_channel, "poplar::core::Engine::run"),
+            running(self._float),
+            self.codelet_prints.listening(),
+        ):
+            if not self._act(index, given):
+                return None
         end = time.time_ns() // 1000
-        time_of_run = self._modelled(index)
+        time_of_run = self._modelled(index, given)
         self.device_cycles += time_of_run.cycles
+        self._check_response(time_of_run, given)
         if not self.recording or not self.recorder.wants(index):
             return None
         return self.recorder.record(self.clock, time_of_run, index, name, begin, end, self.choices)
 
-    def _act(self, index: int) -> None:
-        """Compute what a program computes. Raises application_runtime_error where it ends its own run."""
+    def _act(self, index: int, options: Mapping[str, str]) -> bool:
+        """Compute what a program computes; False when it was stopped."""
         self.choices = []
         try:
+            self.planted.at_start(self.executable.lowered.branches[index])
             self._actions[index]()
+        except RunStoppedError:
+            return False
         except RunEndedError as end:
-            where = f"program {self.executable.lowered.row_of(end.place)}"
-            error = ErrorInfo(ErrorCode.TRAP, where)
-            raise application_runtime_error(f"{end.reason.rstrip('.')} ({where}).", [error]) from None
+            row = self.executable.lowered.row_of(end.place)
+            error = ErrorInfo(ErrorCode.TRAP, ErrorLocation(-1, row, "", id(self.executable)))
+            raise application_runtime_error(f"{end.reason.rstrip('.')} (program {row}).", [error]) from None
+        except runtime_error:
+            # The host looks for exceptions now and then only; until it does, the device stands still.
+            wait = float(options.get("target.exceptionPollPeriodUs", 0)) * 1e-6
+            self.device_cycles += round(wait * self.executable.machine.clock_hz)
+            raise
+        return True
 
-    def read_tensor(self, handle: str, buffer: Any) -> None:
-        """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica."""
-        memory, place = self._host_copy("read", handle, buffer)
-        for row, arena in zip(memory, self._arenas, strict=True):
-            row[...] = arena.read(place).reshape(-1)
+    def _modelled(self, index: int, options: Mapping[str, str]) -> RunTime:
+        machine = self.executable.machine
+        waits: Iterator[npt.NDArray[np.int64]] | None = None
+        if self.streams.host_seconds is not None:
+            waits = _waits(self.streams.host_seconds, machine)
+        elif machine.hardware and (late := _poll_cycles(options, machine)):
+            waits = repeat(np.full(machine.num_replicas, machine.host_link.begin_data + late))
+        return self.clock.run(self.executable.lowered.branches[index], waits, self.choices)
 
-    def write_tensor(self, handle: str, buffer: Any) -> None:
-        """Copy a buffer of exactly its size, replica after replica, into a tensor marked by createHostWrite."""
-        memory, place = self._host_copy("write", handle, buffer)
-        for row, arena in zip(memory, self._arenas, strict=True):
-            arena.write(place, row)
+    def _check_response(self, run: RunTime, options: Mapping[str, str]) -> None:
+        """Raise unknown_runtime_error where the device lets the host wait longer than it would."""
+        limit = float(options.get("target.hostSyncTimeout", 0))
+        silence = self._response.longest_silence(run) / self.executable.machine.clock_hz if limit else 0.0
+        if silence > limit:
+            raise raised_for(ErrorCode.HOST_SYNC_TIMEOUT)(
+                f"The device did not synchronise with the host for {silence:.6g} s (simulated), longer than "
+                f"target.hostSyncTimeout={options['target.hostSyncTimeout']}; set it higher, or to 0 for no limit.",
+                [ErrorInfo(ErrorCode.HOST_SYNC_TIMEOUT, None)],
+            )
+
+    def _use_threads(self, options: Mapping[str, str]) -> None:
+        """Let callbacks run where the runtime options say."""
+        asked = tuple(value for name, value in sorted(options.items()) if name.startswith("streamCallbacks."))
+        if asked != self._callback_threads:
+            self._callback_threads = asked
+            self.streams.use_threads(CallbackThreads(options))
+
+    def read(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
+        """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica; of a QUARTER
+        tensor also its metadata, that of replica 0."""
+        place = self._place("read", handle)
+        self.read_tensor(handle, place, buffer)
+        self.read_metadata(handle, metadata, self.executable.plan.metadata.get(("read", handle)))
+
+    def write(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
+        """Copy a buffer of exactly its size, replica after replica, into a tensor marked by createHostWrite; to a
+        QUARTER tensor also its metadata, the same in all replicas."""
+        place = self._place("write", handle)
+        self.write_metadata(handle, metadata, self.executable.plan.metadata.get(("write", handle)))
+        self.write_tensor(handle, place, buffer)
 
     def list_streams(self) -> list[str]:
         """Every stream's handle with "+" for host to device and "-" for device to host, host copies included."""
@@ -124,64 +185,19 @@ class EngineCore:
         user = [handle + ("+" if to_device else "-") for handle, (_, _, to_device, _) in plan.streams.items()]
         return user + [handle + ("+" if kind == "write" else "-") for kind, handle in plan.host_copies]
 
-    # What programs ask for while they run
-
-    def read_stream(self, handle: str, replica: int, into: Array) -> None:
-        self.streams.read_stream(handle, replica, into)
-
-    def write_stream(self, handle: str, replica: int, values: Array) -> None:
-        self.streams.write_stream(handle, replica, values)
-
-    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
-        return self.remote.read_rows(handle, replica, rows)
-
-    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None:
-        self.remote.write_rows(handle, replica, rows, values)
-
-    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
-        return self.host_functions.call(handle, replica, inputs)
-
-    def chose(self, choice: int) -> None:
-        self.choices.append(choice)
-
-    def watched(self, place: Place, program: Program, action: Action) -> Action:
-        return action
-
-    def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
-        begin = time.perf_counter()
-        stream = self.print_stream or sys.stderr
-        if len(self._arenas) > 1:
-            title = f"{title} (replica {replica})" if title else f"replica {replica}"
-        stream.write(printed(title, values, form) + "\n")
-        if self.streams.host_seconds is not None:
-            self.streams.host_seconds.append((replica, time.perf_counter() - begin))
-
-    def _modelled(self, index: int) -> RunTime:
-        branch = self.executable.lowered.branches[index]
-        seconds = self.streams.host_seconds
-        if seconds is None:
-            return self.clock.run(branch, choices=self.choices)
-        return self.clock.run(branch, _waits(seconds, self.executable.machine), self.choices)
-
-    def _host_copy(self, kind: str, handle: str, buffer: Any) -> tuple[Array, Any]:
-        """(the buffer as elements, a row for each replica; where the tensor is)."""
-        plan = self._plan
-        place = plan.host_copies.get((kind, handle))
-        if place is None:
-            known = ", ".join(h for k, h in plan.host_copies if k == kind) or "none"
+    def _place(self, kind: str, handle: str) -> Any:
+        """Where a tensor is that the host reads or writes."""
+        copies = list(self._plan.host_copies)
+        if (kind, handle) not in copies:
+            known = ", ".join(h for k, h in copies if k == kind) or "none"
             verb, method = ("read", "createHostRead") if kind == "read" else ("written", "createHostWrite")
             raise stream_connection_error(
                 f"No tensor can be {verb} as '{handle}'; make it so with Graph.{method}. Known: {known}."
             )
-        if not self._arenas:
-            raise poplar_error(f"The engine is not loaded; call load(device) before '{handle}' is read or written.")
-        what = f"Tensor '{handle}'"
-        memory = memory_of(buffer, plan.host_types[kind, handle], what, writable=kind == "read")
-        size, replicas = math.prod(place.shape), len(self._arenas)
-        if len(memory) != size * replicas:
-            each = "" if replicas == 1 else f" in each of {replicas} replicas, {size * replicas} in all"
-            raise stream_connection_error(f"{what} has {size} elements{each}, but the buffer holds {len(memory)}.")
-        return memory.reshape(replicas, size), place
+        if self.planted.any:
+            branch = self.executable.num_programs + copies.index((kind, handle))
+            self.planted.at_host_copy(self.executable.lowered.branches[branch])
+        return self._plan.host_copies[kind, handle]
 
 
 def _plan_of(executable: Executable) -> Any:
@@ -189,6 +205,14 @@ def _plan_of(executable: Executable) -> Any:
     facts = executable.address_facts
     plan: NumericPlan | AddressPlan = executable.plan if facts is None else AddressPlan(executable, facts)
     return plan
+
+
+def _poll_cycles(options: Mapping[str, str], machine: Machine) -> int:
+    """Cycles that the device waits for the host's next look. A host that polls every p microseconds finds a request
+    p / 2 after it was made, on average; with interrupts (hybrid) at once."""
+    if options.get("target.syncMethod") == "hybrid":
+        return 0
+    return round(float(options.get("target.syncPollPeriodUs", 0)) / 2 * 1e-6 * machine.clock_hz)
 
 
 def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[npt.NDArray[np.int64]]:

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.compiled.library import linked_codelets
+from simulator.codelets.printing import VertexPlaces, places_of
 from simulator.compiler.program_visits import Place as ProgramPlace
 from simulator.compiler.program_visits import ProgramVisits
 from simulator.poplar import program as host
 from simulator.poplar.errors import poplar_error
-from simulator.runtime import control_steps, transfer_steps
+from simulator.runtime import control_steps, quarter_steps, transfer_steps
 from simulator.runtime.arena import Arena, ArenaLayout, Place, arenas
 from simulator.runtime.choices import decision, ending
+from simulator.runtime.compiled_vertices import CompiledBlock
 from simulator.runtime.kernels import kernel
 from simulator.runtime.temporaries import shared_slots
 from simulator.runtime.vertices import BlockPlan
@@ -33,6 +36,14 @@ Action = Callable[[], None]
 
 class HostSide(Protocol):
     """What programs ask of the host while they run."""
+
+    threads: int  #: parts that a compute set is cut into, to run together
+
+    def together(self, actions: Sequence[Action]) -> None:
+        """Run actions whose order does not matter."""
+        ...
+
+    def print_codelet(self, places: VertexPlaces, replica: int, row: int, worker: int, text: str) -> None: ...
 
     def read_stream(self, handle: str, replica: int, into: Array) -> None: ...
 
@@ -49,6 +60,12 @@ class HostSide(Protocol):
     def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
         """Run a function of the host; the values of its outputs."""
         ...
+
+    def get_metadata(self, handle: str, replica: int) -> int:
+        """The metadata byte of a QUARTER stream's next transfer."""
+        ...
+
+    def put_metadata(self, handle: str, replica: int, byte: int) -> None: ...
 
     def chose(self, choice: int) -> None:
         """A program that chooses by data has chosen; see `simulator.runtime.choices`."""
@@ -67,16 +84,19 @@ Leaf = Callable[[Arena, HostSide], Action]
 
 
 class NumericPlan:
-    """All programs and host copies of a graph."""
+    """All programs and host copies of a graph. `step_by_step`: library operations run compute set by compute set, in
+    place of one kernel each."""
 
-    def __init__(self, store: GraphStore, programs: Sequence[host.Program]) -> None:
+    def __init__(self, store: GraphStore, programs: Sequence[host.Program], step_by_step: bool = False) -> None:
+        self._step_by_step = step_by_step
         self._visits = ProgramVisits(programs, store.functions)
         self.places: set[ProgramPlace] = set()  #: of the programs that run by themselves, not within a kernel
         self.remote_buffers = {buffer.name: buffer for buffer in store.remote_buffers}
         self.host_functions = {function.name: function for function in store.host_functions}
-        self.layout = ArenaLayout(store, shared_slots(store, programs))
+        self.layout = ArenaLayout(store, () if step_by_step else shared_slots(store, programs))
         self._store = store
-        self._blocks: dict[int, list[BlockPlan]] = {}
+        self._blocks: dict[int, tuple[list[BlockPlan], list[CompiledBlock]]] = {}
+        self.codelets = linked_codelets(store)
         self._functions: dict[int, Step] = {}
         streams = store.streams
         #: handle -> (elements, type, to the device, the same for all replicas) of user streams
@@ -102,12 +122,14 @@ class NumericPlan:
         self.host_copies: dict[tuple[str, str], Place] = {
             (kind, handle): self.layout.place(tensor) for kind, handle, tensor in store.host_copies
         }
+        #: where the metadata of those of type QUARTER is
+        self.metadata = {(k, h): self.layout.place(t.getMetadata()) for k, h, t in store.host_copies if t.hasMetadata()}
         self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
         del self._store, self._blocks, self._visits
 
     def memories(self) -> list[Arena]:
         """The arenas of all replicas in their first state."""
-        return arenas(self.layout)
+        return arenas(self.layout, self.codelets)
 
     def bind(self, arenas: Sequence[Arena], side: HostSide) -> list[Action]:
         """One function per program, in order; `arenas`: one per replica."""
@@ -130,7 +152,7 @@ class NumericPlan:
 
     def _unwatched(self, program: host.Program, at: ProgramPlace) -> Step:
         match program:
-            case host.LibraryGroup():
+            case host.LibraryGroup() if not self._step_by_step:
                 return _each(self._kernel(program))
             case host.Sequence():
                 return _in_order([self._step(p) for p in program.programs])
@@ -208,28 +230,49 @@ class NumericPlan:
 
     def _execute(self, compute_set: int) -> Leaf:
         if compute_set not in self._blocks:
-            self._blocks[compute_set] = [
-                BlockPlan(block, self._store, self.layout)
-                for block in self._store.settled_blocks
-                if block.compute_set == compute_set and len(block)
-            ]
-        blocks = self._blocks[compute_set]
+            self._blocks[compute_set] = self._plans_of(compute_set)
+        blocks, compiled = self._blocks[compute_set]
 
         def bind(arena: Arena, side: HostSide) -> Action:
-            return _all([block.bind(arena) for block in blocks])
+            parts = [part for block in blocks for part in block.bind_parts(arena, side.threads)]
+            parts += [block.bind(arena, side.print_codelet) for block in compiled]
+            return parts[0] if len(parts) == 1 else lambda: side.together(parts)
 
         return bind
+
+    def _plans_of(self, compute_set: int) -> tuple[list[BlockPlan], list[CompiledBlock]]:
+        """The blocks of a compute set: Python's, and those of compiled codelets."""
+        store = self._store
+        blocks = [block for block in store.settled_blocks if block.compute_set == compute_set and len(block)]
+        python, compiled = [], []
+        for i, block in enumerate(blocks):
+            places = places_of(block, blocks[:i], store.compute_set_names[compute_set])
+            if block.type.compiled is None:
+                python.append(BlockPlan(block, store, self.layout, places))
+            else:
+                compiled.append(CompiledBlock(block, self.layout, places))
+        return python, compiled
 
     def _copy(self, copy: host.Copy) -> Step:
         if copy.kind == "function":
             return _in_order([])  # code moves, no values
         if copy.kind == "host_to_device":
             handle, place = copy.source.handle, self.layout.place(copy.destination)
-            if self.streams[handle][3]:
-                return transfer_steps.broadcast(handle, place)
-            return _each(transfer_steps.from_stream(handle, place))
+            same = self.streams[handle][3]
+            transfer = (
+                transfer_steps.broadcast(handle, place) if same else _each(transfer_steps.from_stream(handle, place))
+            )
+            if not copy.destination.hasMetadata():
+                return transfer
+            of_data = self.layout.place(copy.destination.getMetadata())
+            return _in_order([transfer, quarter_steps.metadata_from_stream(handle, of_data)])
         if copy.kind == "device_to_host":
-            return _each(transfer_steps.to_stream(self.layout.place(copy.source), copy.destination.handle))
+            handle = copy.destination.handle
+            transfer = _each(transfer_steps.to_stream(self.layout.place(copy.source), handle))
+            if not copy.source.hasMetadata():
+                return transfer
+            of_data = self.layout.place(copy.source.getMetadata())
+            return _in_order([quarter_steps.metadata_to_stream(handle, of_data), transfer])
         if copy.kind in ("from_remote", "to_remote"):
             offset = None if copy.offset is None else self.layout.place(copy.offset)
             if copy.kind == "from_remote":

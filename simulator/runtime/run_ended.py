@@ -1,4 +1,4 @@
-"""How a program ends its own run: an exception on its way from the program to `Engine.run`."""
+"""How a run ends before its program does: exceptions on their way from the program to `Engine.run`."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class RunEndedError(Exception):
     def __init__(self, reason: str, place: Place) -> None:
         super().__init__(reason)
         self.reason, self.place = reason, place
+
+
+class RunStoppedError(Exception):
+    """Engine.stop was called: the run ends where it would speak with the host."""

@@ -42,7 +42,6 @@ class Streams:
         self._callbacks: dict[tuple[str, int], StreamCallbackHandle] = {}
         self._ends: dict[tuple[str, int], CircularBuffer | CallbackEnd] = {}
         self.host_seconds: list[tuple[int, float]] | None = None
-        self.check: Callable[[], None] | None = None  #: called at each transfer; may raise to end the run
 
     def use_threads(self, threads: CallbackThreads) -> None:
         """Run callbacks there from now on; what was prefetched is dropped."""
@@ -86,6 +85,9 @@ class Streams:
             self._replace(key, self._end_of(handle, known))
             self._callbacks[key] = known
 
+    def type_of(self, handle: str) -> Type:
+        return self._info(handle).type
+
     def read_stream(self, handle: str, replica: int, into: Array) -> None:
         """A replica reads one transfer."""
         self._timed(handle, replica, lambda end: end.read(into))
@@ -125,8 +127,6 @@ class Streams:
                 f"Stream '{handle}' is used by the program but not connected{which}; call connectStream or "
                 "connectStreamToCallback before run."
             )
-        if self.check is not None:
-            self.check()
         begin = time.perf_counter()
         with pvti.Tracepoint(_channel, f"StreamCopy {handle}"):
             transfer(end)

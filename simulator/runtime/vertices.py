@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.printing import VertexPlaces, running
 from simulator.poplar import regions
 from simulator.poplar.types import numpy_type
 from simulator.runtime.arena import Arena, ArenaLayout
@@ -31,6 +32,9 @@ Array = npt.NDArray[Any]
 #: Blocks of at most this many vertices keep their windows from run to run.
 _KEPT_VERTICES = 50_000
 
+#: Fewer vertices than this are not worth more than one thread.
+_SHARED_VERTICES = 256
+
 
 @dataclass(frozen=True)
 class _Field:
@@ -43,7 +47,8 @@ class _Field:
 class BlockPlan:
     """The vertices of a block, ready to be bound to an arena."""
 
-    def __init__(self, block: VertexBlock, store: GraphStore, layout: ArenaLayout) -> None:
+    def __init__(self, block: VertexBlock, store: GraphStore, layout: ArenaLayout, places: VertexPlaces) -> None:
+        self._places = places
         self._type: VertexType = block.type
         self._n = len(block)
         self._values = dict(block.values)
@@ -57,27 +62,37 @@ class BlockPlan:
         dtype = np.dtype(np.float32) if type_ is None else numpy_type(type_)
         return _Field(spec, dtype, edges, layout.items(edges.starts))
 
-    def bind(self, arena: Arena) -> Callable[[], None]:
-        """A function that runs all vertices once."""
+    def bind_parts(self, arena: Arena, parts: int) -> list[Callable[[], None]]:
+        """Functions that together run all vertices once, in any order: `parts` of them where that is worth it."""
         if self._type.compute_batch is not None:
-            return _bind_batches(self._type.compute_batch, list(self._batches(arena)))
+            batches = list(self._batches(arena))
+            shares = [batches[i::parts] for i in range(min(parts, len(batches)))]
+            here = self._places, arena.replica
+            return [_bind_batches(self._type.compute_batch, share, here) for share in shares]
+        if parts == 1 or self._n < _SHARED_VERTICES:
+            return [self._bind_each(arena, range(self._n))]
+        return [self._bind_each(arena, range(i, self._n, parts)) for i in range(parts)]
+
+    def _bind_each(self, arena: Arena, vertices: range) -> Callable[[], None]:
+        """A function that runs these vertices one after another."""
         compute = self._type.compute
         assert compute is not None, f"{self._type.name} has no compute function"
+        here = self._places, arena.replica
         if self._n > _KEPT_VERTICES:
-            return lambda: _run_each(compute, (self._vertex(arena, i) for i in range(self._n)))
+            return lambda: _run_each(compute, (self._vertex(arena, i) for i in vertices), here)
         kept: list[_Bound] = []
 
         def run() -> None:
             if not kept:
-                kept.extend(self._vertex(arena, i) for i in range(self._n))
-            _run_each(compute, kept)
+                kept.extend(self._vertex(arena, i) for i in vertices)
+            _run_each(compute, kept, here)
 
         return run
 
     # One vertex at a time
 
     def _vertex(self, arena: Arena, i: int) -> _Bound:
-        bound = _Bound(SimpleNamespace(), [])
+        bound = _Bound(SimpleNamespace(), [], i)
         for name, value in self._values.items():
             setattr(bound.fields, name, _value_of(value, i))
         for f in self._fields:
@@ -108,7 +123,7 @@ class BlockPlan:
             for f, size in zip(self._fields, shape, strict=False):
                 fields[f.spec.name] = _batch_field(arena, f, vertices, size, self._n)
             values = {name: _values_of(value, vertices) for name, value in self._values.items()}
-            yield _Batch(fields, values)
+            yield _Batch(fields, values, int(vertices[0]))
 
 
 def _alike(sizes: list[I8], n: int) -> Iterator[tuple[list[int], I8]]:
@@ -131,6 +146,7 @@ class _Bound:
 
     fields: SimpleNamespace
     buffers: list[tuple[Array, I8, Array, str]]
+    row: int
 
     def vector(self, flat: Array, f: _Field, first: int, last: int) -> Array:
         """Regions first..last as one vector."""
@@ -143,14 +159,19 @@ class _Bound:
         return buffer
 
 
-def _run_each(compute: Callable[[Any], Any], vertices: Any) -> None:
-    for vertex in vertices:
-        for flat, items, buffer, _ in vertex.buffers:
-            buffer[...] = flat[items]
-        compute(vertex.fields)
-        for flat, items, buffer, direction in vertex.buffers:
-            if direction != "in":
-                flat[items] = buffer
+def _run_each(compute: Callable[[Any], Any], vertices: Any, here: tuple[VertexPlaces, int]) -> None:
+    running.places = here
+    try:
+        for vertex in vertices:
+            running.row = vertex.row
+            for flat, items, buffer, _ in vertex.buffers:
+                buffer[...] = flat[items]
+            compute(vertex.fields)
+            for flat, items, buffer, direction in vertex.buffers:
+                if direction != "in":
+                    flat[items] = buffer
+    finally:
+        running.places = None
 
 
 @dataclass(frozen=True)
@@ -171,11 +192,22 @@ class _BatchField:
 class _Batch:
     fields: dict[str, _BatchField]
     values: dict[str, Any]
+    row: int  #: the first of its vertices, whose label its prints bear
 
 
-def _bind_batches(compute: Callable[[Any], None], batches: list[_Batch]) -> Callable[[], None]:
+def _bind_batches(
+    compute: Callable[[Any], None], batches: list[_Batch], here: tuple[VertexPlaces, int]
+) -> Callable[[], None]:
     def run() -> None:
+        running.places = here
+        try:
+            run_batches()
+        finally:
+            running.places = None
+
+    def run_batches() -> None:
         for batch in batches:
+            running.row = batch.row
             given = SimpleNamespace(**batch.values)
             for name, f in batch.fields.items():
                 setattr(given, name, f.read())

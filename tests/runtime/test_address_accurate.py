@@ -20,6 +20,7 @@ from simulator.poplar.program import Call, Copy, CrossReplicaCopy, Execute, Prin
 from simulator.poplibs import popops
 from simulator.poplibs.poplin import matMul
 from simulator.runtime.engine_core import EngineCore
+from simulator.runtime.run_settings import RunSettings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -168,13 +169,13 @@ def chain(tiles=7):
 
 def outcome(compiled, bench):
     """The product of a compiled chain by the addresses of its report."""
-    core = EngineCore(compiled, recording=False, runs_kept=0)
+    core = EngineCore(compiled, RunSettings(recording=False, runs_kept=0))
     core.load()
     for handle, values in bench.inputs.items():
-        core.write_tensor(handle, values)
+        core.write(handle, values)
     core.run(0, "")
     found = np.zeros(80, np.float32)
-    core.read_tensor("product", found)
+    core.read("product", found)
     return found
 
 

@@ -1,0 +1,41 @@
+"""Floating-point operations that stop a program: which program it was, in Poplar's words."""
+
+from __future__ import annotations
+
+from simulator.compiler.executable import Executable
+from simulator.compiler.program_visits import Place
+from simulator.poplar.errors import ErrorCode, ErrorInfo, ErrorLocation, application_runtime_error
+from simulator.poplar.program import Execute, LibraryGroup, Program
+from simulator.runtime.watch import Action
+
+_CODES = {
+    "overflow": (ErrorCode.FLOATING_POINT_OVERFLOW, "an overflow"),
+    "divide": (ErrorCode.FLOATING_POINT_DIVIDE_BY_ZERO, "a division by zero"),
+}
+_INVALID = ErrorCode.FLOATING_POINT_INVALID_OPERATION, "an invalid floating-point operation"
+
+
+class FloatErrors:
+    """Turns what NumPy raises into application_runtime_error that names the program."""
+
+    def __init__(self, executable: Executable) -> None:
+        self._lowered = executable.lowered
+        self._owner = id(executable)
+
+    def around(self, place: Place, program: Program, action: Action) -> Action:
+        if not isinstance(program, Execute | LibraryGroup):
+            return action
+
+        def run() -> None:
+            try:
+                action()
+            except FloatingPointError as error:
+                code, what = _CODES.get(str(error).split()[0], _INVALID)
+                row = self._lowered.row_of(place)
+                name = self._lowered.table.name[row] if row >= 0 else ""
+                raise application_runtime_error(
+                    f"Program {row} ('{name}') stopped at {what} ({error}).",
+                    [ErrorInfo(code, ErrorLocation(-1, row, "", self._owner))],
+                ) from None
+
+        return run
