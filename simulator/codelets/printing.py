@@ -3,8 +3,8 @@
     [tile 3, worker 1] 0.5
     [replica 1, tile 0, supervisor] done
 
-A worker vertex is labelled by its turn among the vertices of its tile in the compute set, modulo six: the worker that it
-gets when all of them take equally long. A line that a vertex leaves unfinished ends with the run.
+A worker vertex is labelled by its turn among the vertices of its tile in the compute set, modulo six: the worker that
+it gets when all of them take equally long. A line that a vertex leaves unfinished ends with the run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
+
+from simulator.poplar.errors import ErrorLocation
 
 if TYPE_CHECKING:
     from simulator.poplar.store import VertexBlock
@@ -43,9 +45,11 @@ class VertexPlaces:
         tile = self.tile(row)
         return self.before.get(tile, 0) + int(np.count_nonzero(self.tiles[:row] == tile))
 
-    def described(self, row: int) -> str:
-        """A vertex in words."""
-        return f"Vertex {row} of type {self.type_name} in compute set '{self.compute_set}' on tile {self.tile(row)}"
+    def located(self, row: int) -> tuple[str, ErrorLocation]:
+        """Where a vertex is, in words and for programs."""
+        tile = self.tile(row)
+        text = f"Vertex {row} of type {self.type_name} in compute set '{self.compute_set}' on tile {tile}"
+        return text, ErrorLocation(tile, vertex=self.type_name)
 
     def label(self, row: int, worker: int) -> str:
         if self.kind == "supervisor":

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from simulator.machine import physical_tiles
-from simulator.poplar.errors import invalid_tile_mapping, poplar_error
+from simulator.poplar.errors import invalid_tile_mapping
 from simulator.poplar.graph_codelets import CodeletMethods
 
 __all__ = ["Graph"]

@@ -52,14 +52,14 @@ class CodeletMethods(OrderMethods):
         - `stream`: a text or binary stream that holds source text, C++ unless `type` says CSource.
 
         `type` tells the kind of a file whose suffix does not. `compileFlags`: further flags for the compiler, as on a
-        command line. `compileOutput`: gets what the compiler prints, in place of standard error. `targetName`: the target
-        to take from an object, in place of that of the graph. Sources are compiled with the compiler of this machine;
-        symbols that they lack are looked for when an engine is built (`link_error`).
+        command line. `compileOutput`: gets what the compiler prints, in place of standard error. `targetName`: the
+        target to take from an object, in place of that of the graph. Sources are compiled with the compiler of this
+        machine; symbols that they lack are looked for when an engine is built (`link_error`).
 
-        Returns whether all were added: False where one had been added before. Raises `file_load_error` for missing files
-        and unknown suffixes, `graph_program_compilation_error` for sources that do not compile, assembly, and a missing
-        compiler, `graph_object_load_error` for objects of other tools, classes that are no vertices, a second vertex of a
-        name, and a stream that was added before."""
+        Returns whether all were added: False where one had been added before. Raises `file_load_error` for missing
+        files and unknown suffixes, `graph_program_compilation_error` for sources that do not compile, assembly, and a
+        missing compiler, `graph_object_load_error` for objects of other tools, classes that are no vertices, a second
+        vertex of a name, and a stream that was added before."""
         source, kind, flags, output, target = _arguments(args, named)
         added = [self._add_one(one, kind, flags, output, target) for one in source]
         return all(added)
@@ -68,9 +68,9 @@ class CodeletMethods(OrderMethods):
         """Register vertex types described in JSON: a list of {"name", "type": "Vertex" | "SupervisorVertex" |
         "MultiVertex", "fields": {name: type}, "constraints": [...]}.
 
-        Their code is given by a source with a function `__runCodelet_NAME(vertex)`, by a C++ class or by a Python codelet
-        of the same name and fields, all through addCodelets; an engine without it cannot be built (`link_error`). Raises
-        `parse_error` for text that is no such list."""
+        Their code is given by a source with a function `__runCodelet_NAME(vertex)`, by a C++ class or by a Python
+        codelet of the same name and fields, all through addCodelets; an engine without it cannot be built
+        (`link_error`). Raises `parse_error` for text that is no such list."""
         from simulator.codelets.compiled.placeholders import placeholder_source
         from simulator.codelets.compiled.source import stream_text
 
@@ -91,10 +91,11 @@ class CodeletMethods(OrderMethods):
         is_path = isinstance(source, str | Path)
         if is_path and (kind is not CodeletFileType.Auto or Path(source).suffix != ".py"):
             found = library.add_file(Path(source), kind, flags, output, target, architecture)
-            return found is not None and all([self._register(type_) for type_ in found])
+            return found is not None and all([self._register(type_) for type_ in found])  # noqa: C419 (all are registered)
         if is_path or isinstance(source, type | ModuleType):
-            return any([self._register(type_) for type_ in vertex_types_of(source)])
-        return all([self._register(t) for t in library.add_stream(source, kind, flags, output, architecture)])
+            return any([self._register(t) for t in vertex_types_of(source)])  # noqa: C419 (all are registered)
+        added = [self._register(t) for t in library.add_stream(source, kind, flags, output, architecture)]
+        return all(added)
 
     def _register(self, type_: VertexType) -> bool:
         """Whether the type is new, or the code of a placeholder."""

@@ -93,8 +93,8 @@ class Place:
 
 
 class Arena:
-    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values. `session`: the
-    process of compiled codelets that the memory is shared with."""
+    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values. `session`:
+    the process of compiled codelets that the memory is shared with."""
 
     def __init__(self, layout: ArenaLayout, memory: Array, replica: int, session: Session | None = None) -> None:
         self.replica = replica

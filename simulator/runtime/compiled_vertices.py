@@ -1,7 +1,7 @@
 """Blocks of compiled vertices: a row of structs each, whose pointers lead into the arena.
 
-Vectors that are not one run of memory, or not aligned as their field asks, get a place of their own in the segment of the
-rows; they are gathered before a run and scattered after it, all at once.
+Vectors that are not one run of memory, or not aligned as their field asks, get a place of their own in the segment of
+the rows; they are gathered before a run and scattered after it, all at once.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class _Bound:
             scratch = memory[self._rows.bytes : self._rows.bytes + block._scratch]
             for part in block._gathered:
                 scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
-            runner.run(block._class.entry, base, (0, block._n), block._places.described, self._printed)
+            runner.run(block._class.entry, base, (0, block._n), block._places.located, self._printed)
             for part in block._gathered:
                 if part.written:
                     self._arena.flat(part.dtype)[part.items] = scratch.view(part.dtype)[part.places]

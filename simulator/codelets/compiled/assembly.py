@@ -1,7 +1,7 @@
 """Counting basic blocks: a counter at the head of each in the compiler's assembly, and what a block does.
 
-Only for x86-64, whose instructions `operations` knows. The code to be counted is compiled without vectorisation, so that
-an instruction stands for one of a tile's; then
+Only for x86-64, whose instructions `operations` knows. The code to be counted is compiled without vectorisation, so
+that an instruction stands for one of a tile's; then
 
 - an operand in memory is a load or a store, whichever instruction it is part of; stores of one or two bytes cost what
   the table says of halves. Constants of the code are taken as held in registers, moves between registers as none;
@@ -194,7 +194,7 @@ def _accesses(name: str, operands: list[str], compares: bool) -> Iterator[str]:
     for position, operand in enumerate(operands):
         if "(" not in operand or operand.startswith((".LC", "$")):
             continue
-        last = position == len(operands) - 1 and len(operands) > 1 or len(operands) == 1 and not compares
+        last = position == len(operands) - 1 and not (compares and len(operands) == 1)
         if not last or compares:
             yield "load"
             continue

@@ -13,8 +13,8 @@ _CONSTRAINT = re.compile(
 
 
 def constraint_pairs(vertex: str, constraints: Sequence[str], fields: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs of fields whose data must lie in different memory elements. Different regions lie in different elements, and
-    the layout keeps no two operands of one vertex in one region on purpose, so both kinds ask for elements apart.
+    """Pairs of fields whose data must lie in different memory elements. The layout knows elements only, so that regions
+    are kept apart by element too.
 
     Raises memory_elem_constraints_error for text that is no constraint, and for names that are no fields."""
     pairs = []

@@ -121,7 +121,7 @@ class _CountedProgram:
         """Count one vertex, or some workers of it."""
         name = class_.layout.name
         times = self._session.run_one(
-            class_, given, lambda _: f"Vertex of type {name}", lambda *_: None, workers, counted=True
+            class_, given, lambda _: (f"Vertex of type {name}", None), lambda *_: None, workers, counted=True
         )
         counts = OperationCounts()
         counts.add("integer", ENTRY)

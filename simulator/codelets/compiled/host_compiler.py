@@ -66,7 +66,7 @@ def check_flags(flags: Sequence[str]) -> None:
             if not flag.startswith("-") and previous in ("-D", "-I", "-U", "-include", "-isystem", "-iquote", "-std"):
                 continue
             raise graph_program_compilation_error(
-                f"Compile flag '{flag}' is not one for codelets: give options of compilation only, as -O3, -g, -D and -I."
+                f"Compile flag '{flag}' is not one for codelets: give options of compilation only, as -O3, -g and -D."
             )
 
 
@@ -104,5 +104,5 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
         with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="making_") as folder:
             made = Path(folder) / name
             make(made)
-            os.replace(made, path)
+            made.replace(path)
     return path

@@ -39,8 +39,8 @@ def write_object(path: Path, targets: Mapping[str, Sequence[Preprocessed]]) -> N
                     )
             head = {"format": FORMAT, "version": VERSION, "targets": manifest}
             archive.writestr("manifest.json", json.dumps(head, indent=1))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -57,7 +57,7 @@ def read_object(path: Path, target: str, architecture: str) -> list[Preprocessed
                 raise KeyError("format")
             if int(manifest["version"]) > VERSION:
                 raise graph_object_load_error(
-                    f"Codelet object '{path}' has version {manifest['version']}, newer than {VERSION}; update popvision."
+                    f"Codelet object '{path}' is newer than version {VERSION}; update popvision."
                 )
             targets = manifest["targets"]
             if target not in targets:

@@ -27,8 +27,8 @@ ALIGNMENT = 64
 @dataclass(frozen=True)
 class Pointers:
     """The vectors (or single elements) of one field, one after another: bytes from the beginning of their segment, and
-    elements. `scratch` = those that lie in the rows' own segment, not in the arena. `bounds`: vectors before each vertex
-    and in all, None = one each."""
+    elements. `scratch` = those that lie in the rows' own segment, not in the arena. `bounds`: vectors before each
+    vertex and in all, None = one each."""
 
     offset: I8
     count: I8

@@ -15,9 +15,17 @@ from pathlib import Path
 import numpy as np
 
 from simulator.codelets.compiled.shared_bytes import SharedBytes
-from simulator.poplar.errors import ErrorCode, ErrorInfo, application_runtime_error, invalid_option, poplar_error
+from simulator.codelets.float_state import current
+from simulator.poplar.errors import (
+    ErrorCode,
+    ErrorInfo,
+    ErrorLocation,
+    application_runtime_error,
+    invalid_option,
+    poplar_error,
+)
 
-_REQUEST = struct.Struct("=5Q2I")
+_REQUEST = struct.Struct("=5Q4I")
 _REPLY = struct.Struct("=2Q")
 _PRINTED = struct.Struct("=Q2I")
 _POSITION = np.dtype([("vertex", "u8"), ("worker", "u4"), ("result", "u4")])
@@ -28,8 +36,8 @@ WORKERS = 6
 
 Printer = Callable[[int, int, str], None]
 """(vertex of the row, worker, text)"""
-Place = Callable[[int], str]
-"""vertex of the row -> where it is, in words"""
+Place = Callable[[int], tuple[str, ErrorLocation | None]]
+"""vertex of the row -> where it is, in words and for programs"""
 
 _CODES = {
     signal.SIGSEGV: (ErrorCode.INVALID_ADDRESS, "it touched memory that is not there"),
@@ -38,6 +46,12 @@ _CODES = {
     signal.SIGILL: (ErrorCode.INVALID_INSTRUCTION, "it ran an invalid instruction"),
     signal.SIGTRAP: (ErrorCode.TRAP, "it trapped"),
     signal.SIGABRT: (ErrorCode.TRAP, "it aborted"),
+}
+#: By what the system says of a floating-point signal (FPE_FLTDIV and so on).
+_FLOAT = {
+    3: (ErrorCode.FLOATING_POINT_DIVIDE_BY_ZERO, "it divided by zero"),
+    4: (ErrorCode.FLOATING_POINT_OVERFLOW, "its arithmetic overflowed"),
+    7: (ErrorCode.FLOATING_POINT_INVALID_OPERATION, "its arithmetic was invalid"),
 }
 
 
@@ -104,7 +118,7 @@ class Runner:
 
         `counters`: an address that the counters of this run are copied to, 0 for none. Raises application_runtime_error
         naming the vertex when the process dies or a vertex takes too long."""
-        request = _REQUEST.pack(self.entries[entry], state, *vertices, counters, *workers)
+        request = _REQUEST.pack(self.entries[entry], state, *vertices, counters, *workers, current().word(), 0)
         try:
             os.write(self._requests, request)
         except BrokenPipeError:
@@ -154,6 +168,8 @@ class Runner:
         kind, why = ErrorCode.UNKNOWN, f"it ended the process with code {code}"
         if code < 0:
             known = _CODES.get(signal.Signals(-code))
+            if -code == signal.SIGFPE:
+                known = _FLOAT.get(int(self._position[0]["result"]), known)
             kind, why = known or (ErrorCode.UNKNOWN, f"signal {signal.Signals(-code).name} ended it")
             if known is not None:
                 why += f" ({signal.Signals(-code).name})"
@@ -166,12 +182,12 @@ class Runner:
         return self._error(ErrorCode.UNKNOWN, "was ended", why, place)
 
     def _error(self, code: ErrorCode, what: str, why: str, place: Place) -> application_runtime_error:
-        where = place(int(self._position[0]["vertex"]))
+        where, location = place(int(self._position[0]["vertex"]))
         worker = int(self._position[0]["worker"])
         if worker:
             where += f", worker {worker}"
         self.close()
-        return application_runtime_error(f"{where} {what}: {why}.", [ErrorInfo(code, where)])
+        return application_runtime_error(f"{where} {what}: {why}.", [ErrorInfo(code, location)])
 
     # Reading pipes
 

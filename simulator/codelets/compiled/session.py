@@ -19,8 +19,8 @@ Array = npt.NDArray[Any]
 
 
 class Session:
-    """`arena`: the segment that vertices' edges lead to, None where vertices are only run one by one. `limit`: seconds that a
-    vertex may take, None = `runner.seconds_allowed`."""
+    """`arena`: the segment that vertices' edges lead to, None where vertices are only run one by one. `limit`: seconds
+    that a vertex may take, None = `runner.seconds_allowed`."""
 
     def __init__(self, program: Program, arena: SharedBytes | None = None, limit: float | None = None) -> None:
         self._path = program.path()

@@ -49,7 +49,7 @@ def file_type(path: Path, given: CodeletFileType) -> CodeletFileType:
         found = _BY_SUFFIX.get(path.suffix)
         if found is None:
             raise file_load_error(
-                f"The type of codelet file '{path}' cannot be told from its suffix '{path.suffix}'; pass a CodeletFileType."
+                f"The type of codelet file '{path}' is not clear from its suffix; pass a CodeletFileType."
             )
         type_ = found
     refuse_assembly(f"Codelet file '{path}'", type_)

@@ -61,7 +61,7 @@ class ClassLayout:
 
 
 def class_layout(entry: Entry, entries: DebugEntries) -> ClassLayout | None:
-    """The layout of a class, None when it is no vertex. Raises graph_object_load_error for members that are no fields."""
+    """The layout of a class, None if it is no vertex. Raises graph_object_load_error for members of other types."""
     kind = _kind(entry, entries)
     if kind is None:
         return None
@@ -153,15 +153,15 @@ def _field(member: Entry, type_: Entry, offset: int, entries: DebugEntries, owne
     found = _of_template(name, _Spelled.read(type_.name), offset) if type_.path() == "poplar" else None
     if found is None:
         raise graph_object_load_error(
-            f"Field '{name}' of {owner} is of type {type_.name or type_.tag.replace('_', ' ')}, which no field of a vertex "
-            "can have: use numbers, Input, Output, InOut, Vector and VectorList of them."
+            f"Field '{name}' of {owner} is of type {type_.name or type_.tag.replace('_', ' ')}, which no field of a "
+            "vertex can have: use numbers, Input, Output, InOut, Vector and VectorList of them."
         )
     return found
 
 
 @dataclass(frozen=True)
 class _Spelled:
-    """A type as the compiler spells it, "Input<poplar::Vector<float, (poplar::VectorLayout)0, 4, false> >", taken apart.
+    """A type as the compiler spells it, "Input<poplar::Vector<float, (poplar::VectorLayout)0, 4, false> >", in parts.
     A class that nothing looks into has no more than its name in the debug information."""
 
     head: str
@@ -228,7 +228,7 @@ def _edge(name: str, spelled: _Spelled) -> FieldSpec | None:
 
 
 def _layout(spelled: _Spelled, layouts: tuple[str, ...]) -> tuple[str, int, bool]:
-    """(layout, alignment in bytes, interleaved) of a Vector or VectorList; compact layouts as the one they stand for."""
+    """(layout, alignment in bytes, interleaved) of a Vector or VectorList; compact layouts as what they stand for."""
     layout, alignment, interleaved = (argument.number for argument in spelled.arguments[1:4])
     name = layouts[layout]
     if name == "compact_ptr":

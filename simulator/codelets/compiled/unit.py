@@ -36,7 +36,8 @@ __attribute__((section("popvision_entries"), used)) poplar::host::NamedEntry pop
 """
 _RUN = "poplar::host::run_candidate<{typed}>(state, first, last, first_worker, last_worker, at);"
 _RUN_EXTERNAL = """if constexpr ({typed}::isExternalCodelet)
-    poplar::host::run_external<{typed}>(state, first, last, first_worker, last_worker, at, popvision_external_{key}_{k});
+    poplar::host::run_external<{typed}>(state, first, last, first_worker, last_worker, at,
+                                        popvision_external_{key}_{k});
   else
     """
 

@@ -1,7 +1,10 @@
-/* Conversions of half, in place of the compiler's own: a finite float beyond the range becomes the largest half, as on a
-   tile that does not make it a NaN. Rounds to nearest, ties to even. */
+/* Conversions of half, in place of the compiler's own: a finite float beyond the range becomes the largest half, or a NaN
+   where the simulated program asks for that. Rounds to nearest, ties to even. */
+#include <fenv.h>
 #include <stdint.h>
 #include <string.h>
+
+int popvision_nan_on_overflow;
 
 #if !defined(__aarch64__) && !defined(__arm__)
 
@@ -9,7 +12,10 @@ static uint16_t rounded(uint32_t bits) {
   uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
   if (magnitude == 0x7f800000u) return (uint16_t)(sign | 0x7c00u);
-  if (magnitude >= 0x477ff000u) return (uint16_t)(sign | 0x7bffu);
+  if (magnitude >= 0x477ff000u) {
+    feraiseexcept(popvision_nan_on_overflow ? FE_OVERFLOW | FE_INVALID : FE_OVERFLOW);
+    return popvision_nan_on_overflow ? 0x7e00u : (uint16_t)(sign | 0x7bffu);
+  }
   if (magnitude < 0x38800000u) { /* subnormal: let the addition of floats round */
     float value, shift = 0.5f;
     uint32_t sum;

@@ -3,6 +3,8 @@
    argv: request descriptor, reply descriptor, print descriptor, then descriptor:bytes of each shared segment; the first
    one is the position, which says what runs when the process dies. First reply: the number of segments, their addresses,
    the number of entries, the length of their names, the names (each ends with a zero); then the number of counters. */
+#define _GNU_SOURCE
+#include <fenv.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,8 +27,10 @@ struct named_entry {
 };
 struct request {
   uint64_t entry, state, first, last, counters;
-  uint32_t first_worker, last_worker;
+  uint32_t first_worker, last_worker, float_flags, padding;
 };
+/* Bits of float_flags, as simulator.codelets.float_state has them. */
+enum { STOP_INVALID = 1, STOP_DIVISION = 2, STOP_OVERFLOW = 4, NAN_ON_OVERFLOW = 16 };
 struct reply {
   uint64_t printed;
   uint64_t result;
@@ -36,6 +40,8 @@ extern struct named_entry __start_popvision_entries[] __attribute__((weak));
 extern struct named_entry __stop_popvision_entries[] __attribute__((weak));
 extern uint64_t __start_popvision_counts[] __attribute__((weak));
 extern uint64_t __stop_popvision_counts[] __attribute__((weak));
+
+extern int popvision_nan_on_overflow; /* half.c */
 
 static volatile struct position *position;
 static int print_descriptor;
@@ -126,6 +132,32 @@ static void watch_parent(void) {
   setitimer(ITIMER_REAL, &every, NULL);
 }
 
+/* Which floating-point exception it was: said where the simulator looks when the process is gone. */
+static void float_stopped(int number, siginfo_t *information, void *context) {
+  (void)context;
+  position->result = (unsigned)information->si_code;
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static void apply_float_flags(uint32_t flags) {
+  int wanted = (flags & STOP_INVALID ? FE_INVALID : 0) | (flags & STOP_DIVISION ? FE_DIVBYZERO : 0) |
+               (flags & STOP_OVERFLOW ? FE_OVERFLOW : 0);
+  popvision_nan_on_overflow = (flags & NAN_ON_OVERFLOW) != 0;
+  if (wanted == fegetexcept()) return;
+  feclearexcept(FE_ALL_EXCEPT);
+  fedisableexcept(FE_ALL_EXCEPT);
+  feenableexcept(wanted);
+}
+
+static void watch_floats(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = float_stopped;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigaction(SIGFPE, &action, NULL);
+}
+
 static void greet(int replies, int segments, char **described) {
   uint64_t number = (uint64_t)segments;
   put(replies, &number, sizeof number);
@@ -160,11 +192,13 @@ int main(int count, char **argument) {
   signal(SIGPIPE, SIG_DFL);
   signal(SIGINT, SIG_IGN);
   watch_parent();
+  watch_floats();
   greet(replies, count - 4, argument + 4);
   struct request request;
   size_t counters = (size_t)(__stop_popvision_counts - __start_popvision_counts);
   while (whole(requests, &request, sizeof request, 0)) {
     position->result = 1;
+    apply_float_flags(request.float_flags);
     if (request.counters) memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
     __start_popvision_entries[request.entry].run((char *)(uintptr_t)request.state, request.first, request.last,
                                                  request.first_worker, request.last_worker, position);
