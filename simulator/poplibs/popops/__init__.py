@@ -23,6 +23,9 @@ from simulator.poplibs.popops.expr.mapping import mapInPlace as mapInPlace
 from simulator.poplibs.popops.expr.single import apply_operator
 from simulator.poplibs.popops.filling import fill as fill
 from simulator.poplibs.popops.filling import zero as zero
+from simulator.poplibs.popops.loops import addForLoopCounterVertex as addForLoopCounterVertex
+from simulator.poplibs.popops.loops import countedForLoop as countedForLoop
+from simulator.poplibs.popops.loops import countedLoop as countedLoop
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE
 from simulator.poplibs.popops.one_hot import encodeOneHot as encodeOneHot
 from simulator.poplibs.popops.one_hot import iota as iota
@@ -33,6 +36,20 @@ from simulator.poplibs.popops.reduction import reduce as reduce
 from simulator.poplibs.popops.scaled import ScaledAddSpecialisation as ScaledAddSpecialisation
 from simulator.poplibs.popops.scaled import scaledAddTo as scaledAddTo
 from simulator.poplibs.popops.scaled import scaledSubtractFrom as scaledSubtractFrom
+from simulator.poplibs.popops.slices import SlicePlan as SlicePlan
+from simulator.poplibs.popops.slices import createIndicesTensor as createIndicesTensor
+from simulator.poplibs.popops.slices import createSliceableTensor as createSliceableTensor
+from simulator.poplibs.popops.slices import createSliceableTensorFromSlice as createSliceableTensorFromSlice
+from simulator.poplibs.popops.slices import createSliceTensor as createSliceTensor
+from simulator.poplibs.popops.slices import dynamicSlice as dynamicSlice
+from simulator.poplibs.popops.slices import dynamicSliceWithOutput as dynamicSliceWithOutput
+from simulator.poplibs.popops.slices import dynamicUpdate as dynamicUpdate
+from simulator.poplibs.popops.slices import embedding as embedding
+from simulator.poplibs.popops.slices import getSliceMapping as getSliceMapping
+from simulator.poplibs.popops.slices import multiSlice as multiSlice
+from simulator.poplibs.popops.slices import multiUpdate as multiUpdate
+from simulator.poplibs.popops.slices import multiUpdateAdd as multiUpdateAdd
+from simulator.poplibs.popops.slices import multiUpdateMax as multiUpdateMax
 
 Options = dict[str, str] | None
 

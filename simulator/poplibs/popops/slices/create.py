@@ -1,0 +1,191 @@
+"""Tensors laid out for slicing: createSliceableTensor, createSliceTensor, createIndicesTensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.graph import Graph
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import UNSIGNED_INT, Type
+from simulator.poplibs.popops.slices.plan import Options, SlicePlan, chosen_options
+from simulator.poplibs.popops.slices.sliced_view import (
+    as_slices,
+    check_slice,
+    column_runs,
+    from_slices,
+    in_columns,
+    sliceable_by_columns,
+)
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.poplibs.poputil.linear_mapping import linear_shares, mapTensorLinearly
+from simulator.poplibs.type_names import grain
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Where row, column and lookup blocks end, and the tile of each: [lookups, rows, columns]."""
+
+    row_ends: I8
+    column_ends: I8
+    lookup_ends: I8
+    tiles: I8
+
+    def without_lookup_split(self, lookups: int) -> Blocks:
+        """All lookups with the first group's tiles."""
+        return Blocks(self.row_ends, self.column_ends, np.array([lookups], np.int64), self.tiles[:1])
+
+
+def blocks_of_plan(plan: SlicePlan, type_: Type, lookups: int) -> Blocks:
+    """The cut of a plan: tiles count columns fastest, then rows, then groups of lookups."""
+    rows = _ends(plan.entries, plan.slicedDimSplit, 1)
+    columns = _ends(plan.elements, plan.unslicedDimSplit, grain(type_))
+    groups = _ends(max(lookups, 1), plan.lookupSplit, 1)
+    shape = len(groups), len(rows), len(columns)
+    return Blocks(rows, columns, groups, np.arange(prod(shape), dtype=np.int64).reshape(shape))
+
+
+def _ends(count: int, parts: int, unit: int) -> I8:
+    return linear_shares(count, parts, unit, 1)
+
+
+@overload
+def createSliceableTensor(
+    graph: Graph,
+    type: Type,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    minGrainSize: int = 0,
+    debugContext: Context = "",
+) -> Tensor: ...
+@overload
+def createSliceableTensor(
+    graph: Graph,
+    type: Type,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    plan: SlicePlan,
+    options: Options,
+    debugContext: Context = "",
+) -> Tensor: ...
+def createSliceableTensor(
+    graph: Graph, type: Type, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int], *rest: Any, **named: Any
+) -> Tensor:
+    """A mapped tensor that is sliced well: (minGrainSize=0, debugContext=""), the elements of each slice spread over
+    as many tiles as there are grains; or (plan, options, debugContext=""), cut as the plan says."""
+    check_slice("createSliceableTensor", shape, dims, sizes)
+    arguments = list(rest)
+    plan = arguments.pop(0) if arguments and isinstance(arguments[0], SlicePlan) else named.pop("plan", None)
+    if plan is None:
+        least = arguments.pop(0) if arguments and isinstance(arguments[0], int) else named.pop("minGrainSize", 0)
+        context = arguments.pop(0) if arguments else named.pop("debugContext", "")
+        return sliceable_by_columns(graph, type, shape, dims, least, context)
+    chosen_options(arguments.pop(0) if arguments else named.pop("options", None))
+    context = arguments.pop(0) if arguments else named.pop("debugContext", "")
+    if not plan.is_plan:
+        return sliceable_by_columns(graph, type, shape, dims, 0, context)
+    rows, columns = prod(shape[d] for d in dims), prod(n for d, n in enumerate(shape) if d not in dims)
+    if (rows, columns) != (plan.entries, plan.elements):
+        raise poplibs_error(
+            f"createSliceableTensor: the plan is for {plan.entries} entries of {plan.elements} elements, the shape has "
+            f"{rows} of {columns}."
+        )
+    blocks = blocks_of_plan(plan, type, 1)
+    matrix = in_columns(graph, type, rows, blocks.column_ends, blocks.tiles[0], context, blocks.row_ends)
+    return from_slices(matrix, shape, dims)
+
+
+@overload
+def createSliceTensor(
+    graph: Graph, t: Tensor, dims: Sequence[int], sizes: Sequence[int], numIndices: int, debugContext: Context = ""
+) -> Tensor: ...
+@overload
+def createSliceTensor(
+    graph: Graph,
+    type: Type,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    numIndices: int,
+    plan: SlicePlan,
+    options: Options,
+    debugContext: Context = "",
+) -> Tensor: ...
+def createSliceTensor(graph: Graph, first: Any, *rest: Any, **named: Any) -> Tensor:
+    """A mapped tensor [numIndices, shape of a slice] to slice into or update from: (t, dims, sizes, numIndices,
+    debugContext=""), laid out as the tensor that is sliced; or (type, shape, dims, sizes, numIndices, plan, options,
+    debugContext=""), as the plan says."""
+    of_tensor = isinstance(first, Tensor)
+    names = (
+        ["dims", "sizes", "numIndices"] if of_tensor else ["shape", "dims", "sizes", "numIndices", "plan", "options"]
+    )
+    given = dict(zip([*names, "debugContext"], rest, strict=False)) | named
+    shape = first.shape() if of_tensor else list(given["shape"])
+    type_ = first.elementType() if of_tensor else first
+    dims, sizes, n = given["dims"], given["sizes"], int(given["numIndices"])
+    check_slice("createSliceTensor", shape, dims, sizes)
+    count, columns = prod(sizes), prod(s for d, s in enumerate(shape) if d not in dims)
+    part = [sizes[list(dims).index(d)] if d in dims else s for d, s in enumerate(shape)]
+    context = given.get("debugContext", "")
+    if n * count * columns == 0:
+        return graph.addVariable(type_, [n, *part], context)
+    plan = given.get("plan")
+    if of_tensor:
+        ends, tiles = column_runs(graph, as_slices(first, dims))
+    elif plan is not None and plan.is_plan:
+        blocks = blocks_of_plan(plan, type_, n)
+        ends, tiles = blocks.column_ends, blocks.tiles[0, 0]
+    else:
+        ends = linear_shares(columns, graph.getTarget().getNumTiles(), grain(type_), 1)
+        tiles = np.arange(len(ends), dtype=np.int64)
+    matrix = in_columns(graph, type_, n * count, ends, tiles, context)
+    return from_slices(matrix, [n, *part], [0, *[d + 1 for d in dims]])
+
+
+def createIndicesTensor(
+    graph: Graph,
+    dims: Sequence[int],
+    numIndices: int,
+    plan: SlicePlan = SlicePlan(),  # noqa: B008 - frozen
+    options: Options = None,
+    debugContext: Context = "",
+) -> Tensor:
+    """A mapped UNSIGNED_INT tensor [numIndices, dimensions]: in the groups of a plan on the first tiles of each, else
+    spread linearly."""
+    chosen_options(options)
+    out = graph.addVariable(UNSIGNED_INT, [numIndices, len(dims)], debugContext)
+    if plan.is_plan and numIndices:
+        ends = _ends(numIndices, plan.lookupSplit, 1)
+        each = plan.slicedDimSplit * plan.unslicedDimSplit
+        begins = np.append(0, ends[:-1]) * len(dims)
+        graph.setTileMappingIntervals(out, begins, ends * len(dims), np.arange(len(ends), dtype=np.int64) * each)
+    else:
+        mapTensorLinearly(graph, out)
+    return out
+
+
+def createSliceableTensorFromSlice(
+    graph: Graph, s: Tensor, dims: Sequence[int], numSlices: Sequence[int], debugContext: Context = ""
+) -> Tensor:
+    """A mapped tensor of which `s` is one slice: `numSlices[i]` times as long in each dimension `dims[i]`, every slice
+    laid out as `s`."""
+    if len(dims) != len(numSlices) or any(not 0 <= d < s.rank() for d in dims):
+        raise poplibs_error(
+            f"createSliceableTensorFromSlice: dims {list(dims)} and numSlices {list(numSlices)} do not fit "
+            f"shape {s.shape()}."
+        )
+    shape = [n * numSlices[list(dims).index(d)] if d in dims else n for d, n in enumerate(s.shape())]
+    matrix = as_slices(s, dims)
+    ends, tiles = column_runs(graph, matrix)
+    rows = prod(shape[d] for d in dims)
+    return from_slices(in_columns(graph, s.elementType(), rows, ends, tiles, debugContext), shape, dims)

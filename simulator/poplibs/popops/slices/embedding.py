@@ -1,0 +1,3 @@
+"""popops::embedding."""
+
+from simulator.poplibs.popops.slices.plan import plan as plan
