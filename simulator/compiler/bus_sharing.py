@@ -22,24 +22,23 @@ def received_by_both(transfer: Transfer, bus_of_tile: I8) -> npt.NDArray[np.bool
     both = np.zeros(len(transfer), np.bool_)
     if len(transfer) < 2:
         return both
-    bus = bus_of_tile[transfer.dst]
-    order = _by_bus_and_run(transfer, bus)
-    columns = [c[order] for c in (bus, transfer.src, transfer.start, transfer.length, transfer.item_bytes)]
-    dst = transfer.dst[order]
-    same = dst[1:] != dst[:-1]
-    for column in columns:
-        same &= column[1:] == column[:-1]
-    both[order[1:][same]] = True
-    both[order[:-1][same]] = True
+    before, after = _neighbours(transfer, bus_of_tile[transfer.dst])
+    same = transfer.dst[before] != transfer.dst[after]
+    for column in (transfer.src, transfer.length, transfer.item_bytes):
+        same &= column[before] == column[after]
+    both[before[same]] = both[after[same]] = True
     return both
 
 
-def _by_bus_and_run(transfer: Transfer, bus: I8) -> I8:
-    """Rows in an order in which a run stands beside the same run to the bus partner. One sort does it where no bus
-    gets more than two runs that begin at one element, as in nearly all exchanges; five keys in the others."""
+def _neighbours(transfer: Transfer, bus: I8) -> tuple[I8, I8]:
+    """Pairs of rows on one bus that begin at one element, among them every run that stands beside the same run to the
+    bus partner. One sort finds them where no bus gets more than two runs that begin at one element, as in nearly all
+    exchanges; five keys in the others."""
     place = bus * (int(transfer.start.max()) + 1) + transfer.start
     order = np.argsort(place, kind="stable")
     ordered = place[order]
-    if not (ordered[2:] == ordered[:-2]).any():
-        return order
-    return np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, bus))
+    if (ordered[2:] == ordered[:-2]).any():
+        order = np.lexsort((transfer.dst, transfer.length, transfer.start, transfer.src, bus))
+        ordered = place[order]
+    beside = np.flatnonzero(ordered[1:] == ordered[:-1])
+    return order[beside], order[beside + 1]

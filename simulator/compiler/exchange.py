@@ -15,7 +15,9 @@ import numpy.typing as npt
 from simulator.compiler.arrange import Transfer
 from simulator.compiler.bus_sharing import received_by_both
 from simulator.compiler.element_map import union_in_groups
+from simulator.compiler.grouped_sums import sums_by_key
 from simulator.compiler.latency import Stage, way_of
+from simulator.compiler.whole_runs import whole_runs
 from simulator.machine import exchange as fabric
 from simulator.machine.links import Links
 from simulator.machine.targets import MK2
@@ -168,17 +170,14 @@ def _figures(transfer: Transfer, tiles: int, time: _Time) -> Exchange | None:
         return None
     rx = _sum(transfer.dst, transfer.bytes, tiles)
     rx_runs = np.bincount(transfer.dst, minlength=tiles)
-    stretches = _stretches(transfer)
-    sender, run_bytes = _sent_once(stretches)
+    sender, run_bytes, sendings = _sent(transfer)
     run_words = fabric.words(run_bytes)
     sends = -(-run_words // fabric.MAX_WORDS_PER_SEND)
     sent = _Sent(*(_sum(sender, column, tiles) for column in (run_bytes, run_words, sends)))
     cycles, moving = time(transfer, sent)
     code = fabric.exchange_code_bytes(rx_runs, sent.runs)
-    pair, inverse = np.unique(transfer.src * tiles + transfer.dst, return_inverse=True)
-    volume = np.bincount(inverse, weights=transfer.bytes).astype(np.int64)
+    pair, volume = sums_by_key(transfer.src * tiles + transfer.dst, transfer.bytes)
     src, dst = (pair // tiles).astype(np.int32), (pair % tiles).astype(np.int32)
-    sendings = _by_receivers(stretches)
     return Exchange(rx, sent.bytes, code, cycles, sendings, src, dst, volume, rx_runs, moving)
 
 
@@ -197,6 +196,21 @@ def _within_ipu(
     columns = (fabric.moving_cycles(received, rate), fabric.moving_cycles(tx_words, rate), way.nearest, way.latest)
     cycles = fabric.exchange_cycles(received, tx_words, rate, way)
     return cycles, Moving(*(column.astype(np.int32) for column in columns))
+
+
+def _sent(transfer: Transfer) -> tuple[I8, I8, Sendings]:
+    """(sender, bytes) of each run that is sent, a multicast once, and the bytes by number of receivers."""
+    whole = whole_runs(transfer)
+    if whole is None:
+        stretches = _stretches(transfer)
+        return *_sent_once(stretches), _by_receivers(stretches)
+    return *whole.joined(), _sendings(whole.sender, whole.receivers, whole.length * whole.item_bytes)
+
+
+def _sendings(sender: I8, receivers: I8, size: I8) -> Sendings:
+    most = int(receivers.max()) + 1
+    key, total = sums_by_key(sender * most + receivers, size)
+    return Sendings((key // most).astype(np.int32), (key % most).astype(np.int32), total)
 
 
 @dataclass(frozen=True)
@@ -236,10 +250,7 @@ def _by_receivers(stretches: _Stretches) -> Sendings:
     extent = np.diff(moments[order])
     kept = (receivers > 0) & (extent > 0)
     group = moments[order][:-1][kept] // width
-    most = int(receivers.max()) + 1
-    key, inverse = np.unique(stretches.sender(group) * most + receivers[kept], return_inverse=True)
-    size = np.bincount(inverse, weights=extent[kept] * stretches.item_bytes(group)).astype(np.int64)
-    return Sendings((key // most).astype(np.int32), (key % most).astype(np.int32), size)
+    return _sendings(stretches.sender(group), receivers[kept], extent[kept] * stretches.item_bytes(group))
 
 
 def _stretches(transfer: Transfer) -> _Stretches:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler.grouped_sums import sums_by_key
 from simulator.machine import exchange as fabric
 from simulator.machine.physical_tiles import Places
 
@@ -27,8 +28,8 @@ def way_of(src: I8, dst: I8, words: I8, stage: Stage, rate: float = float(fabric
     tiles = len(stage.lead)
     far = np.iinfo(np.int64).max
     nearest, latest = np.full(tiles, far), np.zeros(tiles, np.int64)
-    pair, inverse = np.unique(src * tiles + dst, return_inverse=True)
-    message = fabric.moving_cycles(np.bincount(inverse, weights=words).astype(np.int64), rate)
+    pair, total = sums_by_key(src * tiles + dst, words)
+    message = fabric.moving_cycles(total, rate)
     sender, receiver = np.divmod(pair, tiles)
     distance = fabric.distance_cycles(stage.places.take(sender), stage.places.take(receiver))
     np.minimum.at(nearest, receiver, distance)

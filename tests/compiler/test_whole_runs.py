@@ -1,0 +1,56 @@
+"""What an exchange sends, found by one sort, equals what comes out of taking every overlap apart."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.compiler import exchange
+from simulator.compiler.arrange import Transfer
+from simulator.compiler.grouped_sums import sums_by_key
+from simulator.compiler.whole_runs import whole_runs
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(3, 6), st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(ROWS)
+def test_one_sort_says_the_same(rows: list[tuple[int, int, int, int]]) -> None:
+    src, dst, place, length = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    item = np.where(place < 5, 4, 2)
+    transfer = Transfer(src, dst, 4 * place, length * np.where(place % 3 == 0, 1, 2), item)
+    elements: dict[tuple[int, int, int], int] = {}
+    for s, d, at, n in zip(src, dst, transfer.start, transfer.length, strict=True):
+        for element in range(at, at + n):
+            elements[s, d, element] = elements.get((s, d, element), 0) + 1
+    sender, size, sendings = exchange._sent(transfer)
+    apart = exchange._stretches(transfer)
+    assert sorted(zip(*exchange._sent_once(apart), strict=True)) == sorted(zip(sender, size, strict=True))
+    slow = exchange._by_receivers(apart)
+    for name in ("src", "receivers", "size"):
+        assert np.array_equal(getattr(slow, name), getattr(sendings, name))
+    if max(elements.values()) > 1:
+        assert whole_runs(transfer) is None
+
+
+def test_a_multicast_is_one_run_with_its_receivers() -> None:
+    columns = ([0, 0, 0, 1], [1, 2, 3, 2], [0, 0, 8, 0], [8, 8, 4, 8], [4, 4, 4, 4])
+    runs = whole_runs(Transfer(*(np.array(column, np.int64) for column in columns)))
+    assert runs is not None
+    assert runs.receivers.tolist() == [2, 1, 1]
+    assert [column.tolist() for column in runs.joined()] == [[0, 1], [48, 32]]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 3, 5, 1 << 40]), st.integers(0, 9)), max_size=9))
+def test_sums_by_key(pairs: list[tuple[int, int]]) -> None:
+    key, value = (np.array([pair[i] for pair in pairs], np.int64) for i in (0, 1))
+    wanted: dict[int, int] = {}
+    for k, v in pairs:
+        wanted[k] = wanted.get(k, 0) + v
+    found = sums_by_key(key, value)
+    assert dict(zip(found[0].tolist(), found[1].tolist(), strict=True)) == wanted
+    assert found[0].tolist() == sorted(wanted)
