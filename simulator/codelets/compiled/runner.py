@@ -133,7 +133,7 @@ class Runner:
         before = None
         while True:
             events = poll.poll(self.limit * 1000 if self.limit else None)
-            ready = [descriptor for descriptor, _ in events]
+            ready = dict(events)
             if self._replies in ready:
                 raw = self._partial(self._replies, _REPLY.size)
                 if raw is None:
@@ -143,8 +143,10 @@ class Runner:
                 while self._read < total:
                     self._take(printer)
                 return bool(result)
-            if self._printed in ready:
+            if ready.get(self._printed, 0) & select.POLLIN:
                 self._take(printer)
+            elif self._printed in ready:
+                poll.unregister(self._printed)  # the process ends; the other pipe will say so
             elif not events:
                 now = self._position[0].item()[:2]
                 if now == before:

@@ -89,7 +89,8 @@ def _preprocessed(
         out = Path(folder) / "text"
         code, messages = compiler().run(
             [
-                "-E", "-x", language, *DEFAULTS[language], *flags, "-U_FORTIFY_SOURCE", "-D__POPC__=1",
+                "-E", "-x", language, *DEFAULTS[language], *flags, "-U_FORTIFY_SOURCE", "-D__NO_INLINE__=1",
+                "-D__POPC__=1",
                 f"-D__IPU_ARCH_VERSION__={_ARCHITECTURE[architecture]}", "-isystem", str(INCLUDE),
                 str(path), "-o", str(out),
             ]

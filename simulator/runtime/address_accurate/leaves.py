@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.printing import places_of
 from simulator.compiler.accesses import Elements
 from simulator.compiler.arrange_copies import CopyArrangement, Runs
 from simulator.compiler.exchange import Exchange, Exchanges
 from simulator.compiler.items import ComputeItem, CopyItem, Packets
 from simulator.poplar import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
+from simulator.runtime.address_accurate.codelet_code import CodeletCode
 from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
 from simulator.runtime.address_accurate.moves import Moved, joined
 from simulator.runtime.address_accurate.sendings import Sending, check_sent
@@ -41,7 +43,9 @@ class Leaves:
         memory: TileMemory,
         host_side: HostTransfers,
         choosing: Choosing,
+        code: CodeletCode,
     ) -> None:
+        self._code = code
         self.choosing = choosing
         self._facts, self._table, self._replicas = facts, table, replicas
         self._memory, self._host = memory, host_side
@@ -126,12 +130,15 @@ class Leaves:
         inputs = [inputs_of(replica, item) for replica in self._replicas]
         outputs = [outputs_of(replica, item) for replica in self._replicas]
         store = self._facts.store
+        name = store.compute_set_names[compute_set]
         blocks = [block for block in store.settled_blocks if block.compute_set == compute_set]
         vertices = [
             vertex
-            for (read, _), (written, _) in zip(inputs, outputs, strict=True)
-            for block in blocks
-            for vertex in vertices_of(block, read.elements, written.elements, store)
+            for number, ((read, _), (written, _)) in enumerate(zip(inputs, outputs, strict=True))
+            for i, block in enumerate(blocks)
+            for vertex in vertices_of(
+                block, read.elements, written.elements, store, self._code, (places_of(block, blocks[:i], name), number)
+            )
         ]
         self._on_tile[compute_set] = lambda: run_vertices(vertices, self._memory)
         if item.gather >= 0:

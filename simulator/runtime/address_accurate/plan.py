@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.claims import claims_of
+from simulator.runtime.address_accurate.codelet_code import CodeletCode
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.address_accurate.leaves import Leaves
@@ -45,6 +46,7 @@ class AddressPlan:
             for r in range(m.num_replicas)
         ]
         self._size = m.bytes_per_tile * m.device_tiles
+        self._codelets = executable.plan.codelets
         self.streams = executable.plan.streams
         self.host_types = executable.plan.host_types
         self.host_copies: dict[tuple[str, str], AddressedTensor] = {
@@ -66,7 +68,8 @@ class AddressPlan:
         host_side = HostTransfers(self._replicas, memories, self.streams, side)
         table = self._lowered.table
         choosing = Choosing(self._lowered, self._replicas, memories, side)
-        leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing)
+        code = CodeletCode(self._codelets, side.print_codelet)
+        leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing, code)
         branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory)
 
         def guarded(action: Callable[[], None]) -> Callable[[], None]:

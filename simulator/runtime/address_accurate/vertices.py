@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.printing import VertexPlaces, running
 from simulator.poplar.types import numpy_type
+from simulator.runtime.address_accurate.codelet_code import CodeletCode, VertexPlace
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 if TYPE_CHECKING:
@@ -35,16 +37,23 @@ class _Vector:
 @dataclass(frozen=True)
 class _Vertex:
     compute: Callable[[Any], Any]
+    place: VertexPlace
     values: dict[str, Any]
     fields: dict[str, _Vector | list[_Vector]]
 
 
-def vertices_of(block: VertexBlock, inputs: Addresses, outputs: Addresses, store: GraphStore) -> list[_Vertex]:
-    """The vertices of a block. `inputs` and `outputs`: address of each element by (block, field)."""
-    compute = block.type.compute
-    assert compute is not None, f"{block.type.name} has no compute function"
+def vertices_of(
+    block: VertexBlock,
+    inputs: Addresses,
+    outputs: Addresses,
+    store: GraphStore,
+    code: CodeletCode,
+    places: tuple[VertexPlaces, int],
+) -> list[_Vertex]:
+    """The vertices of a block. `inputs` and `outputs`: address of each element by (block, field). `places`: where they
+    are, and in which replica."""
     values = [{name: _value(value, i) for name, value in block.values.items()} for i in range(len(block))]
-    found = [_Vertex(compute, own, {}) for own in values]
+    found = [_Vertex(code.of(block.type, (*places, i)), (*places, i), own, {}) for i, own in enumerate(values)]
     for name, edges in block.edges.items():
         spec = block.type.fields_by_name[name]
         key = id(block), name
@@ -60,11 +69,16 @@ def vertices_of(block: VertexBlock, inputs: Addresses, outputs: Addresses, store
 def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> None:
     """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write."""
     for vertex in vertices:
+        *here, running.row = vertex.place
+        running.places = (here[0], here[1])
         fields = SimpleNamespace(**vertex.values)
         for name, field in vertex.fields.items():
             given = [_read(v, memory) for v in field] if isinstance(field, list) else _read(field, memory)
             setattr(fields, name, given)
-        vertex.compute(fields)
+        try:
+            vertex.compute(fields)
+        finally:
+            running.places = None
         for name, field in vertex.fields.items():
             made = getattr(fields, name)
             if isinstance(field, list):

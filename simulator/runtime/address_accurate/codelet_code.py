@@ -1,0 +1,42 @@
+"""The code of a vertex: Python's function, or one request to the process of compiled codelets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator.codelets.compiled.linking import Program
+from simulator.codelets.compiled.session import Session
+from simulator.codelets.printing import VertexPlaces
+from simulator.codelets.vertex_type import VertexType
+
+VertexPlace = tuple[VertexPlaces, int, int]
+"""(places of its block, replica, row)"""
+Print = Callable[[VertexPlaces, int, int, int, str], None]
+
+
+class CodeletCode:
+    """`print_codelet`: where compiled codelets print (`HostSide.print_codelet`)."""
+
+    def __init__(self, program: Program | None, print_codelet: Print) -> None:
+        self._session = None if program is None else Session(program)
+        self._print = print_codelet
+
+    def of(self, type_: VertexType, place: VertexPlace) -> Callable[[Any], Any]:
+        """`compute` of one vertex, on arrays that it writes into."""
+        if type_.compiled is None:
+            assert type_.compute is not None, f"{type_.name} has no compute function"
+            return type_.compute
+        session, class_ = self._session, type_.compiled
+        assert session is not None, "compiled vertices have a program"
+        places, replica, row = place
+
+        def compute(given: Any) -> None:
+            session.run_one(
+                class_,
+                given,
+                lambda _: places.located(row),
+                lambda _, worker, text: self._print(places, replica, row, worker, text),
+            )
+
+        return compute
