@@ -86,7 +86,8 @@ def live_table(source: ReportSource, indices: Sequence[int], where: Where = Wher
 
 
 def lifetime(source: ReportSource, variable: int) -> list[tuple[int, int]] | None:
-    """Half-open ranges of liveness indices at which a variable is live; None for an always-live one.
+    """Half-open ranges of liveness indices at which a variable is live, none for one that no program touches; None for
+    an always-live one.
 
     Raises ValueError for a variable that does not exist, NotRecordedError when the report holds no variables.
     """
@@ -95,9 +96,11 @@ def lifetime(source: ReportSource, variable: int) -> list[tuple[int, int]] | Non
         raise ValueError(
             f"variable {variable} does not exist: this report has variables 0 to {len(known.eq_class) - 1}"
         )
+    if known.always_live[variable]:
+        return None
     eq_class = int(known.eq_class[variable])
     if eq_class < 0:
-        return None
+        return []
     classes = eq_classes(source)
     rows, _ = class_rows(classes, np.asarray([eq_class]))
     return list(zip(classes.starts[rows].tolist(), classes.ends[rows].tolist(), strict=True))
@@ -112,12 +115,13 @@ def _scope(source: ReportSource, where: Where) -> Group:
 
 
 def _unlowered(source: ReportSource) -> Group:
-    """All variables of one replica, ordered by class so that the rows of a class are neighbours."""
+    """All variables of one replica that are ever live, ordered by class so that the rows of a class are neighbours."""
     known: Variables = variables(source)
     eq_class = np.where(np.asarray(known.always_live), -1, np.asarray(known.eq_class, dtype=np.int64))
     size = np.asarray(known.bytes, dtype=np.int64) // target_of(source).num_replicas
     ids = np.arange(len(eq_class), dtype=np.int64)
     order = np.argsort(eq_class, kind="stable")
+    order = order[np.asarray(known.always_live)[order] | (eq_class[order] >= 0)]
     return Group(ids, np.full(len(ids), -1, dtype=np.int64), eq_class, size).take(order)
 
 

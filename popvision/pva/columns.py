@@ -42,6 +42,15 @@ class Columns:
         return self.reader.variables()
 
     @cached_property
+    def whole_variable(self) -> model.IntArray:
+        """The variable that each variable's row is a part of: the first row of the same name and debug record."""
+        if self.variables is None:
+            return np.empty(0, np.int64)
+        first: dict[tuple[str, int], int] = {}
+        rows = zip(self.variables.name, self.variables.debug_id.tolist(), strict=True)
+        return np.array([first.setdefault(key, i) if key[1] >= 0 else i for i, key in enumerate(rows)], np.int64)
+
+    @cached_property
     def eq_classes(self) -> model.EquivalenceClasses | None:
         return self.reader.eq_classes()
 

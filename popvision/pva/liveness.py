@@ -60,11 +60,14 @@ def live_classes(classes: model.EquivalenceClasses, index: int) -> npt.NDArray[n
 
 
 def variable_list(columns: Columns, ids: model.IntArray, sizes: model.IntArray) -> list[Variable]:
-    """Variables by id with their sizes, largest first, ids of -1 (no variable) left out."""
+    """Variables by id with their sizes, parts of a variable added up, largest first, ids of -1 (no variable) left
+    out."""
     names = columns.variables.name if columns.variables is not None else []
     kept = ids >= 0
-    order = np.argsort(-sizes[kept].astype(np.int64), kind="stable")
-    pairs = zip(ids[kept][order].tolist(), sizes[kept][order].tolist(), strict=True)
+    ids, back = np.unique(columns.whole_variable[ids[kept]], return_inverse=True)
+    total = np.bincount(back, sizes[kept], len(ids)).astype(np.int64)
+    order = np.argsort(-total, kind="stable")
+    pairs = zip(ids[order].tolist(), total[order].tolist(), strict=True)
     return [Variable(columns, int(i), names[int(i)], int(size)) for i, size in pairs]
 
 

@@ -99,7 +99,7 @@ def live_classes(
             of_unit[unit] = classes.number(starts, ends)
     of_buffer = np.array([classes.number(*r) for r in _buffer_ranges(table, order, n_buffers)], np.int64)
     of_variable = classes.of_variables(of_unit, variable, n + extra)
-    of_variable[forever & (touched | np.concatenate([always, np.zeros(extra, np.bool_)]))] = ALWAYS
+    of_variable[forever & touched] = ALWAYS
     parted = _parted(units, of_unit[: len(units)], of_variable)
     return replace(classes.columns(of_variable[:n], of_buffer), of_overlay=of_variable[n:], parted=parted)
 

@@ -78,8 +78,10 @@ def test_read_before_written_must_survive_from_run_to_run():
     assert Program([leaf(reads=[0]), leaf(writes=[0])]).classes(1).of_variable.tolist() == [ALWAYS]
 
 
-def test_untouched_is_never_live_unless_the_host_sees_it():
-    assert Program([leaf()]).classes(2, always=[1]).of_variable.tolist() == [NEVER, ALWAYS]
+def test_untouched_is_never_live():
+    """Not even a constant, or what would have an initial value: no program is there to use it."""
+    p = Program([leaf(), leaf(reads=[2])])
+    assert p.classes(3, always=[1, 2]).of_variable.tolist() == [NEVER, NEVER, ALWAYS]
 
 
 def test_a_loop_that_reads_first_keeps_the_variable_for_all_of_it():

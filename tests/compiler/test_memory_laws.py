@@ -59,6 +59,7 @@ def test_laws(on_hardware, sizes, steps):
     for compilation in (plain, counted):
         check_derivations(compilation)
         check_alignment(compilation)
+        check_parts(compilation)
     for name in ("always_live", "excluding_gaps", "not_always_live"):
         without, with_counters = (getattr(c.tile_memory, name) for c in (plain, counted))
         assert (with_counters >= without).all(), name
@@ -73,6 +74,24 @@ def check_derivations(compilation):
         terms = [t for t in compilation.cost_terms if t.object == f"category:{category}"]
         assert sum(t.value for t in terms) == found[category], category
         assert all(t.source.split(":")[0].split()[0] in ("exact", "fitted", "guess", "unknown") for t in terms)
+
+
+def check_parts(compilation):
+    """A tile holds at least what is live there at a time; variables of a report add up to what the tiles hold; and two
+    things that share an address are never live at the same index."""
+    memory, classes = compilation.tile_memory, compilation.eq_classes
+    assert (memory.excluding_gaps >= memory.always_live + memory.not_always_live).all()
+    assert compilation.variables.bytes.sum() == sum(tile.bytes.sum() for tile in compilation.lowered)
+    alive = np.zeros((len(classes.offsets), len(compilation.liveness.program)), np.bool_)
+    for number in range(len(classes.offsets) - 1):
+        for row in range(classes.offsets[number], classes.offsets[number + 1]):
+            alive[number, classes.starts[row] : classes.ends[row]] = True
+    alive[-1] = True  # class -1 is always live
+    for tile in compilation.lowered:
+        end = tile.address + tile.bytes
+        meet = (tile.address[:, None] < end) & (tile.address < end[:, None]) & ~np.eye(len(end), dtype=np.bool_)
+        for i, j in np.argwhere(np.triu(meet)).tolist():
+            assert not (alive[tile.eq_class[i]] & alive[tile.eq_class[j]]).any()
 
 
 def check_alignment(compilation):
