@@ -1,6 +1,7 @@
 """A product too large for one IPU: what simulated hardware does with it, and the report it leaves.
 
     python examples/out_of_memory.py       ends with exit code 1; open the report: popvision view oom_report
+    python examples/out_of_memory.py 300 200 100       [300, 200] x [200, 100]: what fits ends with exit code 0
 
 On hardware such a program does not link: the Engine raises graph_memory_allocation_error, after saving the graph
 profile, so that the memory pages show which tiles are full and of what.
@@ -14,11 +15,11 @@ from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
 
 
-def main() -> int:
+def main(rows: int = 9000, inner: int = 7500, columns: int = 300) -> int:
     device = DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 1)[0]
     graph = Graph(device)
-    m1 = graph.addVariable(FLOAT, [9000, 7500], "m1")
-    m2 = graph.addVariable(FLOAT, [7500, 300], "m2")
+    m1 = graph.addVariable(FLOAT, [rows, inner], "m1")
+    m2 = graph.addVariable(FLOAT, [inner, columns], "m2")
     for matrix in (m1, m2):
         poputil.mapTensorLinearly(graph, matrix)
     program = Sequence()
@@ -39,4 +40,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:4])))

@@ -49,14 +49,26 @@ def test_matmul_chain(argument: str, tmp_path_factory: pytest.TempPathFactory) -
     assert ("4 x 7 x 50 on 1400 tiles" in done.stdout) == (argument == "--plan")
 
 
+@pytest.mark.full
 def test_out_of_memory_leaves_a_report(tmp_path_factory: pytest.TempPathFactory) -> None:
     done = example_run(tmp_path_factory, "out_of_memory.py")
-    assert done.returncode == 1
-    assert done.stderr.startswith("Out of memory: Cannot fit all variable data onto one or more tiles")
-    assert f"Profile saved to: {done.folder}" in done.stderr
-    memory = ReportSource(done.folder).reader.tile_memory()
+    check_overflow(done.returncode, done.stderr, done.folder, tiles=1000)
+
+
+def test_a_smaller_product_overflows_a_smaller_ipu_and_one_that_fits_ends_well(tmp_path: Path) -> None:
+    done = run(["out_of_memory.py", "2000", "1500", "300"], tmp_path, POPVISION_TILES="64")
+    check_overflow(done.returncode, done.stderr, tmp_path / "oom_report", tiles=60)
+    fits = run(["out_of_memory.py", "300", "200", "100"], tmp_path, POPVISION_TILES="32")
+    assert (fits.returncode, fits.stderr) == (0, "")
+
+
+def check_overflow(code: int, said: str, folder: Path, tiles: int) -> None:
+    assert code == 1
+    assert said.startswith("Out of memory: Cannot fit all variable data onto one or more tiles")
+    assert f"Profile saved to: {folder.name if 'oom_report' in folder.name else folder}" in said
+    memory = ReportSource(folder).reader.tile_memory()
     assert memory is not None
-    assert int((memory.including_gaps > 638_976).sum()) > 1000
+    assert int((memory.including_gaps > 638_976).sum()) > tiles
 
 
 def test_training_learns_and_leaves_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
