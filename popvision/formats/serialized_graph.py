@@ -81,7 +81,7 @@ def write_serialized_graph(path: str | Path, graph: SerializedGraph) -> None:
     path = Path(path)
     try:
         with replacing(path) as temporary, temporary.open("wb") as file:
-            file.writelines(_messages(graph))
+            file.writelines(serialized_messages(graph))
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"cannot write {path}: {error}.") from None
     except OSError as error:
@@ -160,7 +160,8 @@ def _stored_columns(graph: SerializedGraph) -> Iterator[tuple[str, AnyArray]]:
             yield entry.name, values
 
 
-def _messages(graph: SerializedGraph) -> Iterator[bytes]:
+def serialized_messages(graph: SerializedGraph) -> Iterator[bytes]:
+    """The messages of the file, in order."""
     schema = load_schema(SCHEMA)
     compressor = zstandard.ZstdCompressor(level=1)
     columns = [(name, *stored_bytes(values)) for name, values in _stored_columns(graph)]

@@ -62,7 +62,7 @@ class HostLowering:
         stream = next(end for end in ends if isinstance(end, DataStream))
         pieces = list(self._split(stream))
         for number, (begin, end) in enumerate(pieces):
-            name, part = stream.handle, Part(number, len(pieces), begin, end)
+            name, part = stream.name, Part(number, len(pieces), begin, end)
             if len(pieces) > 1:
                 name = f"{name}/{number}"
             chunk = tensor.flatten().slice(begin, end) if len(pieces) > 1 else tensor
@@ -78,7 +78,7 @@ class HostLowering:
     def _split(self, stream: DataStream) -> Iterator[tuple[int, int]]:
         """Elements [begin, end) of each copy that moves the stream's."""
         limit = int(self._streams.options[stream.id].get("splitLimit", "0"))
-        size = stream.type.size
+        size = stream.elementType().size
         each = stream.count if limit in (0, NO_LIMIT) else max(1, limit // size)
         return ((begin, min(begin + each, stream.count)) for begin in range(0, stream.count, each))
 

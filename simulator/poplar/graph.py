@@ -9,12 +9,28 @@ import numpy as np
 
 from simulator.machine import physical_tiles
 from simulator.poplar.errors import invalid_tile_mapping
-from simulator.poplar.graph_codelets import CodeletMethods
+from simulator.poplar.graph_outputs import OutputMethods
+from simulator.poplar.overloads import Overloads, Parameter, instance_of
 
 __all__ = ["Graph"]
 
+_VIRTUAL = Overloads(
+    "createVirtualGraph",
+    invalid_tile_mapping,
+    (
+        (Parameter("numTilesPerIPU", instance_of(int, np.integer)),),
+        (Parameter("lowerTile", instance_of(int, np.integer)), Parameter("upperTile", instance_of(int, np.integer))),
+        (Parameter("perIpuTiles", instance_of(list, tuple, range, np.ndarray)),),
+    ),
+)
+_PHYSICAL = Overloads(
+    "convertPhysicalTileToVirtualTile",
+    invalid_tile_mapping,
+    ((Parameter("physicalTileId"),), (Parameter("ipuId"), Parameter("physicalTileId"))),
+)
 
-class Graph(CodeletMethods):
+
+class Graph(OutputMethods):
     """A graph program: variables, vertices, compute sets, streams and functions for one target.
 
     `Graph(target)` or `Graph(device)`, and a replication factor r: the graph describes one replica, which has 1/r of
@@ -25,26 +41,30 @@ class Graph(CodeletMethods):
     # ---- virtual graphs ----------------------------------------------------------------------------------------
 
     @overload
-    def createVirtualGraph(self, numTilesPerIPU: int, /) -> Graph: ...
+    def createVirtualGraph(self, numTilesPerIPU: int) -> Graph: ...
     @overload
-    def createVirtualGraph(self, lowerTile: int, upperTile: int, /) -> Graph: ...
+    def createVirtualGraph(self, lowerTile: int, upperTile: int) -> Graph: ...
     @overload
-    def createVirtualGraph(self, perIpuTiles: Sequence[int], /) -> Graph: ...
-    def createVirtualGraph(self, first: Any, upper: int | None = None, /) -> Graph:
+    def createVirtualGraph(self, perIpuTiles: Sequence[int]) -> Graph: ...
+    def createVirtualGraph(self, *arguments: Any, **names: Any) -> Graph:
         """A graph over the same state that sees fewer tiles: the first n of each IPU, tiles [lower, upper) of one
-        IPU, or these tiles of each IPU."""
+        IPU, or these tiles of each IPU. Raises `invalid_tile_mapping` for tiles that are not there, not different, or
+        not within one IPU."""
+        form, given = _VIRTUAL.choose(arguments, names)
         per_ipu = self._target.getTilesPerIPU()
         ipus = self._target.getNumIPUs()
-        if upper is not None:
+        if form == 1:
+            first, upper = given["lowerTile"], given["upperTile"]
             if not 0 <= first < upper <= self._num_tiles or first // per_ipu != (upper - 1) // per_ipu:
                 raise invalid_tile_mapping(
                     f"createVirtualGraph: tiles [{first}, {upper}) are not within one IPU of {per_ipu} tiles."
                 )
             return self._virtual(np.arange(first, upper, dtype=np.int64), 1)
-        chosen = np.arange(first, dtype=np.int64) if isinstance(first, int) else np.array(list(first), np.int64)
+        (tiles,) = given.values()
+        chosen = np.arange(tiles, dtype=np.int64) if form == 0 else np.array(list(tiles), np.int64)
         if not len(chosen) or chosen.min() < 0 or chosen.max() >= per_ipu or len(np.unique(chosen)) != len(chosen):
             raise invalid_tile_mapping(
-                f"createVirtualGraph: {first!r} does not choose different tiles of an IPU with {per_ipu} tiles."
+                f"createVirtualGraph: {tiles!r} does not choose different tiles of an IPU with {per_ipu} tiles."
             )
         return self._virtual((np.arange(ipus)[:, None] * per_ipu + chosen).reshape(-1), ipus)
 
@@ -60,12 +80,18 @@ class Graph(CodeletMethods):
         return graph
 
     def getTopLevelGraph(self) -> Graph:
+        """The graph that this virtual graph is a view of; any other graph itself."""
         return self._top or self
 
     def convertTileToTopLevelGraphTile(self, tileId: int) -> int:
+        """The tile of the top level graph that a tile of this graph is; `invalid_tile_mapping` where there is none."""
         return self._device_tile(tileId)
 
     def convertTopLevelGraphTileToTile(self, topLevelGraphTileId: int) -> int:
+        """The tile of this graph that a tile of the top level graph is; `invalid_tile_mapping` where there is none."""
+        top = self.getTopLevelGraph()._num_tiles
+        if not 0 <= topLevelGraphTileId < top:
+            raise invalid_tile_mapping(f"Tile {topLevelGraphTileId} is not one of the {top} tiles of the graph.")
         tile = int(self._graph_tiles(np.array([topLevelGraphTileId], np.int64))[0])
         if not 0 <= tile < self._num_tiles:
             raise invalid_tile_mapping(f"Tile {topLevelGraphTileId} of the device is not in this graph.")
@@ -77,12 +103,14 @@ class Graph(CodeletMethods):
         return int(top.physical_tiles()[self._device_tile(tileId) % top.getTilesPerIPU()])
 
     @overload
-    def convertPhysicalTileToVirtualTile(self, physicalTileId: int, /) -> int: ...
+    def convertPhysicalTileToVirtualTile(self, physicalTileId: int) -> int: ...
     @overload
-    def convertPhysicalTileToVirtualTile(self, ipuId: int, physicalTileId: int, /) -> int: ...
-    def convertPhysicalTileToVirtualTile(self, first: int, second: int | None = None, /) -> int:
-        """The tile of this graph with a physical id on an IPU (0 when not given)."""
-        ipu, physical = (0, first) if second is None else (first, second)
+    def convertPhysicalTileToVirtualTile(self, ipuId: int, physicalTileId: int) -> int: ...
+    def convertPhysicalTileToVirtualTile(self, *arguments: Any, **names: Any) -> int:
+        """The tile of this graph with a physical id on an IPU (0 when not given). Raises `invalid_tile_mapping` for
+        tiles that are not in use, or not of this graph."""
+        _, given = _PHYSICAL.choose(arguments, names)
+        ipu, physical = given.get("ipuId", 0), given["physicalTileId"]
         top = self.getTopLevelGraph().getTarget()
         logical = physical_tiles.logical_tile_table(top.chip)
         if not 0 <= physical < len(logical) or not 0 <= logical[physical] < top.getTilesPerIPU():

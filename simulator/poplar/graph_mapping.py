@@ -12,6 +12,7 @@ from simulator.poplar import regions
 from simulator.poplar.errors import invalid_tile_mapping
 from simulator.poplar.graph_objects import VertexRef
 from simulator.poplar.graph_state import GraphState
+from simulator.poplar.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.tile_mapping import merged
 from simulator.poplar.types import Interval
@@ -19,22 +20,37 @@ from simulator.poplar.types import Interval
 I8 = npt.NDArray[np.int64]
 TileToTensorMapping = list[list[Interval]]
 
+_TENSOR = Parameter("t", other_than(VertexRef))
+_SET = Overloads(
+    "setTileMapping",
+    invalid_tile_mapping,
+    (
+        (Parameter("v", instance_of(VertexRef)), Parameter("tileNum")),
+        (_TENSOR, Parameter("tileNum")),
+        (_TENSOR, Parameter("mapping")),
+    ),
+)
+
 #: Grain of a linear mapping: at least so many bytes on a tile (poputil's default).
 LINEAR_MIN_BYTES = 128
 
 
 class MappingMethods(GraphState):
     @overload
-    def setTileMapping(self, v: VertexRef, tileNum: int, /) -> None: ...
+    def setTileMapping(self, v: VertexRef, tileNum: int) -> None: ...
     @overload
-    def setTileMapping(self, t: Tensor, tileNum: int, /) -> None: ...
+    def setTileMapping(self, t: Tensor, tileNum: int) -> None: ...
     @overload
-    def setTileMapping(self, t: Tensor, mapping: Sequence[Sequence[tuple[int, int]]], /) -> None: ...
-    def setTileMapping(self, what: Any, where: Any, /) -> None:
+    def setTileMapping(self, t: Tensor, mapping: Sequence[Sequence[tuple[int, int]]]) -> None: ...
+    def setTileMapping(self, *arguments: Any, **names: Any) -> None:
         """Put a vertex or a tensor on a tile, or a tensor's flattened intervals on tiles (a list per tile).
 
         A later call wins. Raises `invalid_tile_mapping` for tiles that the graph does not have, and for intervals
         outside the tensor or covering an element twice."""
+        if len(arguments) == 2:
+            what, where = arguments
+        else:
+            what, where = _SET.choose(arguments, names)[1].values()
         if isinstance(what, VertexRef):
             builder = what.builder
             builder.tiles[what.row] = self._device_tile(where)
@@ -120,13 +136,28 @@ class MappingMethods(GraphState):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return np.concatenate([ends + base for (ends, _), base in parts]), np.concatenate([t for (_, t), _ in parts])
 
+    @overload
     def getTileMapping(
         self, t: Tensor, requireComplete: bool = True, allowExternal: bool = False
-    ) -> TileToTensorMapping:
-        """For each tile of the graph the intervals of the flattened tensor that it holds.
+    ) -> TileToTensorMapping: ...
+    @overload
+    def getTileMapping(
+        self, t: Tensor, *, isComplete: bool, allowExternal: bool = False
+    ) -> tuple[TileToTensorMapping, bool]: ...
+    def getTileMapping(
+        self, t: Tensor, requireComplete: bool = True, allowExternal: bool = False, *, isComplete: bool | None = None
+    ) -> TileToTensorMapping | tuple[TileToTensorMapping, bool]:
+        """For each tile of the graph the intervals of the flattened tensor that it holds. With `isComplete` given, the
+        pair of that and whether all elements are mapped.
 
-        Raises `invalid_tile_mapping` when an element is unmapped and `requireComplete`, or lies on a tile that this
-        virtual graph does not have and not `allowExternal`."""
+        Raises `invalid_tile_mapping` when an element is unmapped and `requireComplete` (without `isComplete`), or lies
+        on a tile that this virtual graph does not have and not `allowExternal`."""
+        if isComplete is not None:
+            mapping = self._mapping_of(t, False, allowExternal)
+            return mapping, bool((self.getTileMappingIntervals(t)[2] >= 0).all())
+        return self._mapping_of(t, requireComplete, allowExternal)
+
+    def _mapping_of(self, t: Tensor, requireComplete: bool, allowExternal: bool) -> TileToTensorMapping:
         begins, ends, device = self.getTileMappingIntervals(t)
         begins, ends, device = _joined(begins, ends, device)
         unmapped = np.flatnonzero(device < 0)
@@ -147,7 +178,7 @@ class MappingMethods(GraphState):
         return out
 
     def getVariableTileMapping(self, t: Tensor) -> TileToTensorMapping:
-        """`getTileMapping` without the elements that are constants."""
+        """`getTileMapping` without the elements that are constants; elements without a tile are left out."""
         begins, ends, device = self.getTileMappingIntervals(t)
         starts, lengths = t.regions()
         position = np.cumsum(lengths) - lengths

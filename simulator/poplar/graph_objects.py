@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simulator.poplar.errors import index_error, unknown_field
-from simulator.poplar.types import FunctionBufferMappingType, Type
+from simulator.poplar.types import DataStreamType, FunctionBufferMappingType, ReplicatedStreamMode, Type
 
 if TYPE_CHECKING:
     from simulator.poplar.vertex_builder import BlockBuilder
@@ -43,16 +43,32 @@ class DataStream:
     """A FIFO between host and device; `id` is its row in the graph's stream columns."""
 
     id: int
-    handle: str = field(compare=False)
-    type: Type = field(compare=False)
+    name: str = field(compare=False)
+    element_type: Type = field(compare=False)
     count: int = field(compare=False)
     to_device: bool = field(compare=False)
+    replicas: int = field(compare=False, default=1)
+    mode: ReplicatedStreamMode = field(compare=False, default=ReplicatedStreamMode.REPLICATE)
+
+    def handle(self) -> str:
+        return self.name
 
     def elementType(self) -> Type:
-        return self.type
+        return self.element_type
 
     def numElements(self) -> int:
+        """Elements that one copy moves."""
         return self.count
+
+    def type(self) -> DataStreamType:
+        return DataStreamType.HostToDeviceFIFO if self.to_device else DataStreamType.DeviceToHostFIFO
+
+    def replicationFactor(self) -> int:
+        """Of the graph."""
+        return self.replicas
+
+    def replicatedMode(self) -> ReplicatedStreamMode:
+        return self.mode
 
 
 @dataclass(frozen=True)

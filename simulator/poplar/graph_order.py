@@ -8,7 +8,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
+from simulator.poplar import regions as region_lists
+from simulator.poplar.contiguous_runs import memory_runs, sequences
 from simulator.poplar.errors import index_error
 from simulator.poplar.graph_streams import StreamMethods
 from simulator.poplar.tensor import Tensor
@@ -28,6 +29,10 @@ class TensorRearranger:
         placed = np.cumsum(ends - begins)
         self._back_begins = (placed - (ends - begins))[order]
         self._back_ends = placed[order]
+
+    def valid(self) -> bool:
+        """Whether there is a rearrangement, as always here."""
+        return True
 
     @overload
     def rearrange(self, t: Tensor, /) -> Tensor: ...
@@ -55,47 +60,61 @@ def _taken(t: Tensor, begins: I8, ends: I8) -> Tensor:
     total = int((ends - begins).sum())
     if t.numElements() != total:
         raise index_error(f"The rearrangement is of {total} elements, but the tensor has {t.numElements()}.")
-    starts, lengths, _ = regions.cuts(*t.regions(), begins, ends)
-    pieces = t._store.cut_at_variables(*regions.merged(starts, lengths))
+    starts, lengths, _ = region_lists.cuts(*t.regions(), begins, ends)
+    pieces = t._store.cut_at_variables(*region_lists.merged(starts, lengths))
     return t._spelled((total,), pieces, None, t._variable)
 
 
 def _moved(intervals: Sequence[tuple[int, int]], begins: I8, ends: I8) -> list[Interval]:
     """The intervals of a sequence as intervals of the sequence that the given cuts spell."""
     given = np.array(list(intervals), np.int64).reshape(-1, 2)
-    starts, lengths, _ = regions.cuts(begins, ends - begins, given[:, 0], given[:, 1])
+    starts, lengths, _ = region_lists.cuts(begins, ends - begins, given[:, 0], given[:, 1])
     return [Interval(b, b + n) for b, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
 
 class OrderMethods(StreamMethods):
+    @overload
     def getSortedContiguousRegions(
-        self, t: Tensor, regions_: Sequence[tuple[int, int]], removeAliasedIntervals: bool = False
-    ) -> list[list[Interval]]:
-        """Flattened intervals of a tensor, grouped so that each group is one run of memory, in order of memory."""
+        self, t: Tensor, regions: Sequence[tuple[int, int]], removeAliasedIntervals: bool = False
+    ) -> list[list[Interval]]: ...
+    @overload
+    def getSortedContiguousRegions(
+        self,
+        t: Tensor,
+        regions: Sequence[tuple[int, int]],
+        removeAliasedIntervals: bool = False,
+        *,
+        aliases: bool,
+    ) -> tuple[list[list[Interval]], list[int]]: ...
+    def getSortedContiguousRegions(
+        self,
+        t: Tensor,
+        regions: Sequence[tuple[int, int]],
+        removeAliasedIntervals: bool = False,
+        aliases: bool | None = None,
+    ) -> list[list[Interval]] | tuple[list[list[Interval]], list[int]]:
+        """Flattened intervals of a tensor, grouped so that each group is one run of memory, in order of memory.
+
+        `removeAliasedIntervals` leaves out elements that an earlier interval names. With `aliases`, the pair of that
+        and one number for each interval returned, equal for intervals that are the same elements of memory; intervals
+        are cut where only a part of them is. Raises `index_error` for intervals outside the tensor."""
         self._own(t, "getSortedContiguousRegions")
-        given = np.array(list(regions_), np.int64).reshape(-1, 2)
-        if len(given) and (given.min() < 0 or given.max() > t.numElements()):
-            raise index_error(f"getSortedContiguousRegions: intervals reach outside the {t.numElements()} elements.")
-        starts, lengths, of = regions.cuts(*t.regions(), given[:, 0], given[:, 1])
-        if not len(starts):
-            return []
-        before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        first_of = before[np.searchsorted(of, of, side="left")]
-        begins = given[of, 0] + before - first_of
+        given = np.array(list(regions), np.int64).reshape(-1, 2)
+        if len(given) and (given.min() < 0 or given.max() > t.numElements() or (given[:, 0] > given[:, 1]).any()):
+            bad = next(tuple(r) for r in given.tolist() if r[0] < 0 or r[1] > t.numElements() or r[0] > r[1])
+            raise index_error(
+                f"getSortedContiguousRegions: interval {bad} reaches outside the {t.numElements()} elements."
+            )
+        starts, begins, lengths = memory_runs(t, given, split=removeAliasedIntervals or bool(aliases))
         order = np.argsort(starts, kind="stable")
-        if removeAliasedIntervals:
-            reach = np.maximum.accumulate((starts + lengths)[order])
-            order = order[np.append(True, (starts + lengths)[order][1:] > reach[:-1])]
-        owner = self.store.variable_of(starts)
-        out: list[list[Interval]] = []
-        end, variable = -1, -1
-        for i in order.tolist():
-            interval = Interval(int(begins[i]), int(begins[i] + lengths[i]))
-            if int(starts[i]) != end or owner[i] != variable:
-                out.append([])
-            out[-1].append(interval)
-            end, variable = int(starts[i] + lengths[i]), owner[i]
-        return out
+        if removeAliasedIntervals and len(order):
+            order = order[np.append(True, starts[order][1:] != starts[order][:-1])]
+        starts, begins, lengths = starts[order], begins[order], lengths[order]
+        grouped = sequences(starts, begins, lengths, self.store.variable_of(starts))
+        if not aliases:
+            return grouped
+        numbers = np.concatenate([[0], np.cumsum(starts[1:] != starts[:-1])]) if len(starts) else starts
+        return grouped, numbers.tolist()
 
     def getSimplifyingRearranger(self, t: Tensor) -> TensorRearranger:
         """A rearranger that puts the elements of a tensor in the order of memory."""
@@ -108,14 +127,18 @@ class OrderMethods(StreamMethods):
     def reorderToSimplify(
         self, t: Tensor, ts: Sequence[Tensor] = (), requireSimplestOrder: bool = True
     ) -> tuple[Tensor, list[Tensor]]:
-        """`t` in the order of memory, which has the fewest contiguous regions, and `ts` reordered in the same way.
+        """(`t`, `ts`) reordered in the same way: `t` in the order of memory, which has the fewest contiguous regions.
 
-        Raises `index_error` unless all have rank 1 and the same number of elements."""
+        Without `requireSimplestOrder` a tensor that already is one evenly spaced view of one variable stays as it is,
+        as no reordering makes it simpler to work with. Raises `index_error` unless all have rank 1 and the same number
+        of elements."""
         for each in (t, *ts):
             if each.rank() != 1 or each.numElements() != t.numElements():
                 raise index_error(
                     f"reorderToSimplify: {each!r} is not a vector of {t.numElements()} elements; flatten it first."
                 )
+        if not requireSimplestOrder and t.strided() is not None:
+            return t, list(ts)
         rearranger = self.getSimplifyingRearranger(t)
         return rearranger.rearrange(t), [rearranger.rearrange(each) for each in ts]
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from simulator.poplar.debug_context import Context, as_context, record
 from simulator.poplar.errors import graph_object_creation_error, invalid_option, stream_connection_error
 from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer
 from simulator.poplar.graph_remote import RemoteMethods
 from simulator.poplar.notices import no_effect
+from simulator.poplar.option_flags import integer, spelled
 from simulator.poplar.program import Program
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
@@ -57,8 +60,8 @@ class StreamMethods(RemoteMethods):
         same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
         if same or (kind == "fifo" and handle in s.handle):
             raise stream_connection_error(f"Stream '{handle}' exists already; give every stream its own handle.")
-        if count < 1:
-            raise graph_object_creation_error(f"Stream '{handle}' cannot move {count} elements; give at least 1.")
+        if not isinstance(count, int | np.integer) or count < 1:
+            raise graph_object_creation_error(f"Stream '{handle}' cannot move {count!r} elements; give at least 1.")
         if not isinstance(type_, Type):
             raise graph_object_creation_error(f"Stream '{handle}': {type_!r} is not an element type.")
         s.handle.append(handle)
@@ -69,7 +72,8 @@ class StreamMethods(RemoteMethods):
         s.kind.append(kind)
         s.broadcast.append(broadcast)
         record(self.store, as_context(handle), "stream", arguments={"numElements": int(count), "type": type_.name})
-        return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device)
+        mode = ReplicatedStreamMode.BROADCAST if broadcast else ReplicatedStreamMode.REPLICATE
+        return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device, self.store.replicas, mode)
 
     def createHostWrite(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
         """Let `Engine.writeTensor(handle, ...)` write the tensor."""
@@ -119,10 +123,12 @@ def _options(handle: str, options: Mapping[str, Any] | None, known: tuple[str, .
     for name, value in (options or {}).items():
         if name not in known:
             raise invalid_option(f"Stream '{handle}': '{name}' is not an option; the options are {', '.join(known)}.")
-        text = str(value)
-        if not text.isdigit():
-            raise invalid_option(f"Stream '{handle}': option {name} needs a whole number, got '{text}'.")
-        if text != _FIFO_OPTIONS[name]:
-            no_effect(f"stream option {name}={text}")
-        out[name] = text
+        text = spelled(name, value)
+        try:
+            number = integer(text)
+        except ValueError:
+            raise invalid_option(f"Stream '{handle}': option {name} needs a whole number, got '{text}'.") from None
+        if name == "bufferingDepth" and number < 1:
+            raise invalid_option(f"Stream '{handle}': option bufferingDepth is at least 1, got '{text}'.")
+        out[name] = str(number)
     return out

@@ -137,6 +137,28 @@ class ReplicatedStreamMode(Enum):
     BROADCAST = "broadcast"
 
 
+class DataStreamType(Enum):
+    HostToDeviceFIFO = "host to device FIFO"
+    DeviceToHostFIFO = "device to host FIFO"
+    HostToDeviceBuffer = "host to device buffer"
+    DeviceToHostBuffer = "device to host buffer"
+
+
+def isHostToDevice(type_: DataStreamType) -> bool:
+    """Whether data go to the device."""
+    return type_ in (DataStreamType.HostToDeviceFIFO, DataStreamType.HostToDeviceBuffer)
+
+
+def isDeviceToHost(type_: DataStreamType) -> bool:
+    """Whether data come from the device."""
+    return not isHostToDevice(type_)
+
+
+def isRemoteBuffer(type_: DataStreamType) -> bool:
+    """Whether the stream is one end of a remote buffer."""
+    return type_ in (DataStreamType.HostToDeviceBuffer, DataStreamType.DeviceToHostBuffer)
+
+
 class replication_factor(int):
     """How often a graph is replicated: `Graph(target, replication_factor(4))`; a plain number does as well."""
 

@@ -257,7 +257,7 @@ class NumericPlan:
         if copy.kind == "function":
             return _in_order([])  # code moves, no values
         if copy.kind == "host_to_device":
-            handle, place = copy.source.handle, self.layout.place(copy.destination)
+            handle, place = copy.source.name, self.layout.place(copy.destination)
             same = self.streams[handle][3]
             transfer = (
                 transfer_steps.broadcast(handle, place) if same else _each(transfer_steps.from_stream(handle, place))
@@ -267,7 +267,7 @@ class NumericPlan:
             of_data = self.layout.place(copy.destination.getMetadata())
             return _in_order([transfer, quarter_steps.metadata_from_stream(handle, of_data)])
         if copy.kind == "device_to_host":
-            handle = copy.destination.handle
+            handle = copy.destination.name
             transfer = _each(transfer_steps.to_stream(self.layout.place(copy.source), handle))
             if not copy.source.hasMetadata():
                 return transfer

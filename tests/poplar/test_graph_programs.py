@@ -162,16 +162,9 @@ def test_hints_without_an_effect_say_so_once() -> None:
         "a, b = g.addVariable(INT, [2]), g.addVariable(INT, [2])\n"
         "for i in range(2):\n"
         "    g.createHostRead(f'r{i}', a, True)\n"
-        "    s = g.addHostToDeviceFIFO(f's{i}', INT, 2, options={'bufferingDepth': '4', 'splitLimit': '52428800'})\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    asked = [
-        "rearrangeOnHost=true",
-        "stream option bufferingDepth=4",
-    ]
-    assert done.stderr.splitlines() == [
-        f"popvision: {what} has no effect in this version of the simulator." for what in asked
-    ]
+    assert done.stderr == "popvision: rearrangeOnHost=true has no effect in this version of the simulator.\n"
 
 
 def test_variables_and_constants() -> None:
@@ -218,7 +211,7 @@ def test_streams_and_host_copies() -> None:
     graph = new_graph()
     t = graph.addVariable(INT, [4], "t")
     stream = graph.addHostToDeviceFIFO("s", INT, 4, options={"splitLimit": 0, "bufferingDepth": "3"})
-    assert (stream.handle, stream.numElements(), stream.elementType()) == ("s", 4, INT)
+    assert (stream.handle(), stream.numElements(), stream.elementType()) == ("s", 4, INT)
     assert graph.store.streams.options[0] == {"splitLimit": "0", "bufferingDepth": "3"}
     graph.createHostWrite("t", t)
     graph.createHostRead("t", t, True)

@@ -80,9 +80,9 @@ class HostTransfers:
         if isinstance(program, host.Call):
             return self._calling(program, part)
         if program.kind == "host_to_device":
-            return self._reading(program.source.handle, self._whole(program.destination), part)
+            return self._reading(program.source.name, self._whole(program.destination), part)
         if program.kind == "device_to_host":
-            return self._writing(self._whole(program.source), program.destination.handle, part)
+            return self._writing(self._whole(program.source), program.destination.name, part)
         if program.kind in ("from_remote", "to_remote"):
             return self._rows(program)
         return None
