@@ -24,7 +24,7 @@ def vertex_types_of(source: Any) -> list[VertexType]:
     `graph_object_load_error` for sources without codelets."""
     if inspect.isclass(source) and issubclass(source, Vertex):
         return [vertex_type(source)]
-    module = source if isinstance(source, ModuleType) else _load(source)
+    module = source if isinstance(source, ModuleType) else load_module(source)
     classes = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, Vertex) and c not in _BASES]
     own = [c for c in classes if c.__module__ == module.__name__ and "compute" in dir(c)]
     if not own:
@@ -34,7 +34,8 @@ def vertex_types_of(source: Any) -> list[VertexType]:
     return [vertex_type(c) for c in own]
 
 
-def _load(source: Any) -> ModuleType:
+def load_module(source: Any) -> ModuleType:
+    """The module of a Python file, imported once."""
     if not isinstance(source, (str, Path)):
         raise graph_object_load_error(f"{source!r} is not a codelet class, a module or a path.")
     path = Path(source).expanduser()

@@ -98,6 +98,7 @@ def vertex_type(cls: type[Vertex]) -> VertexType:
         costs=_costs(cls, fields),
         compute=with_numbers(vertex_runner(cls, fields, cls.kind == "multi"), fields),
         compute_batch=None if batch is None else with_numbers(batch_runner(cls, fields), fields),
+        codelet=cls,
         doc=inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ is not Vertex.__doc__ else "",
     )
 

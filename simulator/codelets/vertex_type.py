@@ -72,6 +72,7 @@ class VertexType:
     apart: tuple[tuple[str, str], ...] = ()
     #: the class of a compiled source; its vertices run in a process of their own
     compiled: UnitClass | None = None
+    codelet: Any = None  #: the class of a codelet in Python
     awaits_code: bool = False  #: declared without code, which another source or codelet of the name gives
     fields_by_name: dict[str, FieldSpec] = field(init=False, compare=False)
 

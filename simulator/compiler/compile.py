@@ -19,6 +19,7 @@ from simulator.compiler.element_needs import copied_pairs, interleaved_variables
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.exchange_goal import aim_exchanges
 from simulator.compiler.executable import Executable, GraphSource, Lowered
+from simulator.compiler.external_variables import place_externals
 from simulator.compiler.function_buffers import settle
 from simulator.compiler.instrumentation import instrumented, needs_sync
 from simulator.compiler.inventory import Inventory
@@ -85,6 +86,7 @@ class _Compiler:
         check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())
         self.store = _snapshot(store)
         settle_late_values(self.store)
+        place_externals(self.store, settings.preallocations, target.getNumTiles())
         self.machine = machine_of(target, store.replicas)
         self.programs = list(programs)
         self.settings = settings
@@ -98,7 +100,7 @@ class _Compiler:
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
         lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group)
-        self._phase("lowerGlobally", lambda: lowering.lower(self.programs))
+        self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
         aim_exchanges(lowering.table, self.settings.exchange_goal)
         control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
         overlays = settle(

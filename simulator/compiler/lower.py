@@ -89,16 +89,17 @@ class Lowering:
         """Packets to other IPUs per tile."""
         return self._steps.global_packets
 
-    def lower(self, programs: Rows[host.Program]) -> None:
-        """Lower all programs, host copies and the functions they call."""
+    def lower(self, programs: Rows[host.Program], selected: bool = True) -> None:
+        """Lower all programs, host copies and the functions they call. `selected`: the host says which one runs."""
         self._visits = ProgramVisits(programs, self._store.functions)
         of_tile = self._steps.machine.ipu_of_tile
         self._steps.domains = sync_domains(self._store, programs, self._steps.items.emap, of_tile)
         root = self.table.add(None, "Sequence")
-        for _ in range(2):
+        for _ in range(2 if selected else 0):
             self._host.control(root, CONTROL_TILE, CONTROL_BYTES)
-        self._broadcast_switch(root)
-        switch = self.table.add(root, "OnEveryTileSwitch")
+        if selected:
+            self._broadcast_switch(root)
+        switch = self.table.add(root, "OnEveryTileSwitch") if selected else root
         for number, program in enumerate(programs):
             self._visits.owner = ("program", number)
             branch = self.table.add(switch, "Sequence", debug_id=self._debug_id(program))

@@ -25,10 +25,8 @@ class ProgramVisits:
     """Places of the programs of a graph, as a pass meets them."""
 
     def __init__(self, programs: Sequence[Program], functions: Sequence[Program]) -> None:
-        self._objects = [*programs, *functions]  # ids are unique while these live
-        self._numbers: dict[int, int] = {}
-        for program in self._objects:
-            self._number(program)
+        self._objects = all_programs([*programs, *functions])  # ids are unique while these live
+        self._numbers = {id(program): number for number, program in enumerate(self._objects)}
         self._met: dict[tuple[tuple[str, int], int], int] = {}
         self.owner: tuple[str, int] = ("program", 0)
 
@@ -39,13 +37,17 @@ class ProgramVisits:
         self._met[self.owner, number] = nth + 1
         return Place(self.owner, number, nth)
 
-    def _number(self, program: Program) -> None:
-        waiting = [program]
-        while waiting:
-            found = waiting.pop()
-            if id(found) not in self._numbers:
-                self._numbers[id(found)] = len(self._numbers)
-                waiting += reversed(list(children(found)))
+
+def all_programs(roots: Iterable[Program]) -> list[Program]:
+    """Every program of these trees once, in the order that they are met."""
+    found: dict[int, Program] = {}
+    waiting = list(roots)[::-1]
+    while waiting:
+        program = waiting.pop()
+        if id(program) not in found:
+            found[id(program)] = program
+            waiting += reversed(list(children(program)))
+    return list(found.values())
 
 
 def children(program: Program) -> Iterator[Program]:

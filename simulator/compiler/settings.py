@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.poplar.preallocations import Parts
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class CompileSettings:
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2
     flops: bool = False  #: put floating-point operations into the report
+    module: bool = False  #: one program without the control streams that select among several
+    preallocations: Mapping[str, Parts | int] = field(default_factory=dict)  #: tiles of external variables by symbol
     step_by_step: bool = False  #: library operations compute set by compute set, not one kernel each
     address_accurate: bool = False  #: keep what simulator.runtime.address_accurate needs
     verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.verify

@@ -12,6 +12,7 @@ from simulator.poplar.device_manager import DeviceManager
 from simulator.poplar.errors import (
     ErrorCode,
     ErrorInfo,
+    ErrorLocation,
     RecoveryAction,
     application_runtime_error,
     control_program_error,
@@ -71,8 +72,16 @@ from simulator.poplar.introspection import FieldData, VertexEdgeInfo, VertexIntr
 from simulator.poplar.ipu_model import IPUModel, RelativeSyncDelayType
 from simulator.poplar.metadata import createConstantMetadataTensor, createVariableMetadataTensor
 from simulator.poplar.option_flags import OptionFlags
+from simulator.poplar.preallocations import Preallocations
 from simulator.poplar.quarter import QuarterMetadata
 from simulator.poplar.runtime_options import RuntimeOptions
+from simulator.poplar.stream_callback import (
+    HostCallback,
+    HostCallbackHandle,
+    LegacyStreamCallback,
+    StreamCallback,
+    StreamCallbackHandle,
+)
 from simulator.poplar.target import IpuLinkConfiguration, IpuLinkTopology, Target, TargetType
 from simulator.poplar.tensor import Tensor, append, concat
 from simulator.poplar.type_conversion import (
@@ -121,8 +130,17 @@ from simulator.poplar.types import (
 from simulator.poplar.vertex_layouts import VectorLayout, VectorListLayout, layout
 
 if TYPE_CHECKING:
+    from simulator.poplar.compilation import compileGraph, compileModule
     from simulator.poplar.engine import Engine
-    from simulator.poplar.executable import Executable, compileGraph
+    from simulator.poplar.executable import Executable
+    from simulator.poplar.floating_point import (
+        FloatingPointBehaviour,
+        getAndModifyFloatingPointBehaviour,
+        setFloatingPointBehaviour,
+        setStochasticRounding,
+    )
+    from simulator.poplar.module import Module, ModuleRuntime
+    from simulator.poplar.timer_time_point import TimerTimePoint
 
 __all__ = [
     "BOOL",
@@ -139,6 +157,7 @@ __all__ = [
     "UNSIGNED_INT",
     "UNSIGNED_LONGLONG",
     "UNSIGNED_SHORT",
+    "WORKER_SCRATCH_SIZE",
     "CodeletFileType",
     "ComputeSet",
     "DataStream",
@@ -151,19 +170,27 @@ __all__ = [
     "Engine",
     "ErrorCode",
     "ErrorInfo",
+    "ErrorLocation",
     "Executable",
     "FieldData",
     "FieldRef",
+    "FloatingPointBehaviour",
     "Function",
     "FunctionBuffer",
     "FunctionBufferMappingType",
     "Graph",
+    "HostCallback",
+    "HostCallbackHandle",
     "HostFunction",
     "IPUModel",
     "Interval",
     "IpuLinkConfiguration",
     "IpuLinkTopology",
+    "LegacyStreamCallback",
+    "Module",
+    "ModuleRuntime",
     "OptionFlags",
+    "Preallocations",
     "QuarterMetadata",
     "RecoveryAction",
     "RelativeSyncDelayType",
@@ -172,6 +199,8 @@ __all__ = [
     "RuntimeOptions",
     "SerializationFormat",
     "SourceLocation",
+    "StreamCallback",
+    "StreamCallbackHandle",
     "SyncType",
     "Target",
     "TargetType",
@@ -179,6 +208,7 @@ __all__ = [
     "TensorCloneDuplicationMethod",
     "TensorCloneMethod",
     "TensorRearranger",
+    "TimerTimePoint",
     "Type",
     "TypeTraits",
     "UpsampleMethod",
@@ -194,6 +224,7 @@ __all__ = [
     "append",
     "application_runtime_error",
     "compileGraph",
+    "compileModule",
     "concat",
     "control_program_error",
     "convertFromDeviceType",
@@ -205,6 +236,7 @@ __all__ = [
     "createConstantMetadataTensor",
     "createVariableMetadataTensor",
     "file_load_error",
+    "getAndModifyFloatingPointBehaviour",
     "graph_connection_error",
     "graph_cycle_error",
     "graph_memory_allocation_error",
@@ -236,6 +268,8 @@ __all__ = [
     "recoverable_runtime_error",
     "replication_factor",
     "runtime_error",
+    "setFloatingPointBehaviour",
+    "setStochasticRounding",
     "stream_connection_error",
     "stream_memory_allocation_error",
     "symbol_error",
@@ -250,11 +284,22 @@ __all__ = [
     "unrecoverable_runtime_error",
 ]
 
+#: Bytes of scratch space of each worker thread.
+WORKER_SCRATCH_SIZE = 48
+
 #: Loaded when first asked for: the compiler and the runtime are not needed to build a graph.
 _LATER = {
     "Engine": "simulator.poplar.engine",
     "Executable": "simulator.poplar.executable",
-    "compileGraph": "simulator.poplar.executable",
+    "FloatingPointBehaviour": "simulator.poplar.floating_point",
+    "Module": "simulator.poplar.module",
+    "ModuleRuntime": "simulator.poplar.module",
+    "TimerTimePoint": "simulator.poplar.timer_time_point",
+    "compileGraph": "simulator.poplar.compilation",
+    "compileModule": "simulator.poplar.compilation",
+    "getAndModifyFloatingPointBehaviour": "simulator.poplar.floating_point",
+    "setFloatingPointBehaviour": "simulator.poplar.floating_point",
+    "setStochasticRounding": "simulator.poplar.floating_point",
 }
 
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Any, overload
 
 from popvision import pvti
+from simulator.poplar.compilation import ProgressFunc, compile_for_engine
 from simulator.poplar.debug_context import Context
 from simulator.poplar.device import Device
 from simulator.poplar.engine_errors import SimulatedErrorMethods
@@ -18,7 +19,7 @@ from simulator.poplar.engine_host_data import HostDataMethods
 from simulator.poplar.engine_options import EngineOptions, resolve
 from simulator.poplar.engine_profiles import ProfileMethods
 from simulator.poplar.errors import graph_memory_allocation_error, invalid_option, poplar_error
-from simulator.poplar.executable import Executable, ProgressFunc, compile_for_engine
+from simulator.poplar.executable import Executable
 from simulator.poplar.graph import Graph
 from simulator.poplar.option_flags import OptionFlags
 from simulator.poplar.option_table import RUNTIME_TABLE

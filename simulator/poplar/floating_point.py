@@ -135,8 +135,8 @@ def _modify(graph: Graph, prog: Sequence, clear: int, set_: int, context: Contex
 def _restore(graph: Graph, prog: Sequence, words: Tensor, context: Context) -> None:
     if words.elementType() is not UNSIGNED_INT or words.shape() != [graph.getTarget().getNumTiles()]:
         raise poplar_error(
-            f"setFloatingPointBehaviour: a tensor of {words.elementType()} {words.shape()} holds no behaviour; give the "
-            "one that getAndModifyFloatingPointBehaviour returned."
+            f"setFloatingPointBehaviour: a tensor of {words.elementType()} {words.shape()} holds no behaviour; give "
+            "the one that getAndModifyFloatingPointBehaviour returned."
         )
     info = graph.addDebugInfo(context, "poplar", api="setFloatingPointBehaviour")
     graph.addCodelets(_RestoreFloatingPoint)

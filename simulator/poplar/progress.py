@@ -12,8 +12,9 @@ from contextlib import contextmanager
 
 ProgressFunc = Callable[[int, int], None]
 
-#: Seconds that the end of compilation waits for notifications still under way.
-_PATIENCE = 5.0
+#: Seconds that the end of compilation waits for the next notification to come through; a callback that takes longer
+#: gets the rest later.
+_PATIENCE = 0.25
 
 
 @contextmanager
@@ -29,7 +30,10 @@ def progress_thread(callback: ProgressFunc | None) -> Iterator[ProgressFunc | No
         yield lambda current, maximum: pending.put((current, maximum))
     finally:
         pending.put(None)
-        thread.join(_PATIENCE)
+        left = pending.qsize() + 1
+        while thread.is_alive() and pending.qsize() < left:
+            left = pending.qsize()
+            thread.join(_PATIENCE)
 
 
 def _deliver(pending: queue.SimpleQueue[tuple[int, int] | None], callback: ProgressFunc) -> None:
