@@ -32,7 +32,10 @@ from simulator.poplibs.popops.one_hot import iota as iota
 from simulator.poplibs.popops.output import createOutputForElementWiseOp as createOutputForElementWiseOp
 from simulator.poplibs.popops.reduction import Operation as Operation
 from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
+from simulator.poplibs.popops.reduction import SingleReduceOp as SingleReduceOp
 from simulator.poplibs.popops.reduction import reduce as reduce
+from simulator.poplibs.popops.reduction import reduceMany as reduceMany
+from simulator.poplibs.popops.reduction import reduceWithOutput as reduceWithOutput
 from simulator.poplibs.popops.scaled import ScaledAddSpecialisation as ScaledAddSpecialisation
 from simulator.poplibs.popops.scaled import scaledAddTo as scaledAddTo
 from simulator.poplibs.popops.scaled import scaledSubtractFrom as scaledSubtractFrom

@@ -1,68 +1,78 @@
-"""One stage of a reduction: a [outputs, terms] tensor becomes [outputs, groups], or [outputs] for one group."""
+"""One stage of a reduction: a [outputs, terms] tensor becomes [outputs, groups], or [outputs] for one group.
+
+Where neighbouring outputs are neighbours in memory a vertex works on runs of outputs (strided); else each output is
+computed where its terms begin, the outputs of a tile shared out among six workers, and how their terms lie decides
+which vertex a worker gets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.machine import flops as flop_counts
-from simulator.machine.cycles import reduction as cycles
-from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar import regions
 from simulator.poplar.debug_context import DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import VertexBlock
+from simulator.poplar.store import FieldEdges
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import Type
 from simulator.poplibs.pieces import aligned_runs, mapping_of, rows_edges, vector_edges
-from simulator.poplibs.popops.operators import wide
-from simulator.poplibs.poputil import mapTensorLinearly
+from simulator.poplibs.popops.reduction_vertices import Kind, ReduceForm, reduce_vertex
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import grain, short_name
 
 I8 = npt.NDArray[np.int64]
 
-_TEMPLATE = {
-    "ADD": "ReduceAdd",
-    "SQUARE_ADD": "ReduceSquareAdd",
-    "MUL": "ReduceMul",
-    "MIN": "ReduceMin",
-    "MAX": "ReduceMax",
-    "LOGICAL_AND": "ReduceAnd",
-    "LOGICAL_OR": "ReduceOr",
-}
+
+@dataclass(frozen=True)
+class Stage:
+    """What a stage does beside the operation: the last one may scale, update, and write to a tensor that is given,
+    [1, outputs] and contiguous (`mapped`: where it lies is settled)."""
+
+    op: str
+    update: bool = False
+    scale: Tensor | None = None
+    in_half: bool = False
+    out: Tensor | None = None
+    mapped: bool = False
 
 
 def add_stage(
-    graph: Graph, matrix: Tensor, groups: int, type_: Type, op: str, name: tuple[DebugInfo, str]
-) -> tuple[ComputeSet, Tensor]:
-    """Add the compute set of one stage and its output variable.
-
-    Returns (compute set, [outputs] for one group, else [outputs, groups])."""
+    graph: Graph,
+    cs: ComputeSet,
+    matrix: Tensor,
+    groups: int,
+    type_: Type,
+    stage: Stage,
+    name: tuple[DebugInfo, str],
+) -> Tensor:
+    """Add the vertices of one stage to a compute set. Returns [outputs] for one group, else [outputs, groups]."""
     outputs, terms = matrix.shape()
     fan = -(-terms // groups)
     groups = -(-terms // fan)
-    cs = graph.addComputeSet(name)
-    out = graph.addVariable(
-        type_, [groups, outputs], (name[0], f"{name[1]}/{'reduced' if groups == 1 else 'partials'}")
-    )
-    if _runs_of_outputs(matrix):
-        mapTensorLinearly(graph, out)
-        _strided_vertices(graph, cs, matrix, out, fan, op)
+    out = stage.out
+    if out is None:
+        label = "reduced" if groups == 1 else "partials"
+        out = graph.addVariable(type_, [groups, outputs], (name[0], f"{name[1]}/{label}"))
+    in_half = stage.in_half and short_name(matrix.elementType()) == "half"
+    types = short_name(matrix.elementType()), short_name(out.elementType())
+    form = ReduceForm(stage.op, *types, stage.update, stage.scale is not None, in_half)
+    if runs_of_outputs(matrix):
+        if not stage.mapped:
+            mapTensorLinearly(graph, out)
+        _strided_vertices(graph, cs, matrix, out, fan, form, stage.scale)
     else:
-        _map_to_terms(graph, matrix, out, fan)
-        _continuous_vertices(graph, cs, matrix, out, fan, op)
-    return cs, out.flatten() if groups == 1 else out.transpose()
+        if not stage.mapped:
+            _map_to_terms(graph, matrix, out, fan)
+        _vertices_of_outputs(graph, cs, matrix, out, fan, form, stage.scale)
+    return out.flatten() if groups == 1 else out.transpose()
 
 
-def _runs_of_outputs(matrix: Tensor) -> bool:
+def runs_of_outputs(matrix: Tensor) -> bool:
     """Whether neighbouring outputs are neighbours in memory (rather than the terms of one output)."""
     outputs, terms = matrix.shape()
     if terms == 1:
@@ -72,7 +82,16 @@ def _runs_of_outputs(matrix: Tensor) -> bool:
     return row / terms >= column / outputs if outputs > 1 else False
 
 
-def _strided_vertices(graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor, fan: int, op: str) -> None:
+def _with_scale(edges: dict[str, FieldEdges], scale: Tensor | None, n: int) -> dict[str, FieldEdges]:
+    if scale is not None:
+        at = int(scale.flatten().regions()[0][0])
+        edges["k"] = vector_edges(np.full(n, at, np.int64), np.ones(n, np.int64))
+    return edges
+
+
+def _strided_vertices(
+    graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor, fan: int, form: ReduceForm, scale: Tensor | None
+) -> None:
     """Vertices over runs of outputs; each term of a run of outputs is one region (or more) of the input."""
     outputs, terms = matrix.shape()
     starts, lengths, tiles = _shares(graph, out)
@@ -86,9 +105,8 @@ def _strided_vertices(graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor,
     by_term = matrix.transpose().flatten()
     r_starts, r_lengths, of = regions.cuts(*by_term.regions(), begins, begins + lengths[vertex])
     pieces = np.searchsorted(of, np.arange(len(vertex) + 1), side="left").astype(np.int64)
-    type_ = _vertex(op, short_name(matrix.elementType()), short_name(out.elementType()), True)
     edges = {"out": vector_edges(starts, lengths), "partials": rows_edges(r_starts, r_lengths, rows, pieces)}
-    graph.addVertices(cs, type_, tiles, edges)
+    graph.addVertices(cs, reduce_vertex(form, "strided"), tiles, _with_scale(edges, scale, len(tiles)))
 
 
 def _shares(graph: Graph, out: Tensor) -> tuple[I8, I8, I8]:
@@ -120,47 +138,82 @@ def _map_to_terms(graph: Graph, matrix: Tensor, out: Tensor, fan: int) -> None:
     graph.setTileMappingIntervals(out, begins, begins + 1, on)
 
 
-def _continuous_vertices(graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor, fan: int, op: str) -> None:
-    """One vertex per output and group, its terms one vector."""
+def _vertices_of_outputs(
+    graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor, fan: int, form: ReduceForm, scale: Tensor | None
+) -> None:
+    """Vertices of one or more whole outputs, by how their terms lie."""
     outputs, terms = matrix.shape()
-    groups = out.dim(0)
-    place = np.arange(groups * outputs, dtype=np.int64)
+    count = out.numElements()
+    elements = regions.elements(*out.regions())
+    ends_of_tiles, tiles = mapping_of(graph.store, out)
+    on = graph._graph_tiles(np.asarray(tiles[np.searchsorted(ends_of_tiles, elements, side="right")], dtype=np.int64))
+    order = np.argsort(on, kind="stable")
+    place = np.arange(count, dtype=np.int64)[order]
     group, output = place // outputs, place % outputs
     begins = output * terms + group * fan
-    ends = output * terms + np.minimum((group + 1) * fan, terms)
-    starts, lengths, of = regions.cuts(*matrix.flatten().regions(), begins, ends)
-    offsets = np.searchsorted(of, np.arange(len(place) + 1), side="left").astype(np.int64)
-    ends_of_tiles, tiles = mapping_of(graph.store, out)
-    elements = place + int(out.regions()[0][0])
-    on = graph._graph_tiles(np.asarray(tiles[np.searchsorted(ends_of_tiles, elements, side="right")], dtype=np.int64))
-    type_ = _vertex(op, short_name(matrix.elementType()), short_name(out.elementType()), False)
-    edges = {"out": vector_edges(elements, np.ones_like(elements)), "partials": vector_edges(starts, lengths, offsets)}
-    graph.addVertices(cs, type_, on, edges)
+    stops = output * terms + np.minimum((group + 1) * fan, terms)
+    starts, lengths, of = regions.cuts(*matrix.flatten().regions(), begins, stops)
+    pieces = np.searchsorted(of, np.arange(count + 1), side="left").astype(np.int64)
+    vertex = _workers(on[order], elements[order], stops - begins, np.diff(pieces))
+    kinds = _kinds(vertex, starts, lengths, pieces)
+    for kind in ("single", "continuous", "generic"):
+        mine = kinds[vertex] == kind
+        if mine.any():
+            rows = pieces[np.flatnonzero(mine)], pieces[np.flatnonzero(mine) + 1]
+            parts = _Outputs(elements[order][mine], vertex[mine], on[order][mine], starts, lengths, *rows)
+            _add(graph, cs, parts, kind, form, scale)  # type: ignore[arg-type]
 
 
-@lru_cache(maxsize=256)
-def _vertex(op: str, dtype: str, out_dtype: str, strided: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        source = described("7.4", cycles.strided if strided else cycles.single_output)
-        if strided:
-            terms = elements["partials"] // np.maximum(elements["out"], 1)
-            spent = cycles.strided(op, dtype, elements["out"], terms, out_dtype=out_dtype)
-        else:
-            spent = cycles.single_output(op, dtype, elements["partials"], out_dtype)
-        count = flop_counts.reduction(op, elements["out"], elements["partials"])
-        return BlockCosts(spent, "exact", source, flop_counts.typed(count, dtype))
+@dataclass(frozen=True)
+class _Outputs:
+    """Outputs of one kind in order: element, vertex, tile, and the regions `first:last` of their terms."""
 
-    def compute(vertex: Any) -> None:
-        from simulator.poplibs.popops.reduction import reduced
+    element: I8
+    vertex: I8
+    tile: I8
+    starts: I8
+    lengths: I8
+    first: I8
+    last: I8
 
-        partials = np.stack(vertex.partials) if strided else np.asarray(vertex.partials)
-        result = reduced(op, wide(partials), 0)
-        store(vertex.out, result if strided else result.reshape(1))
 
-    name = "StridedReduce" if strided else "ContinuousReduce"
-    fields = (
-        FieldSpec("out", "vector", "out", None, "short_span", 8),
-        FieldSpec("partials", "vectors" if strided else "vector", "in", None, "short_span", 8),
-    )
-    template = f"<popops::{_TEMPLATE[op]},{dtype},{out_dtype},false>"
-    return VertexType(f"popops::{name}{template}", "worker", fields, costs, compute, doc=f"{op} of partials")
+def _workers(tile: I8, element: I8, terms: I8, pieces: I8) -> I8:
+    """The vertex of each output: those of a tile in six equal shares; one vertex has outputs that follow each other,
+    equally many terms, and several only where the terms of each are one region."""
+    total = np.bincount(tile)
+    share = -(-total // WORKERS)[tile]
+    begin = (np.cumsum(total) - total)[tile]
+    worker = (np.arange(len(tile)) - begin) // share
+    head = np.ones(len(tile), np.bool_)
+    head[1:] = (tile[1:] != tile[:-1]) | (worker[1:] != worker[:-1]) | (element[1:] != element[:-1] + 1)
+    head[1:] |= (terms[1:] != terms[:-1]) | (pieces[1:] > 1) | (pieces[:-1] > 1)
+    return np.asarray(np.cumsum(head) - 1, np.int64)
+
+
+def _kinds(vertex: I8, starts: I8, lengths: I8, pieces: I8) -> npt.NDArray[np.str_]:
+    """The kind of each vertex."""
+    size = np.bincount(vertex)
+    first = pieces[:-1]
+    gap = np.zeros(len(vertex), np.bool_)
+    gap[1:] = (vertex[1:] == vertex[:-1]) & (starts[first[1:]] != (starts + lengths)[first[:-1]])
+    apart = np.bincount(vertex, gap, len(size)) > 0
+    return np.where(size == 1, "single", np.where(apart, "generic", "continuous"))
+
+
+def _add(graph: Graph, cs: ComputeSet, parts: _Outputs, kind: Kind, form: ReduceForm, scale: Tensor | None) -> None:
+    head = np.flatnonzero(np.diff(parts.vertex, prepend=-1))
+    rows = np.append(head, len(parts.vertex)).astype(np.int64)
+    sizes = np.diff(rows)
+    count = parts.last - parts.first
+    ends = np.cumsum(count)
+    which = np.repeat(parts.first - ends + count, count) + np.arange(int(ends[-1]))
+    starts, lengths, offsets = parts.starts[which], parts.lengths[which], np.append(0, ends).astype(np.int64)
+    if kind == "generic":
+        partials = rows_edges(starts, lengths, rows, offsets)
+    elif kind == "continuous":
+        partials = vector_edges(starts[head], np.add.reduceat(lengths, head))
+    else:
+        partials = vector_edges(starts, lengths, offsets)
+    edges = {"out": vector_edges(parts.element[head], sizes), "partials": partials}
+    type_ = reduce_vertex(form, kind)
+    graph.addVertices(cs, type_, parts.tile[head], _with_scale(edges, scale, len(head)))

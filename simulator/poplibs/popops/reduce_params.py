@@ -1,0 +1,142 @@
+"""What a reduction does: operation, scale, update, and the options of popops.reduce."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.errors import invalid_option, type_error
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import BOOL, FLOAT, HALF, Type
+from simulator.poplibs.popops.operators import wide
+from simulator.poplibs.poputil.exceptions import poplibs_error
+
+Array = npt.NDArray[Any]
+Options = dict[str, str] | None
+
+
+class Operation(Enum):
+    ADD = "ADD"
+    SQUARE_ADD = "SQUARE_ADD"
+    MUL = "MUL"
+    MIN = "MIN"
+    MAX = "MAX"
+    LOGICAL_AND = "LOGICAL_AND"
+    LOGICAL_OR = "LOGICAL_OR"
+    LOG_ADD = "LOG_ADD"  #: log(exp(a) + exp(b))
+
+
+@dataclass(frozen=True, eq=False)
+class ReduceParams:
+    """ReduceParams(op, update=False, scale): the reduction, times `scale` (a FLOAT tensor of one element), added to
+    what the output holds when `update`. Both only with ADD and SQUARE_ADD."""
+
+    op: Operation = Operation.ADD
+    update: bool = False
+    scale: Tensor | None = None
+
+    @property
+    def useScale(self) -> bool:
+        return self.scale is not None
+
+
+@dataclass(frozen=True, eq=False)
+class SingleReduceOp:
+    """One of several reductions: `SingleReduceOp(in, dims, params, outType=None, debugName="")`."""
+
+    in_: Tensor
+    dims: list[int]
+    params: ReduceParams | Operation = field(default_factory=ReduceParams)
+    outType: Type | None = None
+    debugName: str = ""
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """Types of what lies between tiles ("" = chosen by the operation) and of the sum within a vertex."""
+
+    inter_tile: str = ""
+    in_vertex: str = "float"
+
+
+_MORE_PRECISE = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
+#: floats and halves may become each other
+_CONVERTING = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
+
+
+def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
+    """An Operation as ReduceParams. Raises `poplibs_error` for what cannot be combined, `type_error` for types."""
+    found = ReduceParams(params) if isinstance(params, Operation) else params
+    if not isinstance(found, ReduceParams) or not isinstance(found.op, Operation):
+        raise poplibs_error(f"reduce: {params!r} is neither ReduceParams nor an Operation.")
+    op = found.op.name
+    if (found.update or found.scale is not None) and op not in ("ADD", "SQUARE_ADD"):
+        raise poplibs_error(f"reduce: {op} takes no scale and no update; only ADD and SQUARE_ADD do.")
+    if found.scale is not None and (found.scale.numElements() != 1 or found.scale.elementType() is not FLOAT):
+        raise poplibs_error(
+            f"reduce: the scale holds {found.scale.elementType()} of shape {found.scale.shape()}; one FLOAT is needed."
+        )
+    floating = in_type in (FLOAT, HALF) and out_type in (FLOAT, HALF)
+    if in_type is not out_type and not (floating and op in _CONVERTING):
+        raise type_error(f"reduce: {op} of {in_type} cannot be {out_type}; cast the result.")
+    logical = op.startswith("LOGICAL")
+    if logical != (in_type is BOOL) or (op == "LOG_ADD" and not floating):
+        raise type_error(f"reduce: there is no {op} of {in_type}.")
+    return found
+
+
+def chosen_accumulation(options: Options) -> Accumulation:
+    """accumType.interTile and accumType.inVertex; `invalid_option` for anything else."""
+    given = {"accumType.interTile": "", "accumType.inVertex": "float"}
+    for name, value in (options or {}).items():
+        if name not in given or value not in ("float", "half"):
+            raise invalid_option(
+                f"reduce has no option {name} = '{value}'; it has accumType.interTile and accumType.inVertex (float, "
+                "half)."
+            )
+        given[name] = value
+    return Accumulation(given["accumType.interTile"], given["accumType.inVertex"])
+
+
+def partial_type(type_: Type, op: str, accumulation: Accumulation) -> Type:
+    """The type of partial results: FLOAT for sums and products of halves, unless an option says otherwise."""
+    if type_ in (FLOAT, HALF) and accumulation.inter_tile:
+        return FLOAT if accumulation.inter_tile == "float" else HALF
+    return FLOAT if type_ is HALF and op in _MORE_PRECISE else type_
+
+
+_NUMPY: dict[str, Any] = {
+    "ADD": np.add,
+    "SQUARE_ADD": np.add,
+    "MUL": np.multiply,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "LOGICAL_AND": np.logical_and,
+    "LOGICAL_OR": np.logical_or,
+    "LOG_ADD": np.logaddexp,
+}
+
+
+def reduced(op: str, values: Array, axis: int | tuple[int, ...], in_half: bool = False) -> Array:
+    """The reduction in NumPy; halves in float32, or in half where asked."""
+    if not in_half:
+        values = wide(values)
+    if op == "SQUARE_ADD":
+        values = values * values
+    if op == "LOG_ADD" and not isinstance(axis, int):
+        kept = [values.shape[a] for a in range(values.ndim) if a not in axis]
+        values = np.moveaxis(values, axis, range(len(axis))).reshape(-1, *kept)
+        axis = 0
+    dtype = None if op in ("LOGICAL_AND", "LOGICAL_OR") else values.dtype
+    return np.asarray(_NUMPY[op].reduce(values, axis=axis, dtype=dtype))
+
+
+def finished(result: Array, scale: Any, before: Array | None) -> Array:
+    """A reduction times its scale, added to what was there."""
+    if scale is not None:
+        result = wide(np.asarray(result)) * np.asarray(scale, np.float32).reshape(())
+    return np.asarray(result if before is None else wide(np.asarray(before)) + result)
