@@ -20,6 +20,7 @@ COMMANDS = {
     "diff": "Two reports compared; a gate for continuous integration.",
     "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
     "run": "Run a program with profiling on.",
+    "popc": "Compile codelets in C and C++ into an object.",
     "html": "A view as one file that needs no server.",
     "view": "Open reports and traces in the browser.",
 }

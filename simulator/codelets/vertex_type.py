@@ -70,6 +70,7 @@ class VertexType:
     doc: str = ""
     #: pairs of fields whose elements must lie in different memory elements, so that one cycle can serve both
     apart: tuple[tuple[str, str], ...] = ()
+    constrained: bool = False  #: the program asked for `apart`, so that a graph that cannot keep it is refused
     #: the class of a compiled source; its vertices run in a process of their own
     compiled: UnitClass | None = None
     codelet: Any = None  #: the class of a codelet in Python

@@ -13,6 +13,7 @@ from popvision import pvti
 from simulator.compiler import own_memory
 from simulator.compiler.allocation_parts import parts_of
 from simulator.compiler.conflicts import check_conflicts
+from simulator.compiler.constraints import check_constraints
 from simulator.compiler.control_code import control_code
 from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
@@ -83,6 +84,7 @@ class _Compiler:
         check_graph(store)
         check_programs(store, programs)
         check_conflicts(store)
+        check_constraints(store)
         check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())
         self.store = _snapshot(store)
         settle_late_values(self.store)

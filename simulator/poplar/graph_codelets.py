@@ -125,8 +125,8 @@ def _kind_of(field: Any) -> tuple[Any, ...]:
 def _supplied(description: VertexType, code: VertexType) -> VertexType:
     """The type of a placeholder with the code of another one."""
     if code.compiled is not None:
-        return replace(code, apart=description.apart or code.apart)
-    return replace(code, fields=description.fields, apart=description.apart)
+        return replace(code, apart=description.apart or code.apart, constrained=True)
+    return replace(code, fields=description.fields, apart=description.apart, constrained=True)
 
 
 def _arguments(

@@ -50,7 +50,8 @@ def counted_costs(library: CodeletLibrary, class_: UnitClass) -> CostFunction:
     fields = tuple(field.spec for field in layout.fields)
 
     def count(sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]) -> Figures:
-        return _count(library.program(), class_, sizes, values)
+        external = {class_.symbol_here: class_.symbol} if class_.symbol else {}
+        return _count(library.program(external), class_, sizes, values)
 
     return costs_by_counting(layout.name, layout.kind, fields, count, "register a performance estimator")
 
@@ -59,7 +60,7 @@ def _count(
     program: Program, class_: UnitClass, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]
 ) -> Figures:
     """Run one vertex on made-up data. Raises NotCountableError where that fails."""
-    counted = _counted_program(program.units)
+    counted = _counted_program(program)
     problem = ""
     for fill in (1, 0):  # ones; zeros for codelets that index by what they read
         try:
@@ -104,18 +105,18 @@ def _made_up(spec: FieldSpec, sizes: Mapping[str, tuple[int, ...]], values: Mapp
 class _CountedProgram:
     """The units with counters, running. `blocks`: what each counter's block does, in the order of the counters."""
 
-    def __init__(self, units: tuple[Unit, ...]) -> None:
+    def __init__(self, program: Program) -> None:
         from simulator.codelets.compiled.session import Session
 
         if platform.machine() not in ("x86_64", "AMD64"):
             raise NotCountableError(f"is compiled for {platform.machine()}, whose instructions have no table")
         self.blocks: list[dict[str, int]] = []
         objects = []
-        for unit in units:
+        for unit in program.units:
             object_, blocks = _counted_object(unit)
             self.blocks += blocks
             objects.append(object_)
-        self._session: Session = Session(_Linked(units, tuple(objects)), limit=_PATIENCE)
+        self._session: Session = Session(_Linked(program, tuple(objects)), limit=_PATIENCE)
 
     def run(self, class_: UnitClass, given: SimpleNamespace, workers: tuple[int, int]) -> OperationCounts:
         """Count one vertex, or some workers of it."""
@@ -133,17 +134,17 @@ class _CountedProgram:
 class _Linked(Program):
     """A program of other object files of the same units."""
 
-    def __init__(self, units: tuple[Unit, ...], objects: tuple[Path, ...]) -> None:
-        super().__init__(units)
+    def __init__(self, program: Program, objects: tuple[Path, ...]) -> None:
+        super().__init__(program.units, program.external)
         object.__setattr__(self, "_objects", objects)
 
     def path(self) -> Path:
-        return linked(self._objects, self.units)  # type: ignore[attr-defined]
+        return linked(self._objects, self.external)  # type: ignore[attr-defined]
 
 
 @functools.lru_cache(maxsize=8)
-def _counted_program(units: tuple[Unit, ...]) -> _CountedProgram:
-    return _CountedProgram(units)
+def _counted_program(program: Program) -> _CountedProgram:
+    return _CountedProgram(program)
 
 
 def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:

@@ -22,7 +22,7 @@ INCLUDE = Path(__file__).parent.parent / "include"
 HOST = Path(__file__).parent.parent / "host"
 
 #: Part of every key: grows when what is made of the same text changes.
-_FORMAT = "5"
+_FORMAT = "6"
 #: Flags that choose what the compiler is asked for at all.
 _OWN_FLAGS = ("-o", "-c", "-S", "-E", "-x", "-M", "-MM", "-save-temps", "-pipe", "-shared", "-static", "-fplugin")
 
@@ -34,7 +34,7 @@ class Compiler:
 
     def run(self, arguments: Sequence[str]) -> tuple[int, str]:
         """(exit code, messages)."""
-        environment = {**os.environ, "LC_ALL": "C.UTF-8", "GCC_COLORS": ""}
+        environment = {**os.environ, "LC_ALL": "C", "GCC_COLORS": ""}
         done = subprocess.run(
             [self.path, *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL, env=environment
         )

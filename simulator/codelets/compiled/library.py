@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -38,9 +38,9 @@ class CodeletLibrary:
         self._paths: set[Path] = set()
         self._texts: set[str] = set()
 
-    def program(self) -> Program:
-        """All units as they are now."""
-        return Program(tuple(self._units))
+    def program(self, external: Mapping[str, str] | None = None) -> Program:
+        """All units as they are now. `external`: for functions that entries call, the ones to take."""
+        return Program(tuple(self._units), tuple(sorted((external or {}).items())))
 
     def __len__(self) -> int:
         return len(self._units)
@@ -108,6 +108,7 @@ class CodeletLibrary:
             fields=fields,
             costs=counted_costs(self, class_),
             apart=apart,
+            constrained=bool(apart),
             compiled=class_,
             awaits_code=bool(class_.symbol),
             doc=f"compiled from {unit.source.name}",
@@ -138,8 +139,9 @@ def split_flags(flags: str) -> tuple[str, ...]:
 
 def linked_codelets(store: GraphStore) -> Program | None:
     """The program of a graph's compiled codelets, None when no vertex is one of them. Raises link_error."""
-    if not any(block.type.compiled is not None and len(block) for block in store.settled_blocks):
+    used = [block.type.compiled for block in store.settled_blocks if block.type.compiled is not None and len(block)]
+    if not used:
         return None
-    program = store.codelets.program()
+    program = store.codelets.program({class_.symbol_here: class_.symbol for class_ in used if class_.symbol})
     program.path()
     return program

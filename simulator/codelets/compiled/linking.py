@@ -11,7 +11,7 @@ from simulator.codelets.compiled.host_compiler import HOST, cached, compiler, ke
 from simulator.codelets.compiled.unit import Unit
 from simulator.poplar.errors import graph_program_compilation_error, link_error
 
-_UNDEFINED = re.compile(r"undefined reference to [`']([^']+)'|unresolvable symbol [`']([^']+)'")
+_UNDEFINED = re.compile(r"(?:undefined reference to|unresolvable symbol|undefined symbol) [`']([^']+)'")
 _TWICE = re.compile(r"multiple definition of [`']([^']+)'")
 
 
@@ -20,16 +20,18 @@ class Program:
     """The units of a graph, linked with the runner. Holds all that making it again needs."""
 
     units: tuple[Unit, ...]
+    external: tuple[tuple[str, str], ...] = ()  #: (function that an entry calls, function that it stands for)
 
     def path(self) -> Path:
         """The executable file. Raises link_error naming what no source defines."""
-        return linked([unit.object_file() for unit in self.units], self.units)
+        return linked([unit.object_file() for unit in self.units], self.external)
 
 
-def linked(objects: Sequence[Path], units: Sequence[Unit]) -> Path:
-    """The program of these object files, with external code where it is asked for."""
+def linked(objects: Sequence[Path], external: Sequence[tuple[str, str]]) -> Path:
+    """The program of these object files, with the code of external vertices."""
     runner = [_host_object("runner.c"), _host_object("half.c")]
-    names = [f"-Wl,--defsym,{one.symbol_here}={one.symbol}" for unit in units for one in unit.classes if one.symbol]
+    # A reference of its own, so that the linker names what is missing as it does elsewhere.
+    names = [flag for here, name in external for flag in (f"-Wl,--defsym,{here}={name}", f"-Wl,-u,{name}")]
     key = key_of(compiler().version, *(path.name for path in [*runner, *objects]), *names)
     return cached(f"{key}.program", lambda path: _link([*runner, *objects], names, path))
 
@@ -44,7 +46,7 @@ def _sentence(messages: str) -> str:
     twice = _TWICE.search(messages)
     if twice:
         return f"Codelets cannot be linked: '{twice[1]}' is defined by more than one source; define it once."
-    missing = sorted({a or b for a, b in _UNDEFINED.findall(messages)})
+    missing = sorted(set(_UNDEFINED.findall(messages)))
     if missing:
         names = ", ".join(f"'{name}'" for name in missing)
         return (

@@ -144,7 +144,7 @@ def _entry(head: ClassHead, type_: str, space: str, key: str, k: int) -> str:
     run = _RUN.format(typed=typed)
     external = ""
     if head.external and not head.has_compute:
-        external = f"void popvision_external_{key}_{k}(void *vertex, unsigned worker);\n"
+        external = f"__attribute__((weak)) void popvision_external_{key}_{k}(void *vertex, unsigned worker);\n"
         run = _RUN_EXTERNAL.format(typed=typed, key=key, k=k) + run
     return _ENTRY.format(space=own, type=type_, typed=typed, key=key, k=k, external=external, call=run)
 
