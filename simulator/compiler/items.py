@@ -55,6 +55,8 @@ class ComputeItem:
     scatter: int
     before_buffers: tuple[int, ...]
     after_buffers: tuple[int, ...]
+    fetched: tuple[int, ...]  #: of `before_buffers`, what the exchange fills
+    scattering: tuple[int, ...]  #: of `after_buffers`, what the copy on the tiles empties
     fetches: Moves  #: of the exchange before
     delivers: Moves  #: of the exchange after
     gathered: Elements
@@ -159,16 +161,23 @@ class Items:
         before = plan_exchange(arranged.before, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         after = plan_exchange(arranged.after, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         label = f"cs{self.number()}_{name}" if before or after else name
+        gather = self._local_copy(f"{name}/PreArrange-0", arranged.gather)
+        scatter = self._local_copy(f"{name}/PostArrange-0", arranged.scatter)
+        message = self._buffer(f"{label}/message", "message", arranged.message, debug_id)
+        gathered = self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id)
+        output = self._buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
+        scattering = self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id)
+        some_gathered_from_afar = len(arranged.before) > arranged.message_rows
         return ComputeItem(
             label,
             before,
             after,
-            self._local_copy(f"{name}/PreArrange-0", arranged.gather),
-            self._local_copy(f"{name}/PostArrange-0", arranged.scatter),
-            self._buffer(f"{label}/message", "message", arranged.message, debug_id)
-            + self._buffer(f"{name}/PreArrange-0", "rearrangement", arranged.gather.buffer, debug_id),
-            self._buffer(f"{label}/output", "outputEdge", arranged.output, debug_id)
-            + self._buffer(f"{name}/PostArrange-0", "rearrangement", arranged.scatter.buffer, debug_id),
+            gather,
+            scatter,
+            message + gathered,
+            output + scattering,
+            message + gathered if some_gathered_from_afar else message,
+            scattering,
             self._moves(arranged.before, arranged.before.start, None),
             self._moves(arranged.after, None, arranged.after.start),
             arranged.gathered,

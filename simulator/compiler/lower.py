@@ -202,7 +202,7 @@ class Lowering:
         debug_id = self._steps.items.compute_set_debug_ids[index]
         before, after = item.before_buffers, item.after_buffers
         first = not item.placed
-        sent = Work(buffers=before, code=first)
+        sent = Work(buffers=item.fetched, code=first)
         self._steps.exchange(
             parent, f"{item.label}/ExchangePre", item.before, sent, item.fetches, item.packets_before, debug_id
         )
@@ -217,7 +217,7 @@ class Lowering:
             parent, f"{item.label}/ExchangePost", item.after, outgoing, item.delivers, item.packets_after, debug_id
         )
         if item.scatter >= 0:
-            scattering = Work(buffers=after, accesses=Accesses(writes=item.scattered))
+            scattering = Work(buffers=item.scattering, accesses=Accesses(writes=item.scattered))
             self._steps.on_tile(parent, item.scatter, scattering, debug_id)
         item.placed = True
 

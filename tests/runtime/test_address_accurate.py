@@ -13,6 +13,7 @@ from both_engines import ACCURATE, Workbench, graph_of, results, scattered
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from popvision.formats.profile.model import CATEGORIES
 from simulator.codelets.vertex import InOut, Input, Output, Vector, VectorList, Vertex
 from simulator.poplar import FLOAT, HALF, INT, Device, Engine, Graph, IPUModel, compileGraph
 from simulator.poplar.errors import invalid_option, poplar_error
@@ -174,7 +175,7 @@ def outcome(compiled, bench):
     for handle, values in bench.inputs.items():
         core.write(handle, values)
     core.run(0, "")
-    found = np.zeros(80, np.float32)
+    found = np.zeros(sum(t.numElements() for _, name, t in bench.graph.store.host_copies if name == "product"), "f4")
     core.read("product", found)
     return found
 
@@ -267,8 +268,7 @@ def test_every_liveness_range_that_ends_one_too_early_is_found(planted):
     never read (padding), which nothing can miss."""
     report = planted[0].compilation
     live = report.eq_classes
-    of_parts = np.bincount(np.concatenate([tile.eq_class[tile.eq_class >= 0] for tile in report.lowered]))
-    assert (of_parts > 0).all()
+    assert len(_classes_of_parts(report)) == len(live.ends)
     read = np.flatnonzero(live.ends - live.starts > 1)
     assert len(read) >= 12
     for row in read.tolist():
@@ -284,6 +284,41 @@ def test_every_liveness_range_that_begins_one_too_late_is_found(planted):
         starts = live.starts.copy()
         starts[row] += 1
         assert not agrees(planted, replace(report, eq_classes=replace(live, starts=starts))), row
+
+
+def _classes_of_parts(report):
+    """Classes that some bytes have; a class of a whole variable may belong to none of its parts."""
+    return np.unique(np.concatenate([tile.eq_class[tile.eq_class >= 0] for tile in report.lowered]))
+
+
+@pytest.fixture(scope="module")
+def rearranged():
+    """(compiled compute set with operands gathered and results scattered, bench, what becomes of its states)"""
+    bench = Workbench(5, seed=4)
+    bench.graph.addCodelets(Blend)
+    a, b = bench.give(FLOAT, [5, 6], "a"), bench.give(FLOAT, [5, 6], "b", run=4)
+    given_ = bench.give(FLOAT, [5, 7], "given", run=2)
+    state, total = scattered(bench.graph, FLOAT, [5, 7], "state", 3, 2), scattered(bench.graph, FLOAT, [5], "t", 1, 1)
+    doubled = popops.add(bench.graph, a, a, bench.program, "doubled")
+    bench.program.add(Sequence(Copy(given_, state), blend(bench, doubled, b, state, total, "blend")))
+    bench.take(popops.add(bench.graph, state, total.reshape([5, 1]), bench.program, "sum"), "product")
+    compiled = compileGraph(bench.graph, [bench.program], ACCURATE)._compiled
+    return compiled, bench, bench.run(False)["product"]
+
+
+@pytest.mark.parametrize("side", ["starts", "ends"])
+def test_every_range_of_gathered_and_scattered_operands_is_needed(rearranged, side):
+    """One index less at either end shows, of variables, gather buffers and outputs on their way."""
+    report = rearranged[0].compilation
+    live = report.eq_classes
+    categories = {CATEGORIES[c] for tile in report.lowered for c in tile.category[tile.eq_class >= 0].tolist()}
+    assert categories >= {"variable", "message", "rearrangement", "outputEdge"}
+    assert agrees(rearranged, report)
+    used = np.isin(np.repeat(np.arange(len(live.offsets) - 1), np.diff(live.offsets)), _classes_of_parts(report))
+    for row in np.flatnonzero(used & (live.ends - live.starts > 1)).tolist():
+        column = getattr(live, side).copy()
+        column[row] += 1 if side == "starts" else -1
+        assert not agrees(rearranged, replace(report, eq_classes=replace(live, **{side: column}))), row
 
 
 def test_parts_of_a_variable_that_do_not_lie_in_one_run_are_refused(planted):
