@@ -17,12 +17,12 @@ from simulator.compiler.constraints import check_constraints
 from simulator.compiler.control_code import control_code
 from simulator.compiler.element_map import ElementMap, element_map
 from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
-from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
+from simulator.compiler.estimates import estimate_all
 from simulator.compiler.exchange_goal import aim_exchanges
 from simulator.compiler.executable import Executable, GraphSource, Lowered
 from simulator.compiler.external_variables import place_externals
 from simulator.compiler.function_buffers import settle
-from simulator.compiler.instrumentation import instrumented, needs_sync
+from simulator.compiler.instrumentation import needs_sync
 from simulator.compiler.inventory import Inventory
 from simulator.compiler.items import Items
 from simulator.compiler.late_values import settle_late_values
@@ -37,7 +37,6 @@ from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.static_order import static_order
 from simulator.compiler.verify import verify_exchanges, verify_layout
-from simulator.machine.local_copy import copy_rate
 from simulator.machine.memory_map import FETCH_AHEAD
 from simulator.poplar.checks import check_graph, check_programs
 from simulator.poplar.external_exchange import check_external_exchange
@@ -46,7 +45,7 @@ from simulator.runtime.numeric_plan import NumericPlan
 
 if TYPE_CHECKING:
     from simulator.poplar.program import Program
-    from simulator.poplar.store import GraphStore, VertexBlock
+    from simulator.poplar.store import GraphStore
     from simulator.poplar.target import Target
 
 I8 = npt.NDArray[np.int64]
@@ -89,7 +88,7 @@ class _Compiler:
         self.store = _snapshot(store)
         settle_late_values(self.store)
         place_externals(self.store, settings.preallocations, target.getNumTiles())
-        self.machine = machine_of(target, store.replicas)
+        self.machine = machine_of(target, store.replicas, write_combining=settings.write_combining)
         self.programs = list(programs)
         self.settings = settings
         self.progress = progress
@@ -108,7 +107,9 @@ class _Compiler:
         overlays = settle(
             lowering.pending, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine
         )
-        estimates = self._phase("estimate", lambda: self._estimates(items))
+        estimates = self._phase(
+            "estimate", lambda: estimate_all(self.store, items, self.machine, self.settings, _channel)
+        )
         memory = None
         if self.settings.memory:
             memory = self._phase("layOut", lambda: self._memory(items, lowering, emap, control, overlays))
@@ -139,23 +140,6 @@ class _Compiler:
         programs = len(self.programs)
         source = GraphSource(self.store, tuple(self.programs))
         return Executable(compilation, self.machine, lowered, plan, programs, infos, serialized, problem, facts, source)
-
-    def _estimates(self, items: Items) -> list[ComputeEstimate]:
-        """Costs of every compute set: the graph's own, then local copies."""
-        blocks: dict[int, list[VertexBlock]] = {}
-        types: dict[str, int] = {}
-        for block in self.store.blocks:
-            blocks.setdefault(block.compute_set, []).append(block)
-            types.setdefault(block.type.name, len(types))
-        level = self.settings.compute_level
-        own = len(self.store.compute_set_names)
-        estimates = [
-            estimate_compute_set(index, blocks.get(index, []), types, self.machine, level == "vertex")
-            for index in range(own)
-        ]
-        rate = copy_rate(self.machine.target.getMemcpyBytesPerCycle(), self.settings.multi_access_copies)
-        estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(items.local_copies)]
-        return [instrumented(estimate, i, level, self.machine) for i, estimate in enumerate(estimates)]
 
     def _memory(
         self,

@@ -38,7 +38,7 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
 def bytes_copy(size: I8, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
     """A stream copy of so many bytes per tile. `looped`: packets go through a loop, where its code is shorter than
     theirs."""
-    packets = link.packets(size, to_device=to_device)
+    packets = link.packets(size, machine.host_link, to_device=to_device)
     each = link.CODE_PER_PACKET * packets
     in_loop = looped & (each > link.CODE_PER_PACKET + link.LOOP_CODE)
     each = np.where(in_loop, link.CODE_PER_PACKET + link.LOOP_CODE, each)
@@ -64,7 +64,7 @@ def control_copy(tile: int, size: int, machine: Machine) -> HostCopy:
     return HostCopy(
         rx=received,
         tx=None,
-        packets=link.packets(received, to_device=True),
+        packets=link.packets(received, machine.host_link, to_device=True),
         code=code if machine.counts_code else None,
         host_wait=machine.host_link.begin_control,
         mid_cycles=link.mid_cycles(received, machine.ipu_of_tile, machine.host_link),

@@ -101,7 +101,7 @@ def _reserved(target: Target) -> int:
     return target.chip.reserved_bytes if own else 0
 
 
-def machine_of(target: Target, replicas: int = 1) -> Machine:
+def machine_of(target: Target, replicas: int = 1, *, write_combining: bool = False) -> Machine:
     """The facts of the target of one replica."""
     hardware = target.getTargetType() is TargetType.IPU
     return Machine(
@@ -117,7 +117,9 @@ def machine_of(target: Target, replicas: int = 1) -> Machine:
         min_sync_delay=round_trip(target.getMinIPUSyncDelay(), target.relative_sync_delay()),
         relative_sync_delay=target.relative_sync_delay(),
         global_sync_cycles=target.getGlobalSyncCycles(),
-        host_link=host_link(hardware=hardware, clock_hz=target.getTileClockFrequency()),
+        host_link=host_link(
+            hardware=hardware, clock_hz=target.getTileClockFrequency(), write_combining=write_combining
+        ),
         counts_code=hardware or target.compile_ipu_code,
         target=target,
         physical_tile=target.physical_tiles(),

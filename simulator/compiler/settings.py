@@ -31,4 +31,6 @@ class CompileSettings:
     preallocations: Mapping[str, Parts | int] = field(default_factory=dict)  #: tiles of external variables by symbol
     step_by_step: bool = False  #: library operations compute set by compute set, not one kernel each
     address_accurate: bool = False  #: keep what simulator.runtime.address_accurate needs
+    compilation_threads: int = 0  #: most threads that estimate; 0 = one for each processor
+    write_combining: bool = False  #: the gateway joins what tiles send to the host
     verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.verify

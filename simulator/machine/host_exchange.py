@@ -33,6 +33,7 @@ class HostLink:
     bytes_per_second: float
     clock_hz: float
     source: str
+    write_combining: bool = False  #: the gateway joins what tiles send to the host
 
     @property
     def bytes_per_cycle(self) -> float:
@@ -51,15 +52,20 @@ MODEL = HostLink(
 )  # fmt: skip
 
 
-def host_link(*, hardware: bool, clock_hz: float) -> HostLink:
+def host_link(*, hardware: bool, clock_hz: float, write_combining: bool = False) -> HostLink:
     """The link of an IPU at this tile clock."""
-    return replace(HARDWARE if hardware else MODEL, clock_hz=clock_hz)
+    return replace(HARDWARE if hardware else MODEL, clock_hz=clock_hz, write_combining=write_combining)
 
 
 #: Bytes of one packet's payload, to a tile and to the host (published-numbers 1). Packets to a tile that carry up to 60
 #: bytes are of a shorter kind; what that saves is not public, so they count as the others do.
 LONG_PACKET_BYTES = 1024
 TO_HOST_PACKET_BYTES = 256
+
+#: Bytes of one packet to the host where the gateway combines writes. A guess: public is only that
+#: target.gatewayWriteCombining makes code for the host's side of the gateway better; here packets are as long that way
+#: as in the other direction, so that there are fewer of them, with less code and fewer headers.
+COMBINED_PACKET_BYTES = LONG_PACKET_BYTES
 
 #: Bytes that one tile sends or receives per cycle (published-numbers 1).
 TILE_BYTES_PER_CYCLE = 4
@@ -91,6 +97,7 @@ def mid_cycles(size: I8, ipu_of_tile: I8, link: HostLink) -> I8:
     return np.asarray(np.where(size > 0, duration[ipu_of_tile], 0), dtype=np.int64)
 
 
-def packets(size: I8, *, to_device: bool) -> I8:
+def packets(size: I8, link: HostLink, *, to_device: bool) -> I8:
     """Packets per tile that carry `size` bytes: data is put in order on the tile before it is sent."""
-    return np.asarray(-(-size // (LONG_PACKET_BYTES if to_device else TO_HOST_PACKET_BYTES)), dtype=np.int64)
+    to_host = COMBINED_PACKET_BYTES if link.write_combining else TO_HOST_PACKET_BYTES
+    return np.asarray(-(-size // (LONG_PACKET_BYTES if to_device else to_host)), dtype=np.int64)

@@ -235,6 +235,8 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         ),
         address_accurate=options.address_accurate,
         verify=options.verify,
+        compilation_threads=options.compilation_threads,
+        write_combining=options.write_combining,
         step_by_step=options.trace or options.runtime_verify,
         serialized_graph=options.output_serialized_graph,
         compute_level=options.compute_instrumentation_level if options.instrument_compute else "",

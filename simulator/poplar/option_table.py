@@ -92,8 +92,20 @@ OPTIMISATION = (
         True,
     ),
     _flag("opt.limitVertexStateToLower256K", "false", "Vertex state where code can lie: less control code.", True),
-    Option("opt.maxCompilationThreads", "int", "0", "Threads of compilation; 0 = all."),
-    Option("opt.maxLinkerThreads", "int", "0", "Threads of linking; 0 = as compilation."),
+    Option(
+        "opt.maxCompilationThreads",
+        "int",
+        "0",
+        "Most threads that estimate compute sets; 0 = one for each processor. Traces show them.",
+        True,
+    ),
+    Option(
+        "opt.maxLinkerThreads",
+        "int",
+        "0",
+        "Most threads that make the images of tiles for archive.a; 0 = as many as compile. Traces show them.",
+        True,
+    ),
     _flag("opt.useAutoloader", "<true except on Mk1>", "Load by the secondary loader."),
 )
 
@@ -107,7 +119,12 @@ TARGET = (
         ("true", "false", "portable"),
     ),
     _flag("target.extendedMemory", "false", "Remote buffers above 16 GiB."),
-    _flag("target.gatewayWriteCombining", "false", "Write combining in the gateway."),
+    _flag(
+        "target.gatewayWriteCombining",
+        "false",
+        "Fewer, longer packets to the host (how long is a guess): less host exchange code and fewer headers.",
+        True,
+    ),
     Option("target.saveArchive", "path", "", "File for the archive of per-tile ELF files.", True),
     Option("target.saveOutputVertexGraph", "path", "", "File for the vertex graph in dot format."),
     _flag(

@@ -5,27 +5,35 @@ Section sizes are the report's: bytes whose address is shared count once. Tiles 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from popvision import pvti
 from popvision.formats.elf_image import Section, Symbol, TileImage
 from popvision.formats.profile.model import CATEGORIES, Compilation, LoweredTile
+from simulator.compiler.estimates import on_threads
 
+_channel = pvti.channel("Poplar Compiler")
 _CODE = {name for name in CATEGORIES if name.endswith("Code")}
 
 
-def archive_images(compilation: Compilation) -> Iterator[TileImage]:
-    """Images in order of their first tile; empty tiles have none."""
+def archive_images(compilation: Compilation, threads: int = 1) -> Iterator[TileImage]:
+    """Images in order of their first tile; empty tiles have none. Made on at most `threads` threads (0 = one for each
+    processor)."""
     groups: dict[tuple[bytes, ...], list[int]] = {}
     sizes = _category_bytes(compilation)
     for tile in compilation.lowered:
         key = (sizes[:, tile.tile].tobytes(), *(c.tobytes() for c in (tile.bytes, tile.category, tile.name)))
         groups.setdefault(key, []).append(tile.tile)
-    for tiles in groups.values():
-        lowered = compilation.lowered[tiles[0]]
-        if len(lowered.bytes):
-            yield _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation)
+
+    def image(tiles: Sequence[int]) -> TileImage:
+        with pvti.Tracepoint(_channel, "poplar::core::linkTile"):
+            lowered = compilation.lowered[tiles[0]]
+            return _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation)
+
+    used = [tiles for tiles in groups.values() if len(compilation.lowered[tiles[0]].bytes)]
+    yield from on_threads(image, used, threads)
 
 
 def _category_bytes(compilation: Compilation) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

@@ -1,0 +1,68 @@
+"""Costs of every compute set of a program, several at a time.
+
+Compute sets do not depend on each other, and NumPy lets other threads run while it works on long columns. Functions of
+the program (`registerPerfEstimator`, `estimate` of a Python codelet) are called from these threads too, with
+opt.maxCompilationThreads = 1 from the thread that compiles.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TYPE_CHECKING, TypeVar
+
+from popvision import pvti
+from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
+from simulator.compiler.instrumentation import instrumented
+from simulator.machine.local_copy import copy_rate
+
+if TYPE_CHECKING:
+    from simulator.compiler.items import Items
+    from simulator.compiler.machine import Machine
+    from simulator.compiler.settings import CompileSettings
+    from simulator.poplar.store import GraphStore, VertexBlock
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+def estimate_all(
+    store: GraphStore, items: Items, machine: Machine, settings: CompileSettings, channel: pvti.TraceChannel
+) -> list[ComputeEstimate]:
+    """The graph's own compute sets, then local copies; in their order, however many threads work."""
+    blocks: dict[int, list[VertexBlock]] = {}
+    types: dict[str, int] = {}
+    for block in store.blocks:
+        blocks.setdefault(block.compute_set, []).append(block)
+        types.setdefault(block.type.name, len(types))
+    level = settings.compute_level
+    own = len(store.compute_set_names)
+    serialised = level == "vertex"
+
+    def estimate(index: int) -> ComputeEstimate:
+        with pvti.Tracepoint(channel, "poplar::core::estimateComputeSet"):
+            return estimate_compute_set(index, blocks.get(index, []), types, machine, serialised)
+
+    estimates = on_threads(estimate, range(own), settings.compilation_threads)
+    rate = copy_rate(machine.target.getMemcpyBytesPerCycle(), settings.multi_access_copies)
+    estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(items.local_copies)]
+    return [instrumented(one, i, level, machine) for i, one in enumerate(estimates)]
+
+
+def on_threads(work: Callable[[S], T], of: Iterable[S], threads: int) -> list[T]:
+    """`work` of each, in order; on at most `threads` threads (0 = one for each processor; 1 = this one)."""
+    todo = list(of)
+    threads = min(threads or len(os.sched_getaffinity(0)), len(todo))
+    if threads <= 1:
+        return [work(one) for one in todo]
+    together = Barrier(threads)  # each share on a thread of its own, however short
+
+    def share(first: int) -> list[T]:
+        together.wait()
+        return [work(one) for one in todo[first::threads]]
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="poplar compile") as pool:
+        shares = list(pool.map(share, range(threads)))
+    return [shares[i % threads][i // threads] for i in range(len(todo))]

@@ -1,0 +1,90 @@
+"""opt.max*Threads, target.gatewayWriteCombining: one program, two values, what differs."""
+
+import json
+import os
+import subprocess
+import sys
+
+from popvision.analysis.trace_source import TraceSource
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Copy, Sequence
+
+PROGRAM = """
+import sys, time
+from simulator.codelets.vertex import Output, Vertex
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel
+from simulator.poplar.program import Execute, Sequence
+
+class Set(Vertex):
+    out = Output(FLOAT)
+
+    def compute(self):
+        self.out = 1
+
+    @classmethod
+    def estimate(cls, sizes, values, target):
+        time.sleep(0.02)
+        return 10
+
+m = IPUModel()
+m.tilesPerIPU = 4
+graph = Graph(m.createDevice())
+graph.addCodelets(Set)
+sequence = Sequence()
+for i in range(8):
+    out = graph.addVariable(FLOAT, [], f"out{i}")
+    graph.setTileMapping(out, i % 4)
+    cs = graph.addComputeSet(f"cs{i}")
+    graph.setTileMapping(graph.addVertex(cs, "Set", {"out": out}), i % 4)
+    sequence.add(Execute(cs))
+Engine(graph, sequence, eval(sys.argv[1])).load(m.createDevice())
+"""
+
+
+def threads_with(event, folder, options):
+    """Threads of a traced process that have events of this name."""
+    folder.mkdir()
+    options = {**options, "target.saveArchive": str(folder / "archive.a")}
+    environment = {**os.environ, "PVTI_OPTIONS": json.dumps({"enable": "true", "directory": str(folder)})}
+    subprocess.run([sys.executable, "-c", PROGRAM, repr(options)], check=True, env=environment)
+    (file,) = folder.glob("*.pvti")
+    return count_threads(TraceSource(file), event)
+
+
+def count_threads(trace, event):
+    """How many threads have an event of that name."""
+    number = trace.names.label.index(event)
+    return sum(any((lane.name == number).any() for lane in thread.lanes) for thread in trace.threads)
+
+
+def test_maxCompilationThreads_is_the_number_of_threads_that_estimate(tmp_path):
+    event = "poplar::core::estimateComputeSet"
+    assert threads_with(event, tmp_path / "one", {"opt.maxCompilationThreads": "1"}) == 1
+    assert threads_with(event, tmp_path / "three", {"opt.maxCompilationThreads": "3"}) == 3
+
+
+def test_maxLinkerThreads_is_the_number_of_threads_that_make_images(tmp_path):
+    event = "poplar::core::linkTile"
+    assert threads_with(event, tmp_path / "one", {"opt.maxLinkerThreads": "1"}) == 1
+    assert threads_with(event, tmp_path / "two", {"opt.maxLinkerThreads": "2"}) == 2
+
+
+def host_exchange(combining):
+    """(code, header) bytes of a program that sends 1,024 bytes to the host."""
+    hardware = IPUModel()
+    hardware.tilesPerIPU, hardware.compileIPUCode = 2, True
+    graph = Graph(hardware.createDevice())
+    x = graph.addVariable(FLOAT, [256], "x")
+    graph.setTileMapping(x, 0)
+    stream = graph.addDeviceToHostFIFO("out", FLOAT, 256)
+    options = {"target.gatewayWriteCombining": combining, "debug.retainDebugInformation": "true"}
+    with Engine(graph, Sequence(Copy(x, stream)), options) as engine:
+        report = engine.getReport(reportExecution=False)
+        memory = report.compilation.tiles[0].memory.category
+        return memory.hostExchangeCode.total, memory.hostExchangePacketHeader.total
+
+
+def test_gatewayWriteCombining_joins_packets_to_the_host():
+    apart, joined = host_exchange("false"), host_exchange("true")
+    assert apart[0] - joined[0] == 3 * 12  # 256 bytes each: four packets; joined: one
+    assert apart[1] - joined[1] == 3 * 4
