@@ -12,7 +12,19 @@ import numpy as np
 
 from simulator.poplar import regions
 from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Repeat, Sequence, WriteUndef
+from simulator.poplar.program import (
+    Call,
+    Copy,
+    Execute,
+    If,
+    LibraryGroup,
+    Program,
+    Repeat,
+    RepeatWhile,
+    Sequence,
+    Switch,
+    WriteUndef,
+)
 from simulator.poplar.store import FieldEdges, VertexBlock
 from simulator.poplar.tensor import Tensor
 from simulator.runtime.kernels import kernel
@@ -52,6 +64,17 @@ class SlowMachine:
         elif isinstance(program, Repeat):
             for _ in range(program.count):
                 self.run(program.body)
+        elif isinstance(program, If | Switch):
+            value = int(self.read(program.reads()[0]))
+            place = program.branch_of(value) if isinstance(program, Switch) else int(value == 0)
+            self.run(program.nested()[place])
+        elif isinstance(program, RepeatWhile):
+            self.run(program.cond)
+            while bool(self.read(program.predicate)) == program.wanted:
+                self.run(program.body)
+                self.run(program.cond)
+        elif isinstance(program, Call):
+            self.run(self.graph.store.functions[program.function])
         elif isinstance(program, Copy):
             self.write(program.destination, self.read(program.source))
         elif isinstance(program, Execute):

@@ -25,7 +25,8 @@ class Claims:
     size: I8
     order: I8  #: program at each liveness index
     starts: dict[int, list[slice]] = field(default_factory=dict)  #: what begins to be live at a liveness index
-    ends: dict[int, list[slice]] = field(default_factory=dict)  #: what is no longer live after a liveness index
+    #: what is no longer live after a liveness index, each with the index since which it was
+    ends: dict[int, list[tuple[int, slice]]] = field(default_factory=dict)
     always: list[slice] = field(default_factory=list)  #: variables that are always live
     own: list[tuple[str, slice]] = field(default_factory=list)  #: always-live memory that holds no variable
     sent: dict[int, I8] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
@@ -51,7 +52,8 @@ def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacit
     for number, places in ranges.items():
         for row in range(int(live.offsets[number]), int(live.offsets[number + 1])):
             claims.starts.setdefault(int(live.starts[row]), []).extend(places)
-            claims.ends.setdefault(int(live.ends[row]) - 1, []).extend(places)
+            since = int(live.starts[row])
+            claims.ends.setdefault(int(live.ends[row]) - 1, []).extend((since, place) for place in places)
     for message in report.messages:
         table = claims.sent.setdefault(message.program, np.zeros((tiles, tiles), np.int64))
         np.add.at(table, (message.src, message.dst), message.bytes)

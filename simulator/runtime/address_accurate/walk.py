@@ -11,6 +11,8 @@ from simulator.runtime.address_accurate.leaves import Leaves
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 Action = Callable[[], None]
+Ending = tuple[int, slice]
+"""(since when, where) of what ends to live"""
 
 
 def branch_actions(
@@ -31,6 +33,8 @@ class _Walk:
     ) -> None:
         self.position = 0
         self.branches: dict[int, Action] = {}
+        #: what ends to live at a position: there, then at the end of each loop that ends there, inner loops first
+        self._last: dict[int, list[list[Ending]]] = {}
         self._table, self._wanted, self._claims, self._leaves, self._memory = table, wanted, claims, leaves, memory
 
     def node(self, row: int) -> Action:
@@ -38,11 +42,14 @@ class _Walk:
         type_ = self._table.type[row]
         if type_ == "Sync":
             return lambda: None
+        first = self.position + 1
         own = self._own(row)
         inner = [self.node(child) for child in self._table.children[row]]
         if self._table.function[row] >= 0:
             inner.append(self.node(self._table.function_roots[self._table.function[row]]))
         run = self._running(row, type_, own, inner)
+        if type_ in ("Repeat", "RepeatWhile"):
+            run = self._ending_after(first, run)
         if row in self._wanted:
             self.branches[row] = run
         return run
@@ -67,13 +74,28 @@ class _Walk:
             raise poplar_error(f"The report has another program than {row} at liveness index {at}.")
         self.position += 1
         action, memory = self._leaves.action(row), self._memory
-        begins, ends = claims.starts.get(at, []), claims.ends.get(at, [])
+        begins, ends = claims.starts.get(at, []), self._last.setdefault(at, [list(claims.ends.get(at, []))])[0]
 
         def run() -> None:
             memory.poison(begins)
             if action is not None:
                 action()
-            memory.poison(ends)
+            memory.poison(place for _, place in ends)
+
+        return run
+
+    def _ending_after(self, first: int, loop: Action) -> Action:
+        """A loop whose body begins at a position. What lives all through it and no longer than it carries values from
+        trip to trip, so it is gone when the loop is over, not when a trip is."""
+        memory, carried = self._memory, list[Ending]()
+        for endings in self._last.get(self.position - 1, []):
+            carried += [ending for ending in endings if ending[0] <= first]
+            endings[:] = [ending for ending in endings if ending[0] > first]
+        self._last.setdefault(self.position - 1, []).append(carried)
+
+        def run() -> None:
+            loop()
+            memory.poison(place for _, place in carried)
 
         return run
 
