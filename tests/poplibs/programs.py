@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from slow_machine import SlowMachine
 
-from simulator.poplar import Graph, IPUModel, Tensor, Type
+from simulator.poplar import Engine, Graph, IPUModel, Tensor, Type
 from simulator.poplar.program import Sequence
 from simulator.poplibs.poputil import mapTensorLinearly
 
@@ -43,3 +43,23 @@ def both_ways(
             machine.run(program)
         results.append(machine.read(out))
     return results[0], results[1]
+
+
+def run_engine(build: Callable[[Graph, Sequence], tuple[dict[str, tuple[Tensor, Any]], Tensor]]) -> Any:
+    """Build a program as for `both_ways`, on four tiles, and run it in an engine; the result."""
+    model = IPUModel()
+    model.tilesPerIPU = 4
+    device = model.createDevice()
+    graph, program = Graph(device), Sequence()
+    given, out = build(graph, program)
+    for name, (tensor, _) in given.items():
+        graph.createHostWrite(name, tensor)
+    graph.createHostRead("out", out)
+    found = np.zeros(out.numElements(), out.elementType().dtype)
+    with Engine(graph, program) as engine:
+        engine.load(device)
+        for name, (tensor, values) in given.items():
+            engine.writeTensor(name, np.ascontiguousarray(values, tensor.elementType().dtype).reshape(-1))
+        engine.run(0)
+        engine.readTensor("out", found)
+    return found.reshape(out.shape())

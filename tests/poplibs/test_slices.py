@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
+from programs import both_ways, linear, run_engine, small_graph
 
 from simulator.machine.cycles import slices as cycles
-from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Engine, Graph, IPUModel, Tensor, invalid_option
+from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Graph, Tensor, invalid_option
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import SlicePlan
@@ -165,25 +165,6 @@ def test_multi_updates_of_rows(type_: Any, op: str, plan: SlicePlan | None) -> N
         if i < 20:
             expected[i] = {"none": row, "add": expected[i] + 0.5 * row, "max": np.maximum(expected[i], row)}[op]
     assert np.array_equal(by_vertex, expected.astype(type_.dtype))
-
-
-def run_engine(build: Callable[[Graph, Sequence], Given]) -> Any:
-    model = IPUModel()
-    model.tilesPerIPU = 4
-    device = model.createDevice()
-    graph, program = Graph(device), Sequence()
-    given, out = build(graph, program)
-    for name, (tensor, _) in given.items():
-        graph.createHostWrite(name, tensor)
-    graph.createHostRead("out", out)
-    found = np.zeros(out.numElements(), out.elementType().dtype)
-    with Engine(graph, program) as engine:
-        engine.load(device)
-        for name, (tensor, values) in given.items():
-            engine.writeTensor(name, np.ascontiguousarray(values, tensor.elementType().dtype).reshape(-1))
-        engine.run(0)
-        engine.readTensor("out", found)
-    return found.reshape(out.shape())
 
 
 def test_other_slices_are_taken_in_a_loop() -> None:

@@ -30,12 +30,18 @@ from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_C
 from simulator.poplibs.popops.one_hot import encodeOneHot as encodeOneHot
 from simulator.poplibs.popops.one_hot import iota as iota
 from simulator.poplibs.popops.output import createOutputForElementWiseOp as createOutputForElementWiseOp
+from simulator.poplibs.popops.padding import pad as pad
+from simulator.poplibs.popops.padding import padding as padding
 from simulator.poplibs.popops.reduction import Operation as Operation
 from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
 from simulator.poplibs.popops.reduction import SingleReduceOp as SingleReduceOp
 from simulator.poplibs.popops.reduction import reduce as reduce
 from simulator.poplibs.popops.reduction import reduceMany as reduceMany
 from simulator.poplibs.popops.reduction import reduceWithOutput as reduceWithOutput
+from simulator.poplibs.popops.row_scalars import hasNaN as hasNaN
+from simulator.poplibs.popops.row_scalars import hasNaNOrInf as hasNaNOrInf
+from simulator.poplibs.popops.row_scalars import selectScalarFromRows as selectScalarFromRows
+from simulator.poplibs.popops.row_scalars import updateScalarInRows as updateScalarInRows
 from simulator.poplibs.popops.scaled import ScaledAddSpecialisation as ScaledAddSpecialisation
 from simulator.poplibs.popops.scaled import scaledAddTo as scaledAddTo
 from simulator.poplibs.popops.scaled import scaledSubtractFrom as scaledSubtractFrom
@@ -53,6 +59,16 @@ from simulator.poplibs.popops.slices import multiSlice as multiSlice
 from simulator.poplibs.popops.slices import multiUpdate as multiUpdate
 from simulator.poplibs.popops.slices import multiUpdateAdd as multiUpdateAdd
 from simulator.poplibs.popops.slices import multiUpdateMax as multiUpdateMax
+from simulator.poplibs.popops.sorting import SortOrder as SortOrder
+from simulator.poplibs.popops.sorting import TopKParams as TopKParams
+from simulator.poplibs.popops.sorting import createTopKInput as createTopKInput
+from simulator.poplibs.popops.sorting import sort as sort
+from simulator.poplibs.popops.sorting import sortInPlace as sortInPlace
+from simulator.poplibs.popops.sorting import sortKeyValue as sortKeyValue
+from simulator.poplibs.popops.sorting import sortKeyValueInPlace as sortKeyValueInPlace
+from simulator.poplibs.popops.sorting import topK as topK
+from simulator.poplibs.popops.sorting import topKKeyValue as topKKeyValue
+from simulator.poplibs.popops.sorting import topKWithPermutation as topKWithPermutation
 
 Options = dict[str, str] | None
 

@@ -1,0 +1,168 @@
+"""Comparing and swapping pairs of elements: the steps of a sorting network, and their vertices.
+
+The work lies in shares of 2^q elements on each tile. In blocks of `2 d` elements each of the first d elements meets one
+of the others: the one d further on, or (`mirrored`) the one as far from the end as it is from the beginning; the better
+of the two comes first. Blocks within a share are one run of memory; of larger blocks, two shares meet, each tile doing
+half of the comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.machine.cycles import sorting as cycles
+from simulator.machine.cycles.described import described_as
+from simulator.poplar.debug_context import DebugInfo
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Execute, LibraryGroup, Sequence
+from simulator.poplar.store import VertexBlock
+from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import BOOL, UNSIGNED_INT
+from simulator.poplibs.pieces import vector_edges
+from simulator.poplibs.type_names import short_name
+from simulator.runtime.kernels import register
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Keys, and values that go with them, as flat variables in shares of `share` elements."""
+
+    tensors: tuple[Tensor, ...]
+    share: int
+
+    @property
+    def count(self) -> int:
+        return self.tensors[0].numElements()
+
+
+def laid_out(graph: Graph, types: tuple[Any, ...], count: int, name: tuple[DebugInfo, str]) -> Work:
+    """New variables of `count` elements, in equal shares of a power of two on as many tiles as are needed."""
+    tiles = graph.getTarget().getNumTiles()
+    share = 2
+    while share * tiles < count:
+        share *= 2
+    begins = np.arange(0, count, share, dtype=np.int64)
+    made = []
+    for type_ in types:
+        tensor = graph.addVariable(type_, [count], name)
+        graph.setTileMappingIntervals(tensor, begins, np.minimum(begins + share, count), np.arange(len(begins)))
+        made.append(tensor)
+    return Work(tuple(made), share)
+
+
+def add_step(
+    graph: Graph, work: Work, distance: int, mirrored: bool, largest: bool, prog: Sequence, name: tuple[DebugInfo, str]
+) -> None:
+    """Append the compute set of one step: every block of 2 * distance elements; the count must be whole blocks."""
+    cs = graph.addComputeSet(name)
+    if 2 * distance <= work.share:
+        _within(graph, cs, work, distance, mirrored, largest)
+    else:
+        _across(graph, cs, work, distance, mirrored, largest)
+    attributes = {"distance": distance, "mirrored": mirrored, "largest": largest}
+    tensors = list(work.tensors)
+    prog.add(LibraryGroup([Execute(cs)], "popops.compareAndSwap", tensors, tensors, attributes))
+
+
+def _names(work: Work) -> list[str]:
+    return ["keys", "values"][: len(work.tensors)]
+
+
+def _within(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, largest: bool) -> None:
+    begins = np.arange(0, work.count, work.share, dtype=np.int64)
+    lengths = np.minimum(begins + work.share, work.count) - begins
+    edges = {
+        n: vector_edges(int(t.regions()[0][0]) + begins, lengths)
+        for n, t in zip(_names(work), work.tensors, strict=True)
+    }
+    state = {"distance": distance, "mirrored": mirrored, "largest": largest}
+    graph.addVertices(cs, _vertex(_types(work), True), np.arange(len(begins)), edges, state)
+
+
+def _across(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, largest: bool) -> None:
+    """Shares of the first halves of all blocks, each cut in two, against those that they meet."""
+    size = work.share // 2
+    block = np.arange(0, work.count, 2 * distance, dtype=np.int64)
+    first = (block[:, None] + np.arange(0, distance, size)[None, :]).reshape(-1)
+    into = first % (2 * distance)
+    other = first - into + (2 * distance - into - size if mirrored else into + distance)
+    half = (into // size) % 2 == 1
+    tiles = np.where(half, other, first) // work.share
+    edges = {}
+    for n, t in zip(_names(work), work.tensors, strict=True):
+        base = int(t.regions()[0][0])
+        edges[n] = vector_edges(base + first, np.full(len(first), size, np.int64))
+        edges[f"{n}Other"] = vector_edges(base + other, np.full(len(first), size, np.int64))
+    state = {"mirrored": mirrored, "largest": largest}
+    graph.addVertices(cs, _vertex(_types(work), False), tiles, edges, state)
+
+
+def _types(work: Work) -> tuple[str, ...]:
+    return tuple(short_name(t.elementType()) for t in work.tensors)
+
+
+def swap(first: list[Array], second: list[Array], largest: bool) -> None:
+    """Arrays of keys, and values with them: each pair with the better key in `first`."""
+    keys, others = first[0], second[0]
+    wrong = others > keys if largest else others < keys
+    for mine, theirs in zip(first, second, strict=True):
+        kept = np.where(wrong, theirs, mine)
+        theirs[...] = np.where(wrong, mine, theirs)
+        mine[...] = kept
+
+
+def step(tensors: list[Array], distance: int, mirrored: bool, largest: bool) -> None:
+    """One step on flat arrays of whole blocks."""
+    blocks = [t.reshape(-1, 2, distance) for t in tensors]
+    second = [b[:, 1, ::-1] if mirrored else b[:, 1] for b in blocks]
+    swap([b[:, 0] for b in blocks], second, largest)
+
+
+@register("popops.compareAndSwap")
+def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+    for out, given in zip(outputs, inputs, strict=True):
+        if out.__array_interface__["data"] != given.__array_interface__["data"]:
+            out[...] = given
+    step(outputs, attributes["distance"], attributes["mirrored"], attributes["largest"])
+
+
+@lru_cache(maxsize=64)
+def _vertex(types: tuple[str, ...], within: bool) -> VertexType:
+    with_values = len(types) > 1
+    names = ["keys", "values"][: len(types)]
+
+    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+        n = elements["keys"] // 2 if within else elements["keys"]
+        distance = np.asarray(block.values["distance"]) if within else n
+        spent = cycles.compare_and_swap(types[0], "carried" if with_values else "no", n, distance)
+        return BlockCosts(spent, "exact", described_as("PopLibs estimator", cycles.compare_and_swap), n)
+
+    def compute(vertex: Any) -> None:
+        mine = [np.asarray(getattr(vertex, n)) for n in names]
+        mirrored, largest = bool(vertex.mirrored), bool(vertex.largest)
+        if within:
+            step(mine, int(vertex.distance), mirrored, largest)
+        else:
+            theirs = [np.asarray(getattr(vertex, f"{n}Other")) for n in names]
+            swap(mine, [t[::-1] for t in theirs] if mirrored else theirs, largest)
+
+    fields = [FieldSpec(n, "vector", "inout", None, "one_ptr", 4) for n in names]
+    if within:
+        fields.append(FieldSpec("distance", "value", "", UNSIGNED_INT))
+    else:
+        fields += [FieldSpec(f"{n}Other", "vector", "inout", None, "one_ptr", 4) for n in names]
+    fields += [FieldSpec("mirrored", "value", "", BOOL), FieldSpec("largest", "value", "", BOOL)]
+    name = f"popops::CompareAndSwapAtDistance{'KeyVal' if with_values else ''}"
+    template = f"{','.join(types)}{',false' if with_values else ''}"
+    full = f"{name}{'' if within else 'Apart'}<{template}>"
+    return VertexType(full, "multi", tuple(fields), costs, compute, doc="pairs in order")

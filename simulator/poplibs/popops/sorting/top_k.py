@@ -1,0 +1,194 @@
+"""popops.topK: the largest or smallest elements of each row, by a bitonic network of comparisons.
+
+With K = k rounded up to a power of two, rows become blocks of K elements (filled up with values that lose), all blocks
+are sorted, then pairs of blocks are merged, of which the better half stays, until one block of each row is left. The
+number of steps, and what each costs, depend on shapes only. PopLibs works alike, without filling up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from simulator.poplar.debug_context import Context, DebugInfo
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Copy, Sequence
+from simulator.poplar.tensor import Tensor, concat
+from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
+from simulator.poplibs.debug import operation
+from simulator.poplibs.popops.casting import cast
+from simulator.poplibs.popops.one_hot import iota
+from simulator.poplibs.popops.sorting.compare_swap import Work, add_step, laid_out
+from simulator.poplibs.poputil.copies import duplicate
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
+
+
+class SortOrder(Enum):
+    NONE = "none"
+    ASCENDING = "ascending"
+    DESCENDING = "descending"
+
+
+@dataclass(frozen=True)
+class TopKParams:
+    """How many, whether the largest or the smallest, and in which order."""
+
+    k: int
+    largest: bool
+    sortOrder: SortOrder
+
+
+def createTopKInput(
+    graph: Graph, type: Type, shape: SequenceOf[int], params: TopKParams, debugContext: Context = ""
+) -> Tensor:
+    """A mapped tensor to be given to `topK`: spread linearly, in pairs of elements."""
+    out = graph.addVariable(type, shape, debugContext)
+    mapTensorLinearly(graph, out, 2, 2)
+    return out
+
+
+def topK(graph: Graph, prog: Sequence, t: Tensor, params: TopKParams, debugContext: Context = "") -> Tensor:
+    """The first `k` elements of each row (the innermost dimension) in order of size.
+
+    Raises `poplibs_error` for more elements than a row has and for types other than FLOAT, HALF, INT and
+    UNSIGNED_INT."""
+    call = operation(graph, debugContext, "popops", "topK", t=t, k=params.k, largest=params.largest)
+    return _top(graph, prog, t, None, params, call)[0]
+
+
+def topKKeyValue(
+    graph: Graph, prog: Sequence, keys: Tensor, values: Tensor, params: TopKParams, debugContext: Context = ""
+) -> tuple[Tensor, Tensor]:
+    """`topK` of the keys, and the values that belong to them."""
+    if keys.shape() != values.shape():
+        raise poplibs_error(f"topKKeyValue: keys {keys.shape()} and values {values.shape()} must have one shape.")
+    call = operation(graph, debugContext, "popops", "topKKeyValue", keys=keys, values=values, k=params.k)
+    first, second = _top(graph, prog, keys, values, params, call)
+    assert second is not None
+    return first, second
+
+
+def topKWithPermutation(
+    graph: Graph, prog: Sequence, t: Tensor, params: TopKParams, debugContext: Context = ""
+) -> tuple[Tensor, Tensor]:
+    """`topK`, and the places within the row that the elements come from (UNSIGNED_INT)."""
+    call = operation(graph, debugContext, "popops", "topKWithPermutation", t=t, k=params.k)
+    n = t.dim(t.rank() - 1) if t.rank() else 0
+    places = graph.addVariable(UNSIGNED_INT, [n], (call, "indices"))
+    mapTensorLinearly(graph, places)
+    iota(graph, places, 0, prog, (call, "indices"))
+    rows = t.numElements() // max(n, 1)
+    spread = places.expand([0]).broadcast(rows, 0).reshape(t.shape())
+    first, second = _top(graph, prog, t, spread, params, call)
+    assert second is not None
+    return first, second
+
+
+def _top(
+    graph: Graph, prog: Sequence, t: Tensor, values: Tensor | None, params: TopKParams, call: DebugInfo
+) -> tuple[Tensor, Tensor | None]:
+    _check(t, params)
+    n, k = t.dim(t.rank() - 1), params.k
+    shape = [*t.shape()[:-1], k]
+    rows = prod(shape[:-1])
+    if rows * k == 0:
+        empty = [graph.addVariable(x.elementType(), shape, (call, "topK")) for x in (t, values) if x is not None]
+        return empty[0], empty[1] if len(empty) > 1 else None
+    keys = cast(graph, t, FLOAT, prog, (call, "castKeys")) if t.elementType() is HALF else t
+    size = 1 << max(k - 1, 0).bit_length()
+    if n < 2 * size:  # no smaller than what one row holds
+        size = min(size, 1 << max(n - 1, 0).bit_length())
+    size = max(size, 2)
+    tensors = [x.reshape([rows, n]) for x in (keys, values) if x is not None]
+    work, blocks = _filled(graph, tensors, size, params.largest, prog, call)
+    _sorted_blocks(graph, work, size, params.largest, prog, call)
+    while blocks > 1:
+        work, blocks = _merged(graph, work, rows, blocks, size, params.largest, prog, call)
+    found = [w.reshape([rows, size]).slice(0, k, 1) for w in work.tensors]
+    if params.sortOrder is SortOrder.ASCENDING and params.largest:
+        found = [f.reverse(1) for f in found]
+    if params.sortOrder is SortOrder.DESCENDING and not params.largest:
+        found = [f.reverse(1) for f in found]
+    outs = [duplicate(graph, f.reshape(shape), prog, (call, "topK")) for f in found]
+    if t.elementType() is HALF:
+        outs[0] = cast(graph, outs[0], HALF, prog, (call, "castResult"))
+    return outs[0], outs[1] if len(outs) > 1 else None
+
+
+def _check(t: Tensor, params: TopKParams) -> None:
+    if t.rank() == 0 or t.elementType() not in (FLOAT, HALF, INT, UNSIGNED_INT):
+        raise poplibs_error(
+            f"topK: {t.elementType()} of shape {t.shape()}; FLOAT, HALF, INT or UNSIGNED_INT of rank 1 is needed."
+        )
+    if not 0 <= params.k <= t.dim(t.rank() - 1):
+        raise poplibs_error(f"topK: k is {params.k}, rows have {t.dim(t.rank() - 1)} elements.")
+
+
+def _filled(
+    graph: Graph, tensors: list[Tensor], size: int, largest: bool, prog: Sequence, call: DebugInfo
+) -> tuple[Work, int]:
+    """(rows in whole blocks, blocks of a row)."""
+    rows, n = tensors[0].shape()
+    blocks = -(-n // size)
+    work = laid_out(graph, tuple(t.elementType() for t in tensors), rows * blocks * size, (call, "work"))
+    for i, (tensor, into) in enumerate(zip(tensors, work.tensors, strict=True)):
+        if blocks * size > n:
+            loser = _loser(tensor.elementType(), largest) if i == 0 else 0
+            more = graph.addConstant(tensor.elementType(), [], loser, (call, "fill"))
+            graph.setTileMapping(more, 0)
+            rest = more.reshape([1, 1]).broadcast(rows, 0).broadcast(blocks * size - n, 1)
+            tensor = concat([tensor, rest], 1)
+        prog.add(Copy(tensor.reshape([rows * blocks * size]), into, False, (call, "work")))
+    return work, blocks
+
+
+def _loser(type_: Type, largest: bool) -> Any:
+    """A key that no other is worse than."""
+    if type_ is FLOAT:
+        return -np.inf if largest else np.inf
+    assert type_.dtype is not None
+    limits = np.iinfo(type_.dtype)
+    return int(limits.min if largest else limits.max)
+
+
+def _sorted_blocks(graph: Graph, work: Work, size: int, largest: bool, prog: Sequence, call: DebugInfo) -> None:
+    half = 1
+    while half < size:
+        add_step(graph, work, half, True, largest, prog, (call, f"sort{2 * half}/mirrored"))
+        _cleaned(graph, work, half, largest, prog, call, f"sort{2 * half}")
+        half *= 2
+
+
+def _cleaned(graph: Graph, work: Work, size: int, largest: bool, prog: Sequence, call: DebugInfo, name: str) -> None:
+    """Order blocks of `size` elements that first rise and then fall."""
+    distance = size // 2
+    while distance:
+        add_step(graph, work, distance, False, largest, prog, (call, f"{name}/distance{distance}"))
+        distance //= 2
+
+
+def _merged(
+    graph: Graph, work: Work, rows: int, blocks: int, size: int, largest: bool, prog: Sequence, call: DebugInfo
+) -> tuple[Work, int]:
+    """Pairs of sorted blocks of each row become their better halves; an odd block stays."""
+    pairs = blocks // 2
+    types = tuple(t.elementType() for t in work.tensors)
+    together = laid_out(graph, types, rows * pairs * 2 * size, (call, "pairs"))
+    views = [t.reshape([rows, blocks, size]) for t in work.tensors]
+    for view, into in zip(views, together.tensors, strict=True):
+        prog.add(Copy(view.slice(0, 2 * pairs, 1).flatten(), into, False, (call, "pairs")))
+    add_step(graph, together, size, True, largest, prog, (call, f"merge{blocks}"))
+    left = pairs + blocks % 2
+    result = laid_out(graph, types, rows * left * size, (call, "work"))
+    for view, pair, into in zip(views, together.tensors, result.tensors, strict=True):
+        better = pair.reshape([rows, pairs, 2, size]).slice(0, 1, 2).reshape([rows, pairs, size])
+        kept = concat([better, view.slice(2 * pairs, blocks, 1)], 1) if blocks % 2 else better
+        prog.add(Copy(kept.flatten(), into, False, (call, "work")))
+    _cleaned(graph, result, size, largest, prog, call, f"merge{blocks}")
+    return result, left
