@@ -46,11 +46,17 @@ class SlowMachine:
     def _type(self, element: int) -> Any:
         return self.graph.store.variables.type[int(self.graph.store.variable_of(np.array([element]))[0])]
 
+    def _memory_of(self, tensor: Tensor) -> Any:
+        """The memory of the tensor's variables, as the type that the tensor reinterprets them as."""
+        starts = tensor.regions()[0]
+        held = self._type(int(starts[0])) if len(starts) else tensor.elementType()
+        return self.memory.setdefault(held, np.zeros(0, held.dtype)).view(tensor.elementType().dtype)
+
     def write(self, tensor: Tensor, values: Any) -> None:
-        self.memory[tensor.elementType()][regions.elements(*tensor.regions())] = np.asarray(values).reshape(-1)
+        self._memory_of(tensor)[regions.elements(*tensor.regions())] = np.asarray(values).reshape(-1)
 
     def read(self, tensor: Tensor) -> Any:
-        return self.memory[tensor.elementType()][regions.elements(*tensor.regions())].reshape(tensor.shape())
+        return self._memory_of(tensor)[regions.elements(*tensor.regions())].reshape(tensor.shape())
 
     def run(self, program: Program) -> None:
         if isinstance(program, LibraryGroup) and self.kernels:

@@ -45,7 +45,9 @@ from simulator.poplibs.popops.row_scalars import updateScalarInRows as updateSca
 from simulator.poplibs.popops.scaled import ScaledAddSpecialisation as ScaledAddSpecialisation
 from simulator.poplibs.popops.scaled import scaledAddTo as scaledAddTo
 from simulator.poplibs.popops.scaled import scaledSubtractFrom as scaledSubtractFrom
+from simulator.poplibs.popops.slices import GatherParams as GatherParams
 from simulator.poplibs.popops.slices import SlicePlan as SlicePlan
+from simulator.poplibs.popops.slices import createGatherInput as createGatherInput
 from simulator.poplibs.popops.slices import createIndicesTensor as createIndicesTensor
 from simulator.poplibs.popops.slices import createSliceableTensor as createSliceableTensor
 from simulator.poplibs.popops.slices import createSliceableTensorFromSlice as createSliceableTensorFromSlice
@@ -59,6 +61,8 @@ from simulator.poplibs.popops.slices import multiSlice as multiSlice
 from simulator.poplibs.popops.slices import multiUpdate as multiUpdate
 from simulator.poplibs.popops.slices import multiUpdateAdd as multiUpdateAdd
 from simulator.poplibs.popops.slices import multiUpdateMax as multiUpdateMax
+from simulator.poplibs.popops.slices.gather import gather as gather
+from simulator.poplibs.popops.slices.scatter import scatter as scatter
 from simulator.poplibs.popops.sorting import SortOrder as SortOrder
 from simulator.poplibs.popops.sorting import TopKParams as TopKParams
 from simulator.poplibs.popops.sorting import createTopKInput as createTopKInput
