@@ -16,6 +16,7 @@ from benchmarks.neighbours import neighbour_table
 from benchmarks.validation import (
     adder,
     chain_liveness,
+    codelets,
     exchange_example,
     formulas,
     matmul_chain,
@@ -49,6 +50,7 @@ def groups() -> tuple[list[Group], list[str]]:
             *exchange_example.groups(root / "exchange"),
             *one_tile.groups(),
             *formulas.groups(),
+            *codelets.groups(),
             *throughput.groups(),
             *adder.groups(root / "adder"),
             *targets.groups(),

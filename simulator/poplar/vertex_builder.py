@@ -211,7 +211,7 @@ class BlockBuilder:
         self.stale = False
 
     def check_fields(self) -> None:
-        """Every edge field is connected once, every simple field has a value; else `graph_connection_error`."""
+        """Every edge field is connected once, every simple field of Python has a value; else `graph_connection_error`."""
         n = len(self.tiles)
         self.indexed.check()
         empty = self.indexed.empty_edges()
@@ -223,6 +223,8 @@ class BlockBuilder:
             twice = np.flatnonzero(vectors > 1)
             if len(twice) and column.spec.kind != "vectors" and column.spec.kind != "scalars":
                 raise self.connected_twice(name, int(twice[0]))
+        if self.type.compiled is not None:
+            return  # state of C++ that is not set is zero
         for name, rows in self.values.items():
             late = self.block.late.get(name, {})
             row = (

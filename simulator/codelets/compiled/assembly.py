@@ -7,6 +7,8 @@ that an instruction stands for one of a tile's; then
   the table says of halves. Constants of the code are taken as held in registers, moves between registers as none;
 - a jump to an earlier label ends a trip of a loop. Steps by a constant of registers that only the step changes, and
   comparisons of such a register, are part of the trip: tiles step addresses as they load, and count in the branch;
+- in a loop of one block, a load from an address that nothing in the loop changes or writes counts nothing: it is done
+  once before, since a vertex's state and edges do not overlap (the compiler here must assume that they may);
 - what is called in the mathematical library counts as the table has it; other library functions as the call alone.
 """
 
@@ -60,7 +62,7 @@ _CALLED = {
 #: Nothing a tile would do: widening (its addresses and integers have one size), conversions of half within a register,
 #: markers, and what belongs to entry and exit.
 _FREE = re.compile(
-    r"cltq|cqto|cltd|cwtl|cdq|endbr64|nop\w*|ret|leave|vzeroupper|v?cvtph2ps|v?cvtps2ph|ud2|v?unpck\w+|v?shuf\w+|v?insertps"
+    r"cltq|cqto|cltd|cwtl|cdq|endbr64|nop\w*|ret|leave|vzeroupper|v?cvtph2ps|v?cvtps2ph|ud2|v?unpck\w+|v?shuf\w+|v?insertps|v?p?blend\w+"
 )
 _MOVE = re.compile(r"v?(?:mov|pextr|pinsr)\w*")
 #: SSE arithmetic by the stem of its name.
@@ -86,6 +88,7 @@ class Block:
 
     instructions: list[tuple[str, list[str]]] = field(default_factory=list)
     back: bool = False
+    whole: bool = False  #: it is all of its loop
 
 
 def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
@@ -94,10 +97,12 @@ def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
     lines: list[str] = []
     seen: set[str] = set()
     code, fresh = True, True
+    own: set[str] = set()  # labels of the block that begins
     for line in assembly.splitlines():
         label, directive = _LABEL.match(line), _DIRECTIVE.match(line)
         if label:
             seen.add(label[1])
+            own = own | {label[1]} if fresh and code else {label[1]}
             fresh = True
         elif directive:
             if directive[1] in ("text", "section", "data", "bss"):
@@ -111,7 +116,8 @@ def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
             blocks[-1].instructions.append((name, operands))
             if _JUMP.fullmatch(name) or name == "ret":
                 blocks[-1].back = bool(operands) and operands[0] in seen
-                fresh = True
+                blocks[-1].whole = bool(operands) and operands[0] in own
+                fresh, own = True, set()
         lines.append(line)
     if blocks:
         lines.append(_TABLE.format(key=key, size=8 * len(blocks)))
@@ -133,8 +139,10 @@ def operations(block: Block) -> dict[str, int]:
     """What one execution of a block does, by the names of the instruction table."""
     counts = OperationCounts()
     counters = _loop_counters(block) if block.back else set()
+    kept = _kept_operands(block) if block.back and block.whole else set()
     for name, operands in block.instructions:
-        for operation in _operations_of(name, operands, block.back, counters):
+        given = ["%kept" if operand in kept else operand for operand in operands]
+        for operation in _operations_of(name, given, block.back, counters):
             counts.add(operation)
     return counts.counts
 
@@ -154,6 +162,29 @@ def _loop_counters(block: Block) -> set[str]:
             if _STEP.fullmatch(name) and (itself or (by_constant and not name.startswith("lea"))):
                 stepped.add(register)
     return {register for register in stepped if changed[register] == 1}
+
+
+def _kept_operands(block: Block) -> set[str]:
+    """Operands in memory, not on the stack, whose address the block leaves alone and that it only reads."""
+    read: set[str] = set()
+    written: set[str] = set()
+    changed: set[str] = set()
+    for name, operands in block.instructions:
+        compares = bool(_COMPARE.fullmatch(name))
+        for position, operand in enumerate(operands):
+            last = position == len(operands) - 1 and not compares
+            if "(" in operand:
+                (written if last else read).add(operand)
+            elif last and _register(operand):
+                changed.add(_register(operand))
+        if name.startswith("call"):
+            return set()
+
+    def fixed(operand: str) -> bool:
+        registers = {_register(name) for name in re.findall(r"%\w+", operand)}
+        return not registers & (changed | {"sp", "bp"})
+
+    return {operand for operand in read - written if fixed(operand)}
 
 
 def _operations_of(name: str, operands: list[str], back: bool, counters: set[str]) -> Iterator[str]:
@@ -178,7 +209,7 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
     compares = bool(_COMPARE.fullmatch(name))
     yield from _accesses(name, operands, compares)
     if _FREE.fullmatch(name) or _MOVE.fullmatch(name):
-        if _MOVE.fullmatch(name) and operands and operands[0].startswith("$") and _register(operands[-1]):
+        if name.startswith("mov") and operands and operands[0].startswith("$") and _register(operands[-1]):
             yield "integer"  # a constant is set
         return
     registers = {_register(operand) for operand in operands}

@@ -91,7 +91,7 @@ def _figures(
 
 def _made_up(spec: FieldSpec, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], fill: int) -> Any:
     if spec.kind == "value":
-        return values[spec.name]
+        return values.get(spec.name)
     dtype = numpy_type(spec.type)
     if spec.kind == "scalar":
         return np.full((), fill, dtype)

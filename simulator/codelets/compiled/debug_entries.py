@@ -16,7 +16,7 @@ _END = re.compile(r" <(\d+)><[0-9a-f]+>: Abbrev Number: 0")
 # Newer versions of readelf put the form before a value: "(strp) (offset: 0x1f5): name", "(data1) 8".
 _ATTRIBUTE = re.compile(
     r"    <[0-9a-f]+>\s+(DW_AT_\w+)\s*: (?:\((?!indirect)[a-z]\w*\) )?"
-    r"(?:\((?:indirect (?:line )?string, )?offset: 0x[0-9a-f]+\): )?(.*)"
+    r"(?:\((?:indirect (?:line )?string, )?offset: (?:0x)?[0-9a-f]+\): )?(.*)"
 )
 _KEPT = {
     "DW_AT_name", "DW_AT_type", "DW_AT_byte_size", "DW_AT_data_member_location", "DW_AT_const_value", "DW_AT_external",

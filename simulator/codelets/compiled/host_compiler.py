@@ -22,7 +22,7 @@ INCLUDE = Path(__file__).parent.parent / "include"
 HOST = Path(__file__).parent.parent / "host"
 
 #: Part of every key: grows when what is made of the same text changes.
-_FORMAT = "6"
+_FORMAT = "9"
 #: Flags that choose what the compiler is asked for at all.
 _OWN_FLAGS = ("-o", "-c", "-S", "-E", "-x", "-M", "-MM", "-save-temps", "-pipe", "-shared", "-static", "-fplugin")
 

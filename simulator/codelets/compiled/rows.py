@@ -47,7 +47,7 @@ class Rows:
     ) -> None:
         self._layout, self._n = layout, n
         self._pointers = pointers
-        self._data = {f.spec.name: _vectors(f, values[f.spec.name], n) for f in layout.fields if f.vector}
+        self._data = {f.spec.name: _vectors(f, values.get(f.spec.name, []), n) for f in layout.fields if f.vector}
         self._values = values
         self._tables: dict[str, int] = {}  #: field -> where its list begins
         end = _aligned(layout.bytes * n)
@@ -75,7 +75,9 @@ class Rows:
                 self._fill_data(memory, field, address + table, table)
             elif kind == "value":
                 dtype = numpy_type(field.spec.type)
-                self._column(memory, field.offset, dtype)[...] = np.asarray(self._values[name]).astype(dtype)
+                values = np.asarray(self._values.get(name, 0)).astype(dtype)
+                wide = np.dtype(f"{dtype.kind}8") if field.wide else dtype
+                self._column(memory, field.offset, wide)[...] = values
             else:
                 self._fill_edges(memory, field, address + table, table, arena, scratch)
 
@@ -116,6 +118,8 @@ class Rows:
 def _vectors(field: HostField, values: Any, n: int) -> list[Array]:
     """The bytes of a vector in the state of each vertex, each rounded up to 8 bytes."""
     dtype = numpy_type(field.spec.type)
+    if isinstance(values, list) and not values:
+        values = [values] * n
     if not isinstance(values, list) and np.ndim(values) < 2:
         whole = np.asarray(values)
         values = [whole] * n if whole.ndim == 1 and whole.size != n else list(whole.reshape(n, -1))

@@ -88,9 +88,10 @@ class Session:
 
         pointers, values = {}, {}
         for field in class_.layout.fields:
-            spec, value = field.spec, getattr(given, field.spec.name)
+            spec, value = field.spec, getattr(given, field.spec.name, None)
             if spec.kind == "value":
-                values[spec.name] = [value] if field.vector else value
+                if value is not None:  # state that is not set is zero
+                    values[spec.name] = [value] if field.vector else value
                 continue
             arrays = value if isinstance(value, list) else [value]
             pointers[spec.name] = _pointers(arrays, [place_of(a, spec.direction != "in") for a in arrays], spec.kind)

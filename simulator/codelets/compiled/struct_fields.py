@@ -16,7 +16,7 @@ TYPES = {
     "short int": types.SHORT, "short unsigned int": types.UNSIGNED_SHORT, "int": types.INT,
     "unsigned int": types.UNSIGNED_INT, "float": types.FLOAT, "_Float16": types.HALF, "__fp16": types.HALF,
     "long long int": types.LONGLONG, "long long unsigned int": types.UNSIGNED_LONGLONG,
-    "long int": types.LONGLONG, "long unsigned int": types.UNSIGNED_LONGLONG,
+    "long int": types.INT, "long unsigned int": types.UNSIGNED_INT,  # 32 bits on a tile
 }  # fmt: skip
 #: How Poplar spells the types that it spells unlike the compiler.
 _SPELLED = {
@@ -37,10 +37,11 @@ Kind = Literal["worker", "supervisor", "multi"]
 
 @dataclass(frozen=True)
 class HostField:
-    """A field and its place."""
+    """A field and its place. `wide`: a number of 8 bytes here that has 4 on a tile (long, size_t)."""
 
     spec: FieldSpec
     offset: int
+    wide: bool = False
 
     @property
     def vector(self) -> bool:
@@ -146,7 +147,8 @@ def _fields(entry: Entry, entries: DebugEntries, owner: str, shift: int) -> list
 def _field(member: Entry, type_: Entry, offset: int, entries: DebugEntries, owner: str) -> HostField:
     name = member.name
     if type_.tag == "base_type" and type_.name in TYPES:
-        return HostField(FieldSpec(name, "value", "", TYPES[type_.name]), offset)
+        wide = type_.number("byte_size") > TYPES[type_.name].size
+        return HostField(FieldSpec(name, "value", "", TYPES[type_.name]), offset, wide)
     if type_.tag == "enumeration_type":
         sized = {1: types.UNSIGNED_CHAR, 2: types.UNSIGNED_SHORT, 4: types.INT}
         return HostField(FieldSpec(name, "value", "", sized[type_.number("byte_size")]), offset)

@@ -196,7 +196,7 @@ def _dumped(one: UnitClass) -> dict[str, Any]:
 
     def spec(field: HostField) -> dict[str, Any]:
         values = {name: getattr(field.spec, name) for name in FieldSpec.__dataclass_fields__}
-        return {"spec": {**values, "type": type_name(field.spec.type)}, "offset": field.offset}
+        return {"spec": {**values, "type": type_name(field.spec.type)}, "offset": field.offset, "wide": field.wide}
 
     layout = {**{name: getattr(one.layout, name) for name in ClassLayout.__dataclass_fields__}}
     layout["fields"] = [spec(field) for field in one.layout.fields]
@@ -205,7 +205,9 @@ def _dumped(one: UnitClass) -> dict[str, Any]:
 
 def _class_of(data: dict[str, Any]) -> UnitClass:
     fields = tuple(
-        HostField(FieldSpec(**{**one["spec"], "type": type_named(one["spec"]["type"])}), int(one["offset"]))
+        HostField(
+            FieldSpec(**{**one["spec"], "type": type_named(one["spec"]["type"])}), int(one["offset"]), bool(one["wide"])
+        )
         for one in data["layout"]["fields"]
     )
     layout = ClassLayout(**{**data["layout"], "fields": fields})

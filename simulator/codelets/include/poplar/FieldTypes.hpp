@@ -2,6 +2,9 @@
 // elements, whatever its layout on a tile; the layout decides what the vertex's state takes in the modelled memory.
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 namespace poplar {
 
 enum class VectorLayout { SPAN, ONE_PTR, SHORT_SPAN, SCALED_PTR32, SCALED_PTR64, SCALED_PTR128, COMPACT_PTR };
@@ -13,6 +16,22 @@ namespace host {
 constexpr bool knows_size(VectorLayout layout) {
   return layout == VectorLayout::SPAN || layout == VectorLayout::SHORT_SPAN;
 }
+
+// Tiles have 32-bit long and size_t; the elements that edges lead to are stored so.
+template <class T>
+struct OnTile {
+  using type = T;
+};
+template <>
+struct OnTile<long> {
+  using type = int;
+};
+template <>
+struct OnTile<unsigned long> {
+  using type = unsigned;
+};
+template <class T>
+using on_tile = typename OnTile<T>::type;
 
 // A run of elements. T is const for what a vertex only reads.
 template <class T>
@@ -50,7 +69,7 @@ class Elements<T, true> : public Elements<T, false> {
 
 // Vertex state that is a vector, or a vector of edges.
 template <class T, VectorLayout L = VectorLayout::SPAN, unsigned MinAlign = alignof(T), bool Interleaved = false>
-class Vector : public host::Elements<T, host::knows_size(L)> {};
+class Vector : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
 
 // Vectors of one element type with a compact layout on the tile. Only inside Input, Output and InOut.
 template <class T, VectorListLayout L = VectorListLayout::DELTANELEMENTS, unsigned MinAlign = alignof(T),
@@ -85,44 +104,44 @@ class Element {
 }  // namespace host
 
 template <class T>
-class Input : public host::Element<const T> {
+class Input : public host::Element<const host::on_tile<T>> {
  public:
-  operator const T &() const { return *this->pointer; }
+  operator const host::on_tile<T> &() const { return *this->pointer; }
 };
 
 template <class T>
-class Output : public host::Element<T> {
+class Output : public host::Element<host::on_tile<T>> {
  public:
-  operator T &() const { return *this->pointer; }
-  const Output &operator=(const T &value) const {
+  operator host::on_tile<T> &() const { return *this->pointer; }
+  const Output &operator=(const host::on_tile<T> &value) const {
     *this->pointer = value;
     return *this;
   }
 };
 
 template <class T>
-class InOut : public host::Element<T> {
+class InOut : public host::Element<host::on_tile<T>> {
  public:
-  operator T &() const { return *this->pointer; }
-  const InOut &operator=(const T &value) const {
+  operator host::on_tile<T> &() const { return *this->pointer; }
+  const InOut &operator=(const host::on_tile<T> &value) const {
     *this->pointer = value;
     return *this;
   }
 };
 
 template <class T, VectorLayout L, unsigned A, bool I>
-class Input<Vector<T, L, A, I>> : public host::Elements<const T, host::knows_size(L)> {};
+class Input<Vector<T, L, A, I>> : public host::Elements<const host::on_tile<T>, host::knows_size(L)> {};
 template <class T, VectorLayout L, unsigned A, bool I>
-class Output<Vector<T, L, A, I>> : public host::Elements<T, host::knows_size(L)> {};
+class Output<Vector<T, L, A, I>> : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
 template <class T, VectorLayout L, unsigned A, bool I>
-class InOut<Vector<T, L, A, I>> : public host::Elements<T, host::knows_size(L)> {};
+class InOut<Vector<T, L, A, I>> : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
 
 template <class T, VectorListLayout L, unsigned A, bool I>
-class Input<VectorList<T, L, A, I>> : public host::Rows<const T> {};
+class Input<VectorList<T, L, A, I>> : public host::Rows<const host::on_tile<T>> {};
 template <class T, VectorListLayout L, unsigned A, bool I>
-class Output<VectorList<T, L, A, I>> : public host::Rows<T> {};
+class Output<VectorList<T, L, A, I>> : public host::Rows<host::on_tile<T>> {};
 template <class T, VectorListLayout L, unsigned A, bool I>
-class InOut<VectorList<T, L, A, I>> : public host::Rows<T> {};
+class InOut<VectorList<T, L, A, I>> : public host::Rows<host::on_tile<T>> {};
 
 // State that only simulations read.
 template <class T>

@@ -1,5 +1,5 @@
-// half: two bytes of storage. Arithmetic is done in float32 and rounded when a value is stored or passed on; values
-// beyond the range become its largest (simulator/codelets/host/half.c).
+// half: two bytes of storage. Every operation is done in float32 and rounded to half, as on a tile; values beyond the
+// range become its largest (simulator/codelets/host/half.c).
 #pragma once
 
 #if defined(__aarch64__) || defined(__arm__)

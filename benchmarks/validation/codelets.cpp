@@ -1,0 +1,60 @@
+// The C++ codelets behind published figures, each as its source describes it.
+#include <poplar/HalfFloat.hpp>
+#include <poplar/Vertex.hpp>
+#include <poplar/VectorTypes.hpp>
+
+using namespace poplar;
+
+// STREAM Triad as one writes it first: a = b + q c.
+template <typename T>
+class Triad : public Vertex {
+ public:
+  Output<Vector<T>> a;
+  Input<Vector<T>> b;
+  Input<Vector<T>> c;
+  const T q;
+
+  bool compute() {
+    for (unsigned i = 0; i < a.size(); ++i) a[i] = b[i] + q * c[i];
+    return true;
+  }
+};
+
+template class Triad<float>;
+template class Triad<half>;
+
+// A loop whose counter lies in memory.
+class VolatileLoop : public SupervisorVertex {
+ public:
+  Output<unsigned> trips;
+  unsigned count;
+
+  bool compute() {
+    volatile unsigned i = 0;
+    while (i < count) i = i + 1;
+    *trips = i;
+    return true;
+  }
+};
+
+// A 3 x 3 Gaussian blur of one row of four interleaved channels, two channels at a time: 8 additions and 3
+// multiplications for 9 loads and a store, 11 operations for 40 bytes a channel.
+class Blur : public Vertex {
+ public:
+  Input<Vector<float, VectorLayout::SPAN, 8>> above;
+  Input<Vector<float, VectorLayout::SPAN, 8>> here;
+  Input<Vector<float, VectorLayout::SPAN, 8>> below;
+  Output<Vector<float, VectorLayout::SPAN, 8>> out;
+
+  bool compute() {
+    const float2 *up = reinterpret_cast<const float2 *>(above.data());
+    const float2 *mid = reinterpret_cast<const float2 *>(here.data());
+    const float2 *down = reinterpret_cast<const float2 *>(below.data());
+    float2 *to = reinterpret_cast<float2 *>(out.data());
+    const float2 corner = {1 / 16.f, 1 / 16.f}, edge = {1 / 8.f, 1 / 8.f}, centre = {1 / 4.f, 1 / 4.f};
+    for (unsigned i = 2; i < out.size() / 2 + 2; ++i)
+      to[i - 2] = corner * (up[i - 2] + up[i + 2] + down[i - 2] + down[i + 2]) +
+                  edge * (up[i] + mid[i - 2] + mid[i + 2] + down[i]) + centre * mid[i];
+    return true;
+  }
+};
