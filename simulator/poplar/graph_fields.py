@@ -19,9 +19,8 @@ from simulator.poplar.errors import (
 from simulator.poplar.graph_initial_values import InitialValueMethods
 from simulator.poplar.graph_objects import FieldRef
 from simulator.poplar.overloads import Overloads, Parameter, instance_of
-from simulator.poplar.quarter import QuarterMetadata, largest
+from simulator.poplar.target_units import limits_of
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import QUARTER
 from simulator.poplar.vertex_builder import BlockBuilder
 from simulator.poplar.vertex_layouts import LARGEST_COUNT
 
@@ -32,13 +31,13 @@ _CONNECT = Overloads(
 
 
 class ConnectionDesc(tuple[Any, ...]):
-    """One connection of `addVertex`: `ConnectionDesc(field, tensor)`, `(field, tensors)`, `(field, FieldRef, False)` or
-    `(field, value)`. Plain tuples and lists do as well."""
+    """One connection of `addVertex`: `ConnectionDesc(field, v)`, v being a tensor, a list of tensors, a value, or a
+    FieldRef with False behind it. Plain tuples and lists do as well."""
 
     __slots__ = ()
 
-    def __new__(cls, field: str, *what: Any) -> ConnectionDesc:
-        return super().__new__(cls, (field, *what))
+    def __new__(cls, field: str, v: Any, *delayed: bool) -> ConnectionDesc:
+        return super().__new__(cls, (field, v, *delayed))
 
 
 class FieldMethods(InitialValueMethods):
@@ -183,12 +182,7 @@ class FieldMethods(InitialValueMethods):
         spec = _field(type_, fieldName)
         if spec.type is None:
             raise poplar_error(f"Field '{fieldName}' of {vertexName} takes any type; it has no largest value.")
-        if spec.type is QUARTER:
-            return largest(QuarterMetadata(QuarterMetadata.Format.F152, 0))
-        dtype = spec.type.dtype
-        if dtype.kind == "b":
-            return 1.0
-        return float(np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max)
+        return limits_of(spec.type)[1]
 
     def _indexable(self, type_: VertexType, name: str) -> FieldSpec:
         spec = _field(type_, name)

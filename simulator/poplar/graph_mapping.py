@@ -42,15 +42,13 @@ class MappingMethods(GraphState):
     def setTileMapping(self, t: Tensor, tileNum: int) -> None: ...
     @overload
     def setTileMapping(self, t: Tensor, mapping: Sequence[Sequence[tuple[int, int]]]) -> None: ...
-    def setTileMapping(self, *arguments: Any, **names: Any) -> None:
+    def setTileMapping(self, what: Any = None, where: Any = None, /, **names: Any) -> None:
         """Put a vertex or a tensor on a tile, or a tensor's flattened intervals on tiles (a list per tile).
 
         A later call wins. Raises `invalid_tile_mapping` for tiles that the graph does not have, and for intervals
         outside the tensor or covering an element twice."""
-        if len(arguments) == 2:
-            what, where = arguments
-        else:
-            what, where = _SET.choose(arguments, names)[1].values()
+        if names or where is None:
+            what, where = _SET.choose([v for v in (what, where) if v is not None], names)[1].values()
         if isinstance(what, VertexRef):
             builder = what.builder
             builder.tiles[what.row] = self._device_tile(where)

@@ -25,7 +25,8 @@ class GraphState:
     _tiles: I8 | None  #: tile on the device of each tile of this graph, None = the same
     _num_tiles: int
 
-    def __init__(self, target: Any = None, r: int = 1) -> None:
+    def __init__(self, target: Any = None, r: int = 1, *, device: Any = None) -> None:
+        target = device if target is None else target
         if target is None:
             raise graph_object_creation_error(
                 "A graph needs a target: Graph(device) or Graph(target), for example Graph(IPUModel().createDevice())."

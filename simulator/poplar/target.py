@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.machine import physical_tiles
 from simulator.machine.memory_map import element_offsets
-from simulator.machine.targets import MK2, Chip
-from simulator.poplar.errors import graph_replication_error, invalid_machine_model
+from simulator.machine.targets import CHIPS, MK2, Chip
+from simulator.poplar.errors import graph_replication_error, invalid_machine_model, invalid_option
+from simulator.poplar.target_units import ConvolutionGetters, ExchangeBlockGetters, limits_of
 from simulator.poplar.types import FLOAT, HALF, QUARTER, Type
 
 
@@ -36,7 +37,7 @@ class IpuLinkTopology(Enum):
 
 
 @dataclass(frozen=True)
-class Target:
+class Target(ConvolutionGetters, ExchangeBlockGetters):
     """A machine: chip constants and what a model or an override changed of them. Sizes in bytes, delays in cycles."""
 
     type: TargetType
@@ -169,32 +170,6 @@ class Target:
     def getRptCountMax(self) -> int:
         return self.chip.rpt_count_max
 
-    def getFp16ConvUnitInputLoadElemsPerCycle(self) -> int:
-        """One load of the data path per cycle."""
-        return self.chip.data_path_bits // 16
-
-    def getFp32ConvUnitInputLoadElemsPerCycle(self) -> int:
-        return self.chip.data_path_bits // 32
-
-    def getFp16InFp16OutConvUnitsPerTile(self) -> int:
-        return self.chip.conv_units_half
-
-    def getFp16InFp32OutConvUnitsPerTile(self) -> int:
-        return self.chip.conv_units_half
-
-    def getFp32InFp32OutConvUnitsPerTile(self) -> int:
-        return self.chip.conv_units_float
-
-    def getConvUnitCoeffLoadBytesPerCycle(self) -> int:
-        return self.chip.coeff_load_bytes_per_cycle
-
-    def getWeightsPerConvUnit(self, type_: Type) -> int:
-        """Input channels that one convolution unit holds: 16 for half, 8 for float."""
-        return 16 if type_ is HALF else 8
-
-    def getNumConvUnits(self, input_type: Type, partial_type: Type) -> int:
-        return self.chip.conv_units_half if input_type is HALF else self.chip.conv_units_float
-
     def supportsExchangeBusSharing(self) -> bool:
         return True
 
@@ -218,11 +193,39 @@ class Target:
         """Hz."""
         return self.clock_hz
 
-    def getNumTilesPerXBContext(self) -> int:
-        return self.chip.tiles_per_xb_context
+    def hash(self) -> int:
+        """A number that equal targets share."""
+        return hash(self)
 
-    def getNumContextsPerXB(self) -> int:
-        return self.chip.host_contexts_per_xb
+    def getTypeLimitsMaxAs(self, type_: Type) -> float:
+        """The largest value of a type; of QUARTER that of format F152 with scale 0."""
+        return limits_of(type_)[1]
+
+    def getTypeLimitsLowestAs(self, type_: Type) -> float:
+        """The lowest value of a type; of QUARTER that of format F152 with scale 0."""
+        return limits_of(type_)[0]
+
+    @staticmethod
+    def createCPUTarget(accurateHalf: bool = False, numIPUs: int = 1) -> Target:
+        """The host itself, divided like so many IPUs of one tile. Half is always accurate here."""
+        return Target(TargetType.CPU, num_ipus=numIPUs, tiles_per_ipu=1)
+
+    @overload
+    @staticmethod
+    def createIPUTarget(systemType: str, opts: Mapping[str, Any] | None = None, /) -> Target: ...
+    @overload
+    @staticmethod
+    def createIPUTarget(numIPUs: int, systemType: str, opts: Mapping[str, Any] | None = None, /) -> Target: ...
+    @overload
+    @staticmethod
+    def createIPUTarget(
+        numIPUs: int, tilesPerIPU: int, systemType: str, opts: Mapping[str, Any] | None = None, /
+    ) -> Target: ...
+    @staticmethod
+    def createIPUTarget(*arguments: Any) -> Target:
+        """Simulated hardware of a system type ("ipu1", "ipu2", "ipu21", or a name with "M2000", "POD", "BOW", "C600",
+        "C2" in it). Raises `invalid_machine_model` for others, and `invalid_option` for options: there are none."""
+        return ipu_target(*arguments)
 
     def getTypeSize(self, type_: Type) -> int:
         """Bytes."""
@@ -269,3 +272,31 @@ def target_of(source: Any) -> Target:
     target = get()
     assert isinstance(target, Target)
     return target
+
+
+def ipu_target(*arguments: Any) -> Target:
+    """`Target.createIPUTarget`: (numIPUs, tilesPerIPU, systemType, options), all but the third optional."""
+    given = list(arguments)
+    if given and (given[-1] is None or isinstance(given[-1], Mapping)):
+        for name, value in (given.pop() or {}).items():
+            raise invalid_option(f"'{name}' (value '{value}') is not an option of createIPUTarget; it takes none.")
+    if not given or not isinstance(given[-1], str) or len(given) > 3:
+        raise invalid_machine_model(f"createIPUTarget: {arguments!r:.60} names no system type, for example 'ipu2'.")
+    chip = chip_of_system(given.pop())
+    ipus = given[0] if given else 1
+    return Target(
+        TargetType.IPU, chip, num_ipus=ipus, tiles_per_ipu=given[1] if len(given) > 1 else chip.tiles,
+        bytes_per_tile=chip.bytes_per_tile, clock_hz=chip.clock_hz,
+        interleaved_element=chip.region_split // chip.memory_element_bytes, compile_ipu_code=True,
+    )  # fmt: skip
+
+
+def chip_of_system(name: str) -> Chip:
+    """The chip of a system type."""
+    if name in CHIPS:
+        return CHIPS[name]
+    words = name.upper()
+    for part, chip in (("BOW", "ipu21"), ("C600", "ipu21"), ("M2000", "ipu2"), ("POD", "ipu2"), ("C2", "ipu1")):
+        if part in words:
+            return CHIPS[chip]
+    raise invalid_machine_model(f"'{name}' is not a system type; use {', '.join(CHIPS)}, or a name such as IPU-POD16.")

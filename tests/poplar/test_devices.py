@@ -11,16 +11,20 @@ import pytest
 from simulator.machine import physical_tiles
 from simulator.machine.targets import BOW, MK1, MK2
 from simulator.poplar import (
+    BOOL,
     FLOAT,
     HALF,
     INT,
+    QUARTER,
     Device,
     DeviceManager,
     IPUModel,
+    Target,
     TargetType,
     index_error,
     invalid_machine_model,
     invalid_option,
+    invalid_tile_mapping,
     poplar_error,
 )
 
@@ -217,3 +221,48 @@ def test_models_and_cpus_are_always_free() -> None:
     assert b.attach()
     assert b.getTarget().getNumTiles() == 3
     assert b.getTarget().getTargetType() is TargetType.CPU
+
+
+def test_what_is_public_of_convolution_units_and_exchange_blocks() -> None:
+    mk2 = IPUModel("ipu2").createDevice().getTarget()
+    bow = IPUModel("ipu21").createDevice().getTarget()
+    assert [mk2.getConvUnitInputLoadElemsPerCycle(t) for t in (QUARTER, HALF, FLOAT)] == [8, 4, 2]
+    assert mk2.getFp8ConvUnitInputLoadElemsPerCycle() == 8
+    assert (mk2.getNumConvUnits(QUARTER, HALF), mk2.getFp8InFp16OutConvUnitsPerTile()) == (0, 0)
+    for ask in (
+        bow.getFp8InFp16OutConvUnitsPerTile,
+        mk2.getFp8ConvUnitMaxPipelineDepth,
+        mk2.getFp16ConvUnitMaxPipelineDepth,
+        mk2.getFp32ConvUnitMaxPipelineDepth,
+        lambda: bow.getWeightsPerConvUnit(QUARTER),
+    ):
+        with pytest.raises(poplar_error, match="is not known: no figure is public"):
+            ask()
+    with pytest.raises(poplar_error, match="Convolution units read quarter, half and float, not int"):
+        mk2.getConvUnitMaxPipelineDepth(INT)
+    per = mk2.getNumTilesPerXBContext()
+    tiles = range(mk2.getNumTiles())
+    contexts = [mk2.getTileHostExchangeContext(t) for t in tiles]
+    assert all(contexts.count(c) == per for c in set(contexts))
+    assert mk2.getTileHostExchangeXB(per * mk2.getNumContextsPerXB()) == 1
+    assert mk2.getTileHostExchangeContextPosition(per + 2) == 2
+    with pytest.raises(invalid_tile_mapping, match="Tile 1472 is not one of the target's 1472 tiles"):
+        mk2.getTileHostExchangeXB(1472)
+    assert (mk2.getTypeLimitsLowestAs(INT), mk2.getTypeLimitsMaxAs(HALF)) == (-(2**31), 65504)
+    assert (mk2.getTypeLimitsMaxAs(QUARTER), mk2.getTypeLimitsMaxAs(BOOL)) == (57344, 1)
+    assert mk2.hash() == IPUModel("ipu2").createDevice().getTarget().hash() != bow.hash()
+
+
+def test_targets_without_a_device() -> None:
+    pod = Target.createIPUTarget(4, "IPU-POD16")
+    assert (pod.getTargetType(), pod.getNumIPUs(), pod.getTargetArchString()) == (TargetType.IPU, 4, "ipu2")
+    assert Target.createIPUTarget("ipu1", {}).getBytesPerTile() == 256 * 1024
+    assert Target.createIPUTarget(2, 8, "BOW-2000").getNumTiles() == 16
+    cpu = Target.createCPUTarget(numIPUs=2)
+    assert (cpu.getTargetType(), cpu.getNumTiles()) == (TargetType.CPU, 2)
+    with pytest.raises(invalid_machine_model, match="'GPU' is not a system type"):
+        Target.createIPUTarget("GPU")
+    with pytest.raises(invalid_machine_model, match="names no system type"):
+        Target.createIPUTarget(4)  # type: ignore[call-overload]
+    with pytest.raises(invalid_option, match=r"'x' .value '1'. is not an option of"):
+        Target.createIPUTarget("ipu2", {"x": "1"})
