@@ -13,8 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from popvision import pvti
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
+from simulator.compiler.free_workers import with_free_workers
 from simulator.compiler.instrumentation import instrumented
 from simulator.machine.local_copy import copy_rate
 
@@ -48,6 +51,10 @@ def estimate_all(
     estimates = on_threads(estimate, range(own), settings.compilation_threads)
     rate = copy_rate(machine.target.getMemcpyBytesPerCycle(), settings.multi_access_copies)
     estimates += [estimate_local_copy(own + i, copy, rate) for i, copy in enumerate(items.local_copies)]
+    if not settings.deterministic_workers:
+        random = np.random.default_rng()
+        for one in estimates:
+            one.lanes = with_free_workers(one.lanes, random)
     return [instrumented(one, i, level, machine) for i, one in enumerate(estimates)]
 
 

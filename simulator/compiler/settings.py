@@ -27,6 +27,7 @@ class CompileSettings:
     serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
     sync_replicas_independently: bool = False  #: host copies use sync group GS1, not GS2
     flops: bool = False  #: put floating-point operations into the report
+    deterministic_workers: bool = True  #: the same worker runs the same vertex in every compilation
     module: bool = False  #: one program without the control streams that select among several
     preallocations: Mapping[str, Parts | int] = field(default_factory=dict)  #: tiles of external variables by symbol
     step_by_step: bool = False  #: library operations compute set by compute set, not one kernel each

@@ -187,6 +187,7 @@ def _compile(
     options = resolve(flags, os.environ, target)
     _check_remote_memory(graph.store, options)
     settings = replace(_settings(options, target.getTargetType()), module=module, preallocations=dict(places.parts))
+    _save_vertex_graph(graph, programs, options)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, report)
     executable = Executable(compiled, options, as_context(context).getPathName(), graph._device_target)
@@ -224,6 +225,21 @@ def _check_remote_memory(store: GraphStore, options: EngineOptions) -> None:
         )
 
 
+def _save_vertex_graph(graph: Graph, programs: list[Program], options: EngineOptions) -> None:
+    """target.saveOutputVertexGraph: the vertex graph of these programs in dot format."""
+    path = options.save_vertex_graph
+    if path is None:
+        return
+    try:
+        with path.open("w") as file:
+            graph.outputVertexGraph(file, programs)
+    except OSError as error:
+        raise poplar_error(
+            f"The vertex graph cannot be written to {path} ({error.strerror or error}); give "
+            "target.saveOutputVertexGraph another path."
+        ) from None
+
+
 def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
     return CompileSettings(
         memory=kind is not TargetType.CPU,
@@ -251,6 +267,7 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         multi_access_copies=options.multi_access_copies,
         limit_vertex_state=options.limit_vertex_state,
         sync_replicas_independently=options.sync_replicas_independently,
+        deterministic_workers=options.deterministic_workers,
     )
 
 

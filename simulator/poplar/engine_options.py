@@ -65,6 +65,8 @@ class EngineOptions:
     trace_file: Path | None  #: None = standard error
     several_threads: bool  #: of the host, for vertices
     prefetch: bool  #: whether stream callbacks may be asked ahead of time
+    all_symbols: bool
+    deterministic_workers: bool
     extended_memory: bool
     save_vertex_graph: Path | None
     worker_stack_bytes: int | None
@@ -131,6 +133,8 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         trace_file=_dump_file(values["debug.traceFile"] or values["debug.trace.out"], values),
         several_threads=on["debug.cpuMultiThreadExecution"] and target.getTargetType() is not TargetType.IPU,
         prefetch=on["exchange.enablePrefetch"] and values["exchange.streamBufferOverlap"] != "any",
+        all_symbols=on["debug.outputAllSymbols"],
+        deterministic_workers=values["target.deterministicWorkers"] != "false",
         extended_memory=_extended_memory(on["target.extendedMemory"], target),
         save_vertex_graph=_path(values["target.saveOutputVertexGraph"]),
         worker_stack_bytes=_optional(values["debug.workerStackSizeInBytes"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from simulator.poplar.option_flags import expectation
 from simulator.poplar.option_table import DEBUG, OPTIMISATION, OTHER, OWN, REPORTS, RUNTIME, SEEN, TARGET, Option
@@ -16,10 +17,12 @@ Options are strings. A program gives them as a dict to `Engine` or `compileGraph
 
     POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python prog.py
 
-`POPLAR_RUNTIME_OPTIONS` does the same for `RuntimeOptions`. JSON's true, false and numbers are taken as their
+`POPLAR_RUNTIME_OPTIONS` does the same for the runtime options, which hold for a run in this order: that variable, the
+`RuntimeOptions` given to `run`, those given to `prepare`, the engine's own options, the defaults. JSON's true, false and numbers are taken as their
 spelling. A default in <> is computed: `<debug.instrument>` = the value of that option. An unknown name or a malformed
 value raises `invalid_option`, which names both. An option marked "not yet" is checked and kept in the report, and says
-once on standard error that it has no effect, if its value is not the default.
+once on standard error that it has no effect, if its value is not the default. Each other option has a test that runs
+the same program with two of its values and asserts what differs.
 
 Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
 too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
@@ -52,13 +55,19 @@ def render() -> str:
 
 
 def _section(title: str, options: tuple[Option, ...]) -> str:
-    rows = [f"## {title}", "", "| option | takes | default | effect | meaning |", "| --- | --- | --- | --- | --- |"]
+    head = "| option | takes | default | meaning | what it changes here | test |"
+    rows = [f"## {title}", "", head, "| --- | --- | --- | --- | --- | --- |"]
     for o in options:
         default = f"`{o.default}`" if o.default else "not set"
-        rows.append(
-            f"| {o.name} | {expectation(o)} | {default} | {'now' if o.effective else 'not yet'} | {o.meaning} |"
-        )
+        cells = (o.name, expectation(o), default, o.meaning, o.changes or "not yet", _linked(o.test))
+        rows.append("| " + " | ".join(cells) + " |")
     return "\n".join([*rows, ""])
+
+
+def _linked(test: str) -> str:
+    """A test as a link to its file."""
+    file, _, name = test.partition("::")
+    return f"[{name or Path(file).stem}](../{file})" if test else ""
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ _channel = pvti.channel("Poplar Compiler")
 _CODE = {name for name in CATEGORIES if name.endswith("Code")}
 
 
-def archive_images(compilation: Compilation, threads: int = 1) -> Iterator[TileImage]:
+def archive_images(compilation: Compilation, threads: int = 1, all_symbols: bool = False) -> Iterator[TileImage]:
     """Images in order of their first tile; empty tiles have none. Made on at most `threads` threads (0 = one for each
-    processor)."""
+    processor). `all_symbols`: what shares memory over time has symbols too."""
     groups: dict[tuple[bytes, ...], list[int]] = {}
     sizes = _category_bytes(compilation)
     for tile in compilation.lowered:
@@ -30,7 +30,7 @@ def archive_images(compilation: Compilation, threads: int = 1) -> Iterator[TileI
     def image(tiles: Sequence[int]) -> TileImage:
         with pvti.Tracepoint(_channel, "poplar::core::linkTile"):
             lowered = compilation.lowered[tiles[0]]
-            return _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation)
+            return _image(np.array(tiles, np.int64), lowered, sizes[:, tiles[0]].tolist(), compilation, all_symbols)
 
     used = [tiles for tiles in groups.values() if len(compilation.lowered[tiles[0]].bytes)]
     yield from on_threads(image, used, threads)
@@ -47,7 +47,11 @@ def _category_bytes(compilation: Compilation) -> np.ndarray[tuple[int, int], np.
 
 
 def _image(
-    tiles: np.ndarray[tuple[int], np.dtype[np.int64]], lowered: LoweredTile, sizes: list[int], compilation: Compilation
+    tiles: np.ndarray[tuple[int], np.dtype[np.int64]],
+    lowered: LoweredTile,
+    sizes: list[int],
+    compilation: Compilation,
+    all_symbols: bool,
 ) -> TileImage:
     sections, symbols = [], []
     for category, size in enumerate(sizes):
@@ -61,4 +65,10 @@ def _image(
             length = int(lowered.bytes[row])
             symbols.append(Symbol(compilation.lowered_names[int(lowered.name[row])], f".{name}", offset, length))
             offset += length
+        begin = int(lowered.address[rows[0]])
+        for row in rows[lowered.eq_class[rows] >= 0].tolist() if all_symbols else []:
+            at = min(max(int(lowered.address[row]) - begin, 0), size)
+            symbols.append(
+                Symbol(compilation.lowered_names[int(lowered.name[row])], f".{name}", at, int(lowered.bytes[row]))
+            )
     return TileImage(tiles, sections, symbols)

@@ -31,7 +31,7 @@ class FloatErrors:
                 action()
             except FloatingPointError as error:
                 code, what = _CODES.get(str(error).split()[0], _INVALID)
-                row = self._lowered.row_of(place)
+                row = self._row(place, program)
                 name = self._lowered.table.name[row] if row >= 0 else ""
                 raise application_runtime_error(
                     f"Program {row} ('{name}') stopped at {what} ({error}).",
@@ -39,3 +39,11 @@ class FloatErrors:
                 ) from None
 
         return run
+
+    def _row(self, place: Place, program: Execute | LibraryGroup) -> int:
+        """The launch of the compute set; of a library operation, that of its first one."""
+        first, end = self._lowered.spans.get(place, (0, 0))
+        sets = self._lowered.table.compute_set
+        mine = program.compute_set if isinstance(program, Execute) else None
+        launched = (row for row in range(first, end) if sets[row] >= 0 and mine in (None, sets[row]))
+        return next(launched, self._lowered.row_of(place))

@@ -96,7 +96,8 @@ class ReportFolder:
             if executable.serialized is not None:
                 write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
             if self._archive_path is not None:
-                write_archive(self._archive_path, archive_images(compilation, self._options.linker_threads), run_id)
+                images = archive_images(compilation, self._options.linker_threads, self._options.all_symbols)
+                write_archive(self._archive_path, images, run_id)
             if self._options.output_graph_profile or self._options.output_execution_profile:
                 self._open_profile(compilation, executable.machine.target.overrides)
         except FormatError as error:

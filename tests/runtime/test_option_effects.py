@@ -3,6 +3,8 @@
 The wording and order of precedence of options are tested in tests/poplar/test_engine_options.py, the contents of the
 files in test_reports.py."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -284,20 +286,10 @@ def test_flop_estimates(tmp_path):
     assert set(off.tolist()) == {-1}
 
 
-#: Options with an effect, and the test above that shows it; target.syncReplicasIndependently: test_replicas.py;
-#: opt.*: tests/compiler/test_memory_options.py; popvision.addressAccurate: test_address_accurate.py.
-SHOWN = {
-    "autoReport.all", "autoReport.directory", "autoReport.executionProfileProgramRunCount",
-    "autoReport.streamAtEachRun",
-    *FILES,
-    "debug.allowOutOfMemory", "debug.branchRecordTile", "debug.computeInstrumentationLevel", "debug.instrument",
-    "debug.instrumentCompute", "debug.instrumentControlFlow", "debug.instrumentExternalExchange", "debug.profilingTile",
-    "debug.retainDebugInformation", "debug.supervisorStackSizeInBytes", "debug.workerStackSizeInBytes",
-    "opt.enableMultiAccessCopies", "opt.internalExchangeOptimisationTarget", "opt.limitVertexStateToLower256K",
-    "popvision.addressAccurate", "profiler.includeFlopEstimates", "target.saveArchive",
-    "target.syncReplicasIndependently",
-}  # fmt: skip
-
-
 def test_no_option_claims_an_effect_without_a_test():
-    assert {o.name for o in ENGINE_TABLE.values() if o.effective} == SHOWN
+    root = Path(__file__).parents[2]
+    for option in ENGINE_TABLE.values():
+        file, _, name = option.test.partition("::")
+        assert bool(option.test) == option.effective, option.name
+        if option.test:
+            assert f"def {name}" in (root / file).read_text(), option.name
