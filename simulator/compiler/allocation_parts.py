@@ -9,6 +9,7 @@ more than it tells.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,7 @@ def divided(a: Allocations, parts: Parts | None, inventory: Inventory) -> Divide
     return Divided(replace(rows, variable=variable, bytes=size, live_class=class_), owner, offset)
 
 
-def _changes(*columns: I8) -> npt.NDArray[np.bool_]:
+def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Where any column differs from the row before."""
     change = np.ones(len(columns[0]), np.bool_)
     change[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)

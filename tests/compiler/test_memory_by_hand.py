@@ -167,6 +167,18 @@ def test_parts_of_a_variable_live_from_their_own_writes_to_their_own_reads(bench
     assert found.tiles[1].memory.category.variable.total == 512
 
 
+def test_a_variable_in_too_many_parts_stays_whole(bench):
+    """Every other element is read first, the rest later: 20 runs of each, more than a tile's list of parts."""
+    x, y = bench.given("x", 40, 0), bench.variable("y", 40, 1)
+    first, second = bench.taken("first", 20, 2), bench.taken("second", 20, 3)
+    for start, out in ((0, first), (1, second)):
+        copy = Copy(y.slice(start, 40).subSample(2, 0), out)
+        bench.program.add(Sequence(*([Copy(x, y)] if start == 0 else []), copy, PrintTensor("x", x)))
+    sizes = [sizes["y"] for _, sizes in live(bench.compiled())]
+    assert len(sizes) > 3
+    assert set(sizes) == {160}
+
+
 def test_elements_that_were_sent_are_dead_when_the_vertex_runs(bench):
     """Half of p is read where it lies on tile 0, half by a vertex on tile 1."""
     bench.graph.addCodelets(Total)
