@@ -89,6 +89,7 @@ class Runner:
         finally:
             for end in ends:
                 os.close(end)
+        self.process_id = self._process.pid
         opened = [self._requests, self._replies, self._printed]
         self.close = weakref.finalize(self, _end, self._process, opened)
         self._read = 0  # bytes of prints taken
