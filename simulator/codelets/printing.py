@@ -112,7 +112,7 @@ class CodeletPrints:
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """While this is open, what Python codelets print comes here; all other text goes where it went."""
-        with contextlib.redirect_stdout(_Listener(sys.stdout, self)):  # type: ignore[type-var]
+        with contextlib.redirect_stdout(_Listener(sys.stdout, self)):
             try:
                 yield
             finally:

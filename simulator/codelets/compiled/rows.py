@@ -93,7 +93,7 @@ class Rows:
             return
         nested = field.spec.kind == "vectors"
         size = _LIST_ROW.itemsize if nested else _POINTER.itemsize
-        listed = memory[table : table + len(addresses) * size].view(_LIST_ROW if nested else _POINTER)
+        listed: Any = memory[table : table + len(addresses) * size].view(_LIST_ROW if nested else _POINTER)
         if nested:
             listed["pointer"], listed["count"] = addresses, pointers.count
         else:

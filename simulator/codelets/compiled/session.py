@@ -14,6 +14,7 @@ from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
 from simulator.codelets.compiled.runner import WORKERS, Place, Printer, Runner, seconds_allowed
 from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.codelets.compiled.unit import UnitClass
+from simulator.codelets.vertex_type import FieldSpec
 
 Array = npt.NDArray[Any]
 
@@ -88,12 +89,13 @@ class Session:
 
         pointers, values = {}, {}
         for field in class_.layout.fields:
-            spec, value = field.spec, getattr(given, field.spec.name, None)
+            spec: FieldSpec = field.spec
+            value: Any = getattr(given, field.spec.name, None)
             if spec.kind == "value":
                 if value is not None:  # state that is not set is zero
                     values[spec.name] = [value] if field.vector else value
                 continue
-            arrays = value if isinstance(value, list) else [value]
+            arrays: list[Array] = value if isinstance(value, list) else [value]
             pointers[spec.name] = _pointers(arrays, [place_of(a, spec.direction != "in") for a in arrays], spec.kind)
         rows = Rows(class_.layout, 1, pointers, values)
         number = self._room(rows.bytes + size + self._counter_bytes(counted))

@@ -69,8 +69,8 @@ def vertices_of(
 def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> None:
     """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write."""
     for vertex in vertices:
-        *here, running.row = vertex.place
-        running.places = (here[0], here[1])
+        places, replica, running.row = vertex.place
+        running.places = places, replica
         fields = SimpleNamespace(**vertex.values)
         for name, field in vertex.fields.items():
             given = [_read(v, memory) for v in field] if isinstance(field, list) else _read(field, memory)
