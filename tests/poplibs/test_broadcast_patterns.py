@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import linear, small_graph
 
-from simulator.poplibs.pieces import Runs
+from simulator.poplar import FLOAT, HALF
+from simulator.poplibs.memory_order import broadcast_to
+from simulator.poplibs.pieces import Runs, aligned_runs
+from simulator.poplibs.popops.broadcast_choice import Choice, choices
 from simulator.poplibs.popops.broadcast_patterns import patterns_of, segments_of
+from simulator.poplibs.popops.broadcast_shortcuts import surely_general
 
 
 def _scan(elements: list[int]) -> list[tuple[list[int], int, int]]:
@@ -65,3 +70,25 @@ def test_the_same_patterns_as_a_slow_scan(runs: list[list[int]]) -> None:
     expected = [(i, *pattern) for i, run in enumerate(runs) for pattern in _scan(run)]
     assert ours == expected
     assert np.bincount(patterns.run, patterns.elements).tolist() == lengths.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(3, 40), st.integers(1, 60), st.integers(1, 4), st.sampled_from(["ADD", "DIVIDE", "MAXIMUM"]), st.data()
+)
+def test_shortcuts_never_disagree_with_the_patterns(
+    columns: int, rows: int, tiles: int, op: str, data: st.DataObject
+) -> None:
+    """Where regions say that a tile takes the general vertex, reading all elements says so too."""
+    graph = small_graph(tiles)
+    type_ = data.draw(st.sampled_from([FLOAT, HALF]))
+    out, vector = linear(graph, type_, [rows, columns], "out"), linear(graph, type_, [columns], "vector")
+    cut = data.draw(st.integers(0, rows * columns))
+    graph.setTileMapping(out.flatten()[:cut], 0)
+    runs = aligned_runs(graph.store, out, [broadcast_to(vector, (rows, columns))], out.numElements())
+    dtype = "half" if type_ is HALF else "float"
+    general = surely_general(op, dtype, runs, 0)
+    segments = segments_of(runs, 0)
+    tile = np.unique(runs.tiles, return_inverse=True)[1]
+    chosen = choices(op, dtype, False, segments, patterns_of(segments, len(runs.tiles)), tile)
+    assert (chosen[tile][general] == Choice.GENERAL).all()

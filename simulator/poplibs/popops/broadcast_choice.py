@@ -37,7 +37,7 @@ MOST_INNER, MOST_OUTER = 2, WORKERS
 MOST_BLOCKS = 0x1FFF
 #: rows, columns, vectors that a field of 16 bits counts
 MOST_COUNTED = 0xFFFF
-_INNER = ("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE")
+INNER_OPERATORS = ("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE")
 _OUTER = ("ADD", "SUBTRACT", "MULTIPLY")
 
 
@@ -61,7 +61,7 @@ def choices(op: str, dtype: str, in_place: bool, segments: Segments, patterns: P
     if op in _OUTER:
         by_row = _outer(dtype, patterns, tile_of_run, tiles)
         taken = np.where(covered, by_row, taken)
-    if op in _INNER:
+    if op in INNER_OPERATORS:
         inner = _inner(op, dtype, patterns, tile_of_run, tiles)
         taken = np.where(covered & (inner > 0), inner, taken)
     if dtype in rates.BROADCAST_SCALAR.get(op, {}):

@@ -22,6 +22,7 @@ from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edge
 from simulator.poplibs.popops import broadcast_vertices as vertices
 from simulator.poplibs.popops.broadcast_choice import Choice, choices, dealt
 from simulator.poplibs.popops.broadcast_patterns import Patterns, Segments, patterns_of, segments_of
+from simulator.poplibs.popops.broadcast_shortcuts import chunks, surely_general
 from simulator.poplibs.popops.vertices import elementwise_vertex
 from simulator.poplibs.type_names import grain, short_name
 
@@ -83,11 +84,23 @@ class _Work:
         return (element[at], lengths), offsets
 
 
+#: elements whose patterns are looked for at a time
+CHUNK = 1 << 20
+
+
 def place_broadcast(what: Broadcast) -> I8:
     """Add the vertices of all tiles that take a broadcast form; returns the tiles that take the general one."""
     operands = [what.operand] if what.data is None else [what.operand, what.data]
     # No share is cut off: a worker's unit is the whole result.
     runs = aligned_runs(what.graph.store, what.out, operands, what.out.numElements())
+    general = surely_general(what.op, what.dtype, runs, 0)
+    left = runs.take(~general)
+    found = [np.unique(runs.tiles[general])]
+    found += [_place(what, left.take(mask)) for mask in chunks(left, CHUNK)]
+    return np.unique(np.concatenate(found))
+
+
+def _place(what: Broadcast, runs: Runs) -> I8:
     segments = segments_of(runs, 0)
     patterns = patterns_of(segments, len(runs.tiles))
     tiles, tile = np.unique(runs.tiles, return_inverse=True)
