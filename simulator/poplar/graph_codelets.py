@@ -22,7 +22,7 @@ class CodeletMethods(OrderMethods):
 
     @overload
     def addCodelets(
-        self, src: Any, type: CodeletFileType = ..., compileFlags: str = "", targetName: str = ""
+        self, src: Any, type: CodeletFileType = CodeletFileType.Auto, compileFlags: str = "", targetName: str = ""
     ) -> bool: ...
     @overload
     def addCodelets(
@@ -32,7 +32,11 @@ class CodeletMethods(OrderMethods):
     def addCodelets(self, xs: Sequence[Any], compileFlags: str = "", targetName: str = "") -> bool: ...
     @overload
     def addCodelets(
-        self, stream: IO[Any], compileFlags: str = "", type: CodeletFileType = ..., targetName: str = ""
+        self,
+        stream: IO[Any],
+        compileFlags: str = "",
+        type: CodeletFileType = CodeletFileType.CppSource,
+        targetName: str = "",
     ) -> bool: ...
     @overload
     def addCodelets(
@@ -40,7 +44,7 @@ class CodeletMethods(OrderMethods):
         stream: IO[Any],
         compileFlags: str,
         compileOutput: IO[str],
-        type: CodeletFileType = ...,
+        type: CodeletFileType = CodeletFileType.CppSource,
         targetName: str = "",
     ) -> bool: ...
     def addCodelets(self, *args: Any, **named: Any) -> bool:
