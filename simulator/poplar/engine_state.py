@@ -42,4 +42,5 @@ def _run_settings(options: EngineOptions, can_record: Callable[[], bool]) -> Run
         verify=options.runtime_verify,
         prefetch=options.prefetch,
         several_threads=options.several_threads,
+        autoload=options.autoload,
     )

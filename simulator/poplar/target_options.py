@@ -49,7 +49,14 @@ OPTIMISATION = (
         changes="How many threads make the images of tiles for archive.a; host traces show them.",
         test="tests/poplar/options/test_building.py::test_maxLinkerThreads_is_the_number_of_threads_that_make_images",
     ),
-    Option("opt.useAutoloader", "bool", "<true except on Mk1>", "Load by the secondary loader."),
+    Option(
+        "opt.useAutoloader",
+        "bool",
+        "<true except on Mk1>",
+        "Load by the secondary loader. Only simulated hardware looks at it.",
+        changes="Replicas after the first take initial values from it, not from the host; host traces show it.",
+        test="tests/poplar/options/test_building.py::test_useAutoloader_loads_one_replica_from_the_host",
+    ),
 )
 
 TARGET = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from popvision import pvti
 from simulator.codelets.compiled.session import Session
 from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.poplar import regions
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
+_channel = pvti.channel("Poplar Runtime")
 
 #: Variables begin at multiples of this, so that every item type may index the arena and vector loads are aligned.
 _ALIGNMENT = 64
@@ -93,17 +95,35 @@ class Place:
 
 
 class Arena:
-    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values. `session`:
-    the process of compiled codelets that the memory is shared with."""
+    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values, from the
+    host or, where `loaded` is given, as that replica has them. `session`: the process of compiled codelets that the
+    memory is shared with."""
 
-    def __init__(self, layout: ArenaLayout, memory: Array, replica: int, session: Session | None = None) -> None:
+    def __init__(
+        self,
+        layout: ArenaLayout,
+        memory: Array,
+        replica: int,
+        session: Session | None = None,
+        loaded: Arena | None = None,
+    ) -> None:
         self.replica = replica
         self.session = session
         self.offset = replica * layout.total_bytes  #: of the row within the memory of all replicas
         self._bytes = memory
         self._flat: dict[np.dtype[Any], Array] = {}
         own = [(offset, values[replica : replica + 1]) for offset, values in layout.by_replica]
-        for offset, values in layout.initial + own:
+        if loaded is None:
+            with pvti.Tracepoint(_channel, "poplar::core::loadFromHost"):
+                self._take(layout.initial)
+        else:
+            with pvti.Tracepoint(_channel, "poplar::core::loadFromReplica"):
+                for offset, values in layout.initial:
+                    self._bytes[offset : offset + values.nbytes] = loaded._bytes[offset : offset + values.nbytes]
+        self._take(own)
+
+    def _take(self, initial: Sequence[tuple[int, Array]]) -> None:
+        for offset, values in initial:
             raw = values.view(np.uint8).reshape(-1)
             self._bytes[offset : offset + len(raw)] = raw
 
@@ -132,12 +152,17 @@ class Arena:
             self.flat(place.dtype)[place.items] = values.reshape(-1)
 
 
-def arenas(layout: ArenaLayout, codelets: Program | None = None) -> list[Arena]:
-    """The arenas of all replicas in their first state: rows of one block, shared with the process of `codelets`."""
+def arenas(layout: ArenaLayout, codelets: Program | None = None, autoload: bool = False) -> list[Arena]:
+    """The arenas of all replicas in their first state: rows of one block, shared with the process of `codelets`.
+    `autoload`: the host loads the first, which the others take their values from."""
+    session = None
     if codelets is None:
-        block = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
-        return [Arena(layout, row, replica) for replica, row in enumerate(block)]
-    shared = SharedBytes(layout.replicas * layout.total_bytes)
-    session = Session(codelets, shared)
-    size = layout.total_bytes
-    return [Arena(layout, shared.memory[r * size : (r + 1) * size], r, session) for r in range(layout.replicas)]
+        block: Array = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
+    else:
+        shared = SharedBytes(layout.replicas * layout.total_bytes)
+        session = Session(codelets, shared)
+        block = shared.memory.reshape(layout.replicas, layout.total_bytes)
+    made: list[Arena] = []
+    for replica, row in enumerate(block):
+        made.append(Arena(layout, row, replica, session, made[0] if autoload and made else None))
+    return made

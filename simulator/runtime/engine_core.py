@@ -71,7 +71,7 @@ class EngineCore(HostEnd):
     def load(self) -> None:
         """Bring all variables into their first state: zeros, constants and initial values."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::load"):
-            self.memories = list(self._plan.memories())
+            self.memories = list(self._plan.memories(self._settings.autoload))
             self.remote.clear()
             self.streams.invalidate()
             self._float.__dict__.update(

@@ -127,9 +127,9 @@ class NumericPlan:
         self.host_types = {(kind, handle): tensor.elementType() for kind, handle, tensor in store.host_copies}
         del self._store, self._blocks, self._visits
 
-    def memories(self) -> list[Arena]:
-        """The arenas of all replicas in their first state."""
-        return arenas(self.layout, self.codelets)
+    def memories(self, autoload: bool = False) -> list[Arena]:
+        """The arenas of all replicas in their first state; `autoload`: the first is loaded, the others copy it."""
+        return arenas(self.layout, self.codelets, autoload)
 
     def bind(self, arenas: Sequence[Arena], side: HostSide) -> list[Action]:
         """One function per program, in order; `arenas`: one per replica."""

@@ -18,3 +18,4 @@ class RunSettings:
     verify: bool = False  #: check what programs do to memory
     prefetch: bool = True  #: callbacks may be asked for transfers ahead of time
     several_threads: bool = False  #: vertices of one compute set may run on several threads of the host
+    autoload: bool = False  #: replicas after the first take their initial values from it

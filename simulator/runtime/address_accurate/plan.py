@@ -53,8 +53,8 @@ class AddressPlan:
             (kind, handle): addressed(tensor, self._replicas) for kind, handle, tensor in store.host_copies
         }
 
-    def memories(self) -> list[ReplicaMemory]:
-        """Memory in its first state, seen by each replica."""
+    def memories(self, autoload: bool = False) -> list[ReplicaMemory]:
+        """Memory in its first state, seen by each replica; each is loaded for itself, also with `autoload`."""
         memory = TileMemory(self._claims, self._size)
         for replica in self._replicas:
             number = replica.shift // max(len(replica.items.machine.ipu_of_tile), 1)

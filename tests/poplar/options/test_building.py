@@ -40,15 +40,46 @@ for i in range(8):
 Engine(graph, sequence, eval(sys.argv[1])).load(m.createDevice())
 """
 
+REPLICAS = """
+import sys
+import numpy as np
+from simulator.poplar import FLOAT, DeviceManager, Engine, Graph, TargetType, replication_factor
+from simulator.poplar.program import Sequence
+
+device = next(d for d in DeviceManager().getDevices(TargetType.IPU, 2) if d.attach())
+graph = Graph(device, replication_factor(2))
+x = graph.addVariable(FLOAT, [3], "x")
+graph.setTileMapping(x, 0)
+graph.setInitialValue(x, [1.0, 2.0, 3.0])
+graph.createHostRead("x", x)
+engine = Engine(graph, Sequence(), eval(sys.argv[1]))
+engine.load(device)
+values = np.empty((2, 3), np.float32)
+engine.readTensor("x", values)
+assert (values == [1, 2, 3]).all(), values
+"""
+
 
 def threads_with(event, folder, options):
     """Threads of a traced process that have events of this name."""
     folder.mkdir()
-    options = {**options, "target.saveArchive": str(folder / "archive.a")}
+    trace = traced(PROGRAM, folder, {**options, "target.saveArchive": str(folder / "archive.a")})
+    return count_threads(trace, event)
+
+
+def traced(program, folder, options):
+    """The host trace of a process that runs a program with these options."""
+    folder.mkdir(exist_ok=True)
     environment = {**os.environ, "PVTI_OPTIONS": json.dumps({"enable": "true", "directory": str(folder)})}
-    subprocess.run([sys.executable, "-c", PROGRAM, repr(options)], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", program, repr(options)], check=True, env=environment)
     (file,) = folder.glob("*.pvti")
-    return count_threads(TraceSource(file), event)
+    return TraceSource(file)
+
+
+def count_events(trace, event):
+    """How many events have that name."""
+    number = trace.names.label.index(event) if event in trace.names.label else -2
+    return sum(int((lane.name == number).sum()) for thread in trace.threads for lane in thread.lanes)
 
 
 def count_threads(trace, event):
@@ -88,3 +119,10 @@ def test_gatewayWriteCombining_joins_packets_to_the_host():
     apart, joined = host_exchange("false"), host_exchange("true")
     assert apart[0] - joined[0] == 3 * 12  # 256 bytes each: four packets; joined: one
     assert apart[1] - joined[1] == 3 * 4
+
+
+def test_useAutoloader_loads_one_replica_from_the_host(tmp_path):
+    for value, by_host, by_replica in (("true", 1, 1), ("false", 2, 0)):
+        trace = traced(REPLICAS, tmp_path / value, {"opt.useAutoloader": value})
+        assert count_events(trace, "poplar::core::loadFromHost") == by_host
+        assert count_events(trace, "poplar::core::loadFromReplica") == by_replica
