@@ -172,6 +172,17 @@ def test_each_method_is_chosen_for_its_shapes(
     assert plan.fits
 
 
+def test_a_large_outer_product_of_floats_is_left_to_amp() -> None:
+    """PopLibs' planner offers OuterProduct groups of one vector, two floats, on which its vertex takes the slow path:
+    10 + 2 x 2 cycles a position. AMP multiplies eight channels of which seven are zero, and still takes a quarter."""
+    free = plan_matmul("float", 4096, 1, 4096, MK2)
+    outer = plan_matmul("float", 4096, 1, 4096, MK2, constraints=Constraints(method="OUTER_PRODUCT"))
+    positions, groups = ceil(4096 / outer.field_split), ceil(4096 / 2 / outer.out_split)
+    assert outer.term("partials") == 6 * (25 + groups * (11 + ceil(positions / 6) * 14))
+    assert free.method.name == "AMP"
+    assert 3 * free.term("partials") < outer.term("partials")
+
+
 def test_amp_needs_units_of_the_chip() -> None:
     mk1 = Machine(1216, 262_144, units_half=8, units_float=8)
     assert plan_matmul("half", 512, 512, 512, mk1).method.units == 8
