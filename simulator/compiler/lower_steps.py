@@ -66,7 +66,9 @@ class Steps:
         """Packets are filled, all IPUs concerned wait for each other, bytes move, each IPU waits for its tiles."""
         concerned = self.domains.concerned((figures.rx > 0) | (figures.tx > 0))
         buffers = work.buffers + packets.buffers
-        self.on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=buffers), debug_id)
+        from_variables = len(moves.packed.reads[0]) > 0  # else from output buffers, which must be there already
+        filled = packets.buffers if from_variables else buffers
+        self.on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=filled), debug_id)
         self.barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
         self.table.add(parent, "GlobalExchange", name, debug_id=debug_id, work=Work(
             figures.cycles, figures, work.code, accesses=moves.arriving, buffers=buffers, replica_map=work.replica_map,

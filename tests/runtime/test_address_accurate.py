@@ -291,10 +291,12 @@ def _classes_of_parts(report):
     return np.unique(np.concatenate([tile.eq_class[tile.eq_class >= 0] for tile in report.lowered]))
 
 
-@pytest.fixture(scope="module")
-def rearranged():
+@pytest.fixture(scope="module", params=[(5, 1), (3, 2)], ids=["one IPU", "two IPUs"])
+def rearranged(request):
     """(compiled compute set with operands gathered and results scattered, bench, what becomes of its states)"""
-    bench = Workbench(5, seed=4)
+    tiles, ipus = request.param
+    bench = Workbench(tiles, seed=4)
+    bench.device, bench.graph = graph_of(tiles, ipus)
     bench.graph.addCodelets(Blend)
     a, b = bench.give(FLOAT, [5, 6], "a"), bench.give(FLOAT, [5, 6], "b", run=4)
     given_ = bench.give(FLOAT, [5, 7], "given", run=2)
@@ -308,7 +310,7 @@ def rearranged():
 
 @pytest.mark.parametrize("side", ["starts", "ends"])
 def test_every_range_of_gathered_and_scattered_operands_is_needed(rearranged, side):
-    """One index less at either end shows, of variables, gather buffers and outputs on their way."""
+    """One index less at either end shows, of variables, gather buffers, packets and outputs on their way."""
     report = rearranged[0].compilation
     live = report.eq_classes
     categories = {CATEGORIES[c] for tile in report.lowered for c in tile.category[tile.eq_class >= 0].tolist()}
