@@ -16,6 +16,10 @@ published pipeline constants (published-numbers 1) give 17 + 19 cycles to the op
 tiles is a guess. One word from tile 0 to all others then takes 60 + 36 + 22 + 1 = 119 cycles on Mk2; published 123 +- 8
 (6.1). Two other readings of that figure do not hold elsewhere: a launch of 122 cycles for all exchanges contradicts the
 70 cycles above, and two control words instead of one explain one cycle of the 62 missing.
+
+That words alone bound an exchange, as if its schedule had no holes, is what the published spans ask for: starting each
+run as soon as its two tiles are free would make the chain's second reduction take 1,920 cycles for 1,024 words, and
+its span is shorter than ours. One copy (copy8 of 6.1) takes 62 cycles more than its words; the reason is not known.
 """
 
 from __future__ import annotations
