@@ -9,8 +9,8 @@ after the exchange. Two rules spare some of that:
   hardly longer; such rows have the tile at both ends and are not counted as traffic. (A guess from the chain's four
   copies, which leave up to 128, 512, 544 and 768 bytes on a few tiles: the second and third have no on-tile copy in the
   published tree, the fourth has. The alternative, all local runs on tile, makes these two twice as long as published.
-  Nothing but their size sets the 768 bytes apart: riding, their tiles would receive 320 words where the busiest receives
-  328, and the second copy's largest rider, 512 bytes, is as large a share of what its tile receives.)
+  Time does not set the 768 bytes apart: riding, their tiles would receive 320 words where the busiest receives 328;
+  nor does their share of what a tile receives, which is larger for the 512 bytes of the second copy.)
 """
 
 from __future__ import annotations
