@@ -39,6 +39,7 @@ from simulator.compiler.static_order import static_order
 from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.memory_map import FETCH_AHEAD
 from simulator.poplar.checks import check_graph, check_programs
+from simulator.poplar.divergence import check_divergence
 from simulator.poplar.external_exchange import check_external_exchange
 from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.numeric_plan import NumericPlan
@@ -82,6 +83,7 @@ class _Compiler:
     ) -> None:
         check_graph(store)
         check_programs(store, programs)
+        check_divergence(store, programs)
         check_conflicts(store)
         check_constraints(store)
         check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())

@@ -7,7 +7,7 @@ from enum import Enum
 from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import graph_replication_error, invalid_option
 from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, CrossReplicaCopy, Sequence
+from simulator.poplar.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
@@ -80,3 +80,4 @@ def allReduceInPlaceCrossReplica(
         _COMBINE[op](graph, data, received, prog, (call, f"combine{distance}"))
     if op is CollectiveOperator.MEAN:
         popops.mulInPlace(graph, data, 1 / replicas, prog, (call, "mean"))
+    prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
