@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +23,9 @@ from simulator.poplar.engine_options import EngineOptions
 from simulator.runtime.report_folder import PROFILE_NAME, debug_contexts
 from simulator.runtime.report_meta import report_meta
 
-#: Option of printProfileSummary -> field of SummaryOptions, "" = changes nothing in plain text.
+#: Option of printProfileSummary -> field of SummaryOptions, but for colours, which are put on the finished text.
 _OPTIONS = {
-    "colours": "",
+    "colours": "colours",
     "showVarStorage": "show_var_storage",
     "showOptimizations": "show_optimizations",
     "showExecutionSteps": "show_execution_steps",
@@ -49,9 +50,17 @@ def write_summary(
     flags: Mapping[str, Any],
 ) -> str:
     """The text of printProfileSummary. Raises KeyError with a sentence for an unknown or malformed option."""
-    chosen = SummaryOptions(**_chosen(flags))
+    chosen = _chosen(flags)
+    colours = chosen.pop("colours", False)
     with _source(executable, options, name, records) as source:
-        return profile_summary(source, chosen)
+        text = profile_summary(source, SummaryOptions(**chosen))
+    return _coloured(text) if colours else text
+
+
+def _coloured(text: str) -> str:
+    """Headings in bold, bars of histograms in a colour: escape sequences of terminals."""
+    text = re.sub(r"^( *)(\S[^:\n]*:)$", "\\1\x1b[1m\\2\x1b[0m", text, flags=re.MULTILINE)
+    return re.sub(r"\*{1,40}", "\x1b[36m\\g<0>\x1b[0m", text)
 
 
 def write_interval_rows(
@@ -72,8 +81,7 @@ def _chosen(flags: Mapping[str, Any]) -> dict[str, bool]:
             )
         if text not in ("true", "false"):
             raise KeyError(f"Option '{option}' cannot be '{value}'; use 'true' or 'false'.")
-        if _OPTIONS[option]:
-            chosen[_OPTIONS[option]] = text == "true"
+        chosen[_OPTIONS[option]] = text == "true"
     return chosen
 
 

@@ -46,7 +46,10 @@ def fixed_memory(pointer: Any, type_: Type, count: int, what: str) -> Any:
 
 
 def memory_between(begin: Any, end: Any, what: str) -> Any:
-    """The bytes from `begin` up to `end`: two ctypes pointers, or an array and a view of its end (`a, a[n:]`)."""
+    """The bytes from `begin` up to `end`: two ctypes pointers, or an array and a view of its end (`a, a[n:]`). NumPy
+    forgets where an empty view is, so one stands for the end of the array that `begin` is."""
+    if _address(begin) is None and isinstance(end, np.ndarray) and end.size == 0:
+        return begin
     first, last = (_address(p) if _address(p) is not None else _start_of(p, what) for p in (begin, end))
     assert first is not None
     assert last is not None
