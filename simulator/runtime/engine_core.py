@@ -170,13 +170,13 @@ class EngineCore(HostEnd):
         tensor also its metadata, that of replica 0."""
         place = self._place("read", handle)
         self.read_tensor(handle, place, buffer)
-        self.read_metadata(handle, metadata, self.executable.plan.metadata.get(("read", handle)))
+        self.read_metadata(handle, metadata, self._plan.metadata.get(("read", handle)))
 
     def write(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
         """Copy a buffer of exactly its size, replica after replica, into a tensor marked by createHostWrite; to a
         QUARTER tensor also its metadata, the same in all replicas."""
         place = self._place("write", handle)
-        self.write_metadata(handle, metadata, self.executable.plan.metadata.get(("write", handle)))
+        self.write_metadata(handle, metadata, self._plan.metadata.get(("write", handle)))
         self.write_tensor(handle, place, buffer)
 
     def list_streams(self) -> list[str]:

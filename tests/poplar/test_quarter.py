@@ -228,3 +228,21 @@ def test_constants_of_raw_host_data() -> None:
         graph.addConstant(FLOAT)  # type: ignore[call-overload]
     with pytest.raises(tensor_creation_error, match=r"addVariable has no overload for \(Type\)"):
         graph.addVariable(UNSIGNED_INT)  # type: ignore[call-overload]
+
+
+def test_raw_words_of_half_and_many_encoded_constants() -> None:
+    graph = new_graph()
+    words = graph.addConstantHalf(HALF, [3], [0x3C00, 0xC000, 0x7BFF], "w")
+    assert graph.store.variables.constant[words._variable].tolist() == [1, -2, 65504]
+    assert graph.store.variables.constant[graph.addConstantHalf(FLOAT, [], 0x3800)._variable].tolist() == [0.5]
+    t = graph.addVariable(HALF, [2])
+    graph.setInitialValueHalf(t=t, val=[0x3C00, 0x3800])
+    assert graph.store.variables.initial[t._variable][-1][1].tolist() == [1.0, 0.5]
+    metadata = createConstantMetadataTensor(graph, F143, 0)
+    coded = graph.addConstant(QUARTER, metadata, [3], [1.0, -2.0, 240.0], "c")
+    assert graph.store.variables.constant[coded._variable].tolist() == [0x40, 0xC8, 0x7F]
+    assert coded.getMetadata() == metadata
+    with pytest.raises(tensor_creation_error, match="70000 are not raw 16-bit words"):
+        graph.addConstantHalf(HALF, [1], 70000)
+    with pytest.raises(tensor_creation_error, match="0.5 are not raw 16-bit words"):
+        graph.setInitialValueHalf(t, 0.5)

@@ -64,6 +64,14 @@ class All(Vertex):
         return 10 + 0 * sizes["one"]
 
 
+class Halves(Vertex):
+    table = Vector(HALF)
+    out = Output(FLOAT)
+
+    def compute(self):
+        self.out = self.table.sum()
+
+
 class Eight(Vertex):
     x = Input(Vector(QUARTER))
     rows = Vector(Input(Vector(QUARTER)))
@@ -85,7 +93,7 @@ class Plain(Vertex):
 
 def new_graph(tiles: int = 1) -> Graph:
     graph = Graph(Target(TargetType.IPU_MODEL, tiles_per_ipu=tiles))
-    graph.addCodelets([All, Eight, Plain])
+    graph.addCodelets([All, Eight, Halves, Plain])
     return graph
 
 
@@ -265,6 +273,9 @@ def test_values_of_fields() -> None:
     w = graph.addVertex(cs, "All")
     graph.setInitialValue(w["table"], [1, 65535])
     assert v.builder.values["h"][0] == 1.0
+    halves = graph.addVertex(cs, "Halves")
+    graph.setInitialValueHalf(halves["table"], [0x3C00, 0x3800])
+    assert halves.builder.values["table"][0].tolist() == [1.0, 0.5]
     assert w.builder.values["table"][0].tolist() == [1, 65535]
     with pytest.raises(overflow_error, match="256 does not fit field 'small' of All: unsigned char holds 0 to 255"):
         graph.setInitialValue(w["small"], 256)

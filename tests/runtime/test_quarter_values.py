@@ -97,13 +97,15 @@ def test_codelets_compute_with_numbers(codelet: type[Vertex], options: dict[str,
     engine.run()
     held = convertFromDeviceType(QUARTER, coarse, convertToDeviceType(QUARTER, coarse, values)).astype(np.float64)
     out = np.zeros(8, np.uint8)
-    engine.readTensor("y", out)
+    read = QuarterMetadata()
+    engine.readTensor("y", read, out)
+    assert read == fine
     assert out.tolist() == convertToDeviceType(QUARTER, fine, 3 * held).tolist()
     sums = np.zeros(2, np.float32)
     engine.readTensor("exact", sums)
     assert sums.tolist() == held.reshape(2, 4).sum(axis=1).tolist()
     two = np.zeros(2, np.uint8)
-    engine.readTensor("totals", two)
+    engine.readTensor("totals", read, two)
     expected = np.array([1.0, 2.0]) + held.reshape(2, 4)[:, :2].sum(axis=1)
     assert two.tolist() == convertToDeviceType(QUARTER, fine, expected).tolist()
 

@@ -52,6 +52,11 @@ class AddressPlan:
         self.host_copies: dict[tuple[str, str], AddressedTensor] = {
             (kind, handle): addressed(tensor, self._replicas) for kind, handle, tensor in store.host_copies
         }
+        self.metadata: dict[tuple[str, str], AddressedTensor] = {
+            (kind, handle): addressed(tensor.getMetadata(), self._replicas)
+            for kind, handle, tensor in store.host_copies
+            if tensor.hasMetadata()
+        }
 
     def memories(self, autoload: bool = False) -> list[ReplicaMemory]:
         """Memory in its first state, seen by each replica; each is loaded for itself, also with `autoload`."""
