@@ -113,3 +113,18 @@ class Mapped : public Vertex {
   }
   static float helper(float v) { return v / 4; }
 };
+
+// Tiles have 32-bit long and size_t; state that nobody sets is zero, and stays what compute makes of it.
+class Wide : public Vertex {
+ public:
+  Input<Vector<size_t>> x;
+  Output<long> y;
+  size_t factor;
+  unsigned runs;
+  Vector<int> nothing;
+
+  void compute() {
+    ++runs;
+    *y = -static_cast<long>(x[0] + x[1] * factor + nothing.size()) * runs;
+  }
+};

@@ -35,7 +35,7 @@ def test_names_are_poplars_and_a_file_is_added_once() -> None:
     names = set(bench.graph.store.vertex_types)
     assert names == {
         "SumVertex", "ns::Axpy<float,true>", "ns::Axpy<half,false>", "RowsVertex", "MultiSquare", "Supervised",
-        "HalfVertex", "Mapped",
+        "HalfVertex", "Mapped", "Wide",
     }  # fmt: skip
     assert poputil.templateVertex("ns::Axpy", FLOAT, True) in names
     assert bench.graph.addCodelets(str(SUMS)) is False
@@ -113,6 +113,16 @@ def _execute(bench: Bench):
     from simulator.poplar.program import Execute
 
     return Execute(bench.cs)
+
+
+def test_long_has_32_bits_in_fields_and_state_begins_with_zero() -> None:
+    bench = with_sums()
+    x, y = bench.tensor("x", UNSIGNED_INT, [7, 5]), bench.tensor("y", INT, 0)
+    bench.vertex("Wide", {"x": x, "y": y, "factor": 3})
+    with bench.engine() as engine:
+        for run in (1, 2):
+            engine.run(0)
+            assert int(bench.read(engine, "y")) == -22 * run
 
 
 def test_halves_round_as_numpy_does_and_end_at_the_largest() -> None:

@@ -1,6 +1,9 @@
 """Codelets that crash, loop for ever or print: the interpreter lives, and messages name vertex and tile."""
 
+import gc
 import io
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,6 +98,32 @@ def test_a_crash_names_vertex_and_tile(what, code, why) -> None:
         engine.writeTensor("what in", np.zeros(4, np.int32))
         engine.run(0)
         assert bench.read(engine, "x").tolist() == [2, 3, 3, 4]
+
+
+def test_the_process_ends_with_the_engine_and_when_a_print_fails() -> None:
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise KeyboardInterrupt
+
+    bench = fates([6, 0])
+    with bench.engine() as engine:
+        engine.setPrintStream(Broken())
+        with pytest.raises(KeyboardInterrupt):
+            engine.run(0)
+        engine.setPrintStream(io.StringIO())
+        engine.run(0)
+        assert len(_children()) == 1
+    gc.collect()
+    assert _children() == []
+
+
+def _children() -> list[Path]:
+    """Programs of codelets that this process has started and not ended."""
+    found = []
+    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += [name for name in [Path(f"/proc/{child}/exe").readlink()] if name.suffix == ".program"]
+    return found
 
 
 def test_an_endless_loop_ends_at_the_limit(monkeypatch) -> None:

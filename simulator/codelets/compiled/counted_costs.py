@@ -67,6 +67,8 @@ def _count(
             return _figures(counted, class_, sizes, values, fill)
         except application_runtime_error as error:
             problem = str(error)
+        finally:
+            counted.close()
     raise NotCountableError(f"fails on made-up data ({problem.rstrip('.')})")
 
 
@@ -129,6 +131,10 @@ class _CountedProgram:
         for block, number in zip(self.blocks, times.tolist(), strict=True):
             counts.add_block(block, number)
         return counts
+
+    def close(self) -> None:
+        """End the process; it starts again when it is needed."""
+        self._session.close()
 
 
 class _Linked(Program):

@@ -68,9 +68,10 @@ def seconds_allowed() -> float:
 
 
 class Runner:
-    """A started process. `bases`: where it sees each segment. Closed when it goes away."""
+    """A started process. `bases`: where it sees each segment. `quiet`: its standard error is not shown. Closed when it
+    goes away."""
 
-    def __init__(self, program: Path, segments: Sequence[SharedBytes], limit: float) -> None:
+    def __init__(self, program: Path, segments: Sequence[SharedBytes], limit: float, quiet: bool = False) -> None:
         self.limit = limit
         self._control = SharedBytes(_POSITION.itemsize)
         self._position = self._control.memory.view(_POSITION)
@@ -85,6 +86,7 @@ class Runner:
                 [str(program), *map(str, ends), *described],
                 pass_fds=[*ends, *(segment.descriptor for segment in shared)],
                 stdin=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL if quiet else None,
             )
         finally:
             for end in ends:
@@ -124,7 +126,12 @@ class Runner:
             os.write(self._requests, request)
         except BrokenPipeError:
             raise self._dead(place) from None
-        return self._wait(place, printer)
+        try:
+            return self._wait(place, printer)
+        except BaseException:  # interrupted, or the stream failed: what it is doing must not answer the next request
+            self._process.kill()
+            self.close()
+            raise
 
     def _wait(self, place: Place, printer: Printer) -> bool:
         poll = select.poll()

@@ -44,7 +44,7 @@ class Session:
         self._settle()
         if self._runner is None or not self._runner.close.alive:
             limit = seconds_allowed() if self._limit is None else self._limit
-            self._runner = Runner(self._path, self._segments, limit)
+            self._runner = Runner(self._path, self._segments, limit, quiet=self._limit is not None)
             self.starts += 1
         return self._runner
 

@@ -178,7 +178,7 @@ def compile_text(source: Preprocessed, text: str, out: Path, before: tuple[str, 
         code, messages = compiler().run(
             [
                 "-x", language, *before, *source.flags, "-g", "-gdwarf-4", "-gno-split-dwarf", "-fPIE",
-                "-Wno-attributes", "-Wno-return-type-c-linkage", *after, str(given), "-o", str(out),
+                "-Wno-attributes", *after, str(given), "-o", str(out),
             ]
         )  # fmt: skip
     messages = messages.replace(str(given), source.name)
