@@ -96,7 +96,7 @@ class HostDataMethods(EngineState):
     def copyFromRemoteBuffer(self, handle: str, w: Any, repeatIndex: int, replicationIndex: int = 0) -> None: ...
     @overload
     def copyFromRemoteBuffer(self, handle: str, buffer: Any, repeatIndex: int, replicationIndex: int = 0) -> None: ...
-    def copyFromRemoteBuffer(
+    def copyFromRemoteBuffer(  # type: ignore[misc]
         self, handle: str, w: Any = None, repeatIndex: int = 0, replicationIndex: int = 0, *, buffer: Any = None
     ) -> None:
         """Copy row `repeatIndex` of a replica's remote buffer into a buffer of exactly its size; zeros where nothing
@@ -110,7 +110,7 @@ class HostDataMethods(EngineState):
     def copyToRemoteBuffer(self, w: Any, handle: str, repeatIndex: int, replicationIndex: int = 0) -> None: ...
     @overload
     def copyToRemoteBuffer(self, buffer: Any, handle: str, repeatIndex: int, replicationIndex: int = 0) -> None: ...
-    def copyToRemoteBuffer(
+    def copyToRemoteBuffer(  # type: ignore[misc]
         self, w: Any = None, handle: str = "", repeatIndex: int = 0, replicationIndex: int = 0, *, buffer: Any = None
     ) -> None:
         """Copy a buffer of exactly its size into row `repeatIndex` of a replica's remote buffer. Raises as

@@ -61,7 +61,8 @@ class _ModifyFloatingPoint(SupervisorVertex):
     def compute(self) -> None:
         self.before = current().word()
         if self.writes:
-            current().change(int(self.clearVal), int(self.setVal))
+            clear, set_ = self.clearVal, self.setVal
+            current().change(int(clear), int(set_))  # type: ignore[call-overload]  # numbers inside compute
 
     @classmethod
     def estimate(cls, sizes: Any, values: Any, target: Any) -> int:
@@ -120,9 +121,9 @@ def getAndModifyFloatingPointBehaviour(
 def _modify(graph: Graph, prog: Sequence, clear: int, set_: int, context: Context) -> Tensor:
     info = graph.addDebugInfo(context, "poplar", api="modifyFloatingPoint")
     tiles = graph.getTarget().getNumTiles()
-    before = graph.addVariable(UNSIGNED_INT, [tiles], (info, "floatingPointBehaviour"))  # type: ignore[arg-type]
+    before = graph.addVariable(UNSIGNED_INT, [tiles], (info, "floatingPointBehaviour"))
     graph.addCodelets(_ModifyFloatingPoint)
-    cs = graph.addComputeSet((info, "setFloatingPointBehaviour"))  # type: ignore[arg-type]
+    cs = graph.addComputeSet((info, "setFloatingPointBehaviour"))
     for tile in range(tiles):
         graph.setTileMapping(before[tile], tile)
         fields = {"before": before[tile], "clearVal": clear, "setVal": set_, "writes": int(tile == tiles - 1)}
@@ -140,7 +141,7 @@ def _restore(graph: Graph, prog: Sequence, words: Tensor, context: Context) -> N
         )
     info = graph.addDebugInfo(context, "poplar", api="setFloatingPointBehaviour")
     graph.addCodelets(_RestoreFloatingPoint)
-    cs = graph.addComputeSet((info, "setFloatingPointBehaviour"))  # type: ignore[arg-type]
+    cs = graph.addComputeSet((info, "setFloatingPointBehaviour"))
     for tile in range(graph.getTarget().getNumTiles()):
         vertex = graph.addVertex(cs, _RestoreFloatingPoint.name, {"word": words[tile]})
         graph.setTileMapping(vertex, tile)

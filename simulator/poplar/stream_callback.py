@@ -24,20 +24,17 @@ from simulator.poplar.errors import stream_connection_error
 Array = npt.NDArray[Any]
 
 
-class Result(Enum):
-    """What became of a prefetch."""
-
-    Success = 0
-    NotAvailable = 1
-
-
 class StreamCallback(ABC):
     """Makes or takes the data of one stream."""
 
-    Result = Result
+    class Result(Enum):
+        """What became of a prefetch."""
+
+        Success = 0
+        NotAvailable = 1
 
     @abstractmethod
-    def prefetch(self, p: Array) -> Result:
+    def prefetch(self, p: Array) -> StreamCallback.Result:
         """Fill the memory ahead of time (host to device only). It may be called though no further transfer comes."""
 
     @abstractmethod
@@ -56,8 +53,8 @@ class LegacyStreamCallback(StreamCallback):
     """A callback that only fetches."""
 
     @final
-    def prefetch(self, p: Array) -> Result:
-        return Result.NotAvailable
+    def prefetch(self, p: Array) -> StreamCallback.Result:
+        return StreamCallback.Result.NotAvailable
 
     @final
     def complete(self) -> None:
@@ -73,10 +70,10 @@ class StreamCallbackHandle:
 
     def __init__(self, callback: Any, what: str = "Stream") -> None:
         if isinstance(callback, StreamCallbackHandle):
-            callback = callback.callback
+            self.__dict__.update(vars(callback))
+            return
         if not callable(getattr(callback, "fetch", callback)):
             raise stream_connection_error(f"{what}: {callback!r} is neither callable nor an object with fetch(memory).")
-        self.callback = callback
         self.fetch: Callable[[Array], Any] = getattr(callback, "fetch", callback)
         self._complete: Callable[[], Any] | None = getattr(callback, "complete", None)
         self._prefetch: Callable[[Array], Any] | None = getattr(callback, "prefetch", None)
@@ -88,7 +85,7 @@ class StreamCallbackHandle:
 
     def prefetch(self, memory: Array) -> bool:
         """Whether the memory was filled."""
-        return self._prefetch is not None and self._prefetch(memory) is Result.Success
+        return self._prefetch is not None and self._prefetch(memory) is StreamCallback.Result.Success
 
     def invalidate(self) -> None:
         if self._invalidate is not None:
@@ -107,11 +104,9 @@ class HostCallbackHandle:
     """The code of a host function of whatever form. Raises stream_connection_error for what cannot be called."""
 
     def __init__(self, callback: Any, what: str = "Host function") -> None:
-        if isinstance(callback, HostCallbackHandle):
-            callback = callback.callback
         if not callable(callback):
             raise stream_connection_error(f"{what}: {callback!r} cannot be called; give a function (inputs, outputs).")
-        self.callback = callback
+        self._callback: Callable[[Sequence[Array], Sequence[Array]], Any] = callback
 
     def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        self.callback(inputs, outputs)
+        self._callback(inputs, outputs)

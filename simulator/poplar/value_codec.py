@@ -138,7 +138,7 @@ class Decoder:
         name, fields = json.loads(node.text)
         if len(fields) != len(node.children):
             raise NotAnExecutableError(f"a {name} has {len(node.children)} values for {len(fields)} fields")
-        made = object.__new__(_class(name, object))
+        made: Any = object.__new__(_class(name, object))
         self._known[index] = made
         for field, child in zip(fields, node.children, strict=True):
             object.__setattr__(made, str(field), self.decode(child))
