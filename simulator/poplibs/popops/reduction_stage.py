@@ -161,7 +161,7 @@ def _vertices_of_outputs(
         if mine.any():
             rows = pieces[np.flatnonzero(mine)], pieces[np.flatnonzero(mine) + 1]
             parts = _Outputs(elements[order][mine], vertex[mine], on[order][mine], starts, lengths, *rows)
-            _add(graph, cs, parts, kind, form, scale)  # type: ignore[arg-type]
+            _add(graph, cs, parts, kind, form, scale)
 
 
 @dataclass(frozen=True)

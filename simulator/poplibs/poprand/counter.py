@@ -44,8 +44,9 @@ def again(bits: U8, attempt: int) -> U8:
 
 def halves(bits: U8) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Two independent uniform numbers in [0, 1) of 32 bits each."""
-    scale = 2.0**-32
-    return (bits >> np.uint64(32)) * scale, (bits & np.uint64(0xFFFFFFFF)) * scale
+    scale = np.float64(2.0**-32)
+    first, second = bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF)
+    return first.astype(np.float64) * scale, second.astype(np.float64) * scale
 
 
 def modifier_word(modifier: int) -> int:

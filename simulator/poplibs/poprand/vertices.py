@@ -165,7 +165,7 @@ def _spelled(places: Any, lengths: Any) -> I8:
     return regions.elements(np.asarray(places, np.int64), np.asarray(lengths, np.int64))
 
 
-_NAMES = {
+_NAMES: dict[str, tuple[str, Any, int]] = {
     "uniform": ("Uniform", cycles.uniform, 3),
     "bernoulli": ("Bernoulli", cycles.bernoulli, 1),
     "normal": ("Normal", cycles.normal, 3),

@@ -55,7 +55,7 @@ def _operator(expr: Operator, arguments: list[Code]) -> Code:
     name = expr.op.name
     selector = arguments[2:] if expr.op is TernaryOpType.SELECT else []
     alike = arguments[:2] if selector else arguments
-    found = sorted({_known(a) for a in alike if _known(a) is not None})
+    found = sorted({known for known in map(_known, alike) if known is not None})
     if len(found) > 1:
         raise poplibs_error(f"{name}: its arguments hold {' and '.join(found)}; put one into Cast(..., type).")
     if found:

@@ -121,17 +121,17 @@ def createSliceTensor(
     options: Options,
     debugContext: Context = "",
 ) -> Tensor: ...
-def createSliceTensor(graph: Graph, first: Any, *rest: Any, **named: Any) -> Tensor:
+def createSliceTensor(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
     """A mapped tensor [numIndices, shape of a slice] to slice into or update from: (t, dims, sizes, numIndices,
     debugContext=""), laid out as the tensor that is sliced; or (type, shape, dims, sizes, numIndices, plan, options,
     debugContext=""), as the plan says."""
-    of_tensor = isinstance(first, Tensor)
-    names = (
-        ["dims", "sizes", "numIndices"] if of_tensor else ["shape", "dims", "sizes", "numIndices", "plan", "options"]
-    )
-    given = dict(zip([*names, "debugContext"], rest, strict=False)) | named
-    shape = first.shape() if of_tensor else list(given["shape"])
-    type_ = first.elementType() if of_tensor else first
+    of_tensor = "t" in named or (bool(arguments) and isinstance(arguments[0], Tensor))
+    names = ["t", "dims", "sizes", "numIndices", "debugContext"]
+    if not of_tensor:
+        names = ["type", "shape", "dims", "sizes", "numIndices", "plan", "options", "debugContext"]
+    given = dict(zip(names, arguments, strict=False)) | named
+    shape = given["t"].shape() if of_tensor else list(given["shape"])
+    type_ = given["t"].elementType() if of_tensor else given["type"]
     dims, sizes, n = given["dims"], given["sizes"], int(given["numIndices"])
     check_slice("createSliceTensor", shape, dims, sizes)
     count, columns = prod(sizes), prod(s for d, s in enumerate(shape) if d not in dims)
@@ -141,7 +141,7 @@ def createSliceTensor(graph: Graph, first: Any, *rest: Any, **named: Any) -> Ten
         return graph.addVariable(type_, [n, *part], context)
     plan = given.get("plan")
     if of_tensor:
-        ends, tiles = column_runs(graph, as_slices(first, dims))
+        ends, tiles = column_runs(graph, as_slices(given["t"], dims))
     elif plan is not None and plan.is_plan:
         blocks = blocks_of_plan(plan, type_, n)
         ends, tiles = blocks.column_ends, blocks.tiles[0, 0]

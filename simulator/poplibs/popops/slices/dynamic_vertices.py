@@ -42,7 +42,8 @@ def dynamic_vertex(dtype: str, update: bool, flat: bool) -> VertexType:
             spent = cycles.dynamic_slice_1d(dtype, region, count)
         else:
             edges = block.edges["subT"]
-            per_row = np.repeat(np.broadcast_to(count, len(block)), np.diff(edges.offsets))  # type: ignore[arg-type]
+            assert edges.offsets is not None
+            per_row = np.repeat(np.broadcast_to(count, len(block)), np.diff(edges.offsets))
             body = cycles.dynamic_slice_2d_region(dtype, row_lengths(edges) // np.maximum(per_row, 1), per_row)
             spent = cycles.DYNAMIC_2D_BASE + sum_rows(body, edges)
         formula = cycles.dynamic_slice_1d if flat else cycles.dynamic_slice_2d_region

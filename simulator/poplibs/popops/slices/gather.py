@@ -46,11 +46,13 @@ def createGatherInput(
     startIndexMap: Sequence[int],
     debugContext: Context = "",
 ) -> Tensor: ...
-def createGatherInput(graph: Graph, type: Type, shape: Sequence[int], *rest: Any, **named: Any) -> Tensor:
+def createGatherInput(graph: Graph, type: Type, *rest: Any, **named: Any) -> Tensor:
     """A mapped tensor to gather from: (axis, params, debugContext=""), or (sliceSizes, startIndexMap, debugContext="").
     Each slice is spread over the tiles.
 
     Raises `poplibs_error` where a tile would hold more than `params.maxElementsPerTile` elements."""
+    shape: Sequence[int] = rest[0] if rest else named.pop("operandShape", None) or named.pop("inputShape")
+    rest = rest[1:]
     if (rest and isinstance(rest[0], int)) or "axis" in named:
         given = dict(zip(("axis", "params", "debugContext"), rest, strict=False)) | named
         dims, limit = [given["axis"]], given.get("params", GatherParams()).maxElementsPerTile

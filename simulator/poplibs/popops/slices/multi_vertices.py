@@ -86,7 +86,7 @@ def multi_update_vertex(dtype: str, op: str, scale_dtype: str) -> VertexType:
         else:
             # All indices may be found by one worker: PopLibs' worst case.
             spent = cycles.multi_update_add(dtype, each, n, scaled=bool(scale_dtype))
-            formula = cycles.multi_update_add  # type: ignore[assignment]
+            formula = cycles.multi_update_add
         count = 0 if op == "none" else (flop_counts.SCALED_ADD if scale_dtype else 1)
         return BlockCosts(spent, "exact", described("7.3", formula), flop_counts.typed(count * elements["subT"], dtype))
 
