@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.poplar import FLOAT, Device, Engine, Graph, graph_replication_error, invalid_option
+from simulator.poplar import FLOAT, Device, Engine, Graph, invalid_option
 from simulator.poplar.program import CrossReplicaCopy, Sequence
 from simulator.poplibs import gcl, poputil
 from tests.compiler.tiny_graphs import model
@@ -46,7 +46,7 @@ def reduced(replicas, op, n=100, in_place=True):
 
 
 @pytest.mark.parametrize("op", list(Op))
-@pytest.mark.parametrize("replicas", [1, 2, 8])
+@pytest.mark.parametrize("replicas", [1, 2, 3, 5, 6, 8])
 def test_every_replica_gets_the_combination_of_all(op, replicas):
     given, found, _ = reduced(replicas, op, in_place=replicas != 2)
     assert np.allclose(found, COMBINED[op](given.astype(np.float64)), rtol=1e-5, atol=1e-6)
@@ -59,9 +59,13 @@ def test_partners_swap_in_log2_rounds():
     assert maps == [tuple(r ^ d for r in range(8)) for d in (1, 2, 4)]
 
 
+def test_other_numbers_go_along_a_tree_and_back():
+    _, _, program = reduced(6, Op.ADD)
+    maps = [p.replica_map for p in program.programs if isinstance(p, CrossReplicaCopy)]
+    assert maps == [tuple((r + d) % 6 for r in range(6)) for d in (-1, -2, -4, 4, 2, 1)]
+
+
 def test_what_cannot_be_reduced():
-    with pytest.raises(graph_replication_error, match="over 6 replicas is not supported; the number must be a power"):
-        reduced(6, Op.ADD)
     graph = Graph(model(ipus=2), 2)
     data = graph.addVariable(FLOAT, [4], "data")
     with pytest.raises(invalid_option, match="no option 'ring'"):

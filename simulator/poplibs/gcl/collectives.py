@@ -1,18 +1,23 @@
-"""All-reduce over replicas by swapping with partners."""
+"""All-reduce over replicas: by swapping with partners where their number is a power of two, else along a tree."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_replication_error, invalid_option
+import numpy as np
+import numpy.typing as npt
+
+from simulator.poplar.debug_context import Context, DebugInfo
+from simulator.poplar.errors import invalid_option
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
 from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import UNSIGNED_INT
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 
 Options = dict[str, str] | None
+Bools = npt.NDArray[np.bool_]
 
 
 class CollectiveOperator(Enum):
@@ -61,23 +66,63 @@ def allReduceInPlaceCrossReplica(
 ) -> None:
     """Append a reduction over all replicas into `data` itself. With one replica there is nothing to do.
 
-    Raises `graph_replication_error` for a number of replicas that is no power of two, `invalid_option` for options
-    (none is defined), and `graph_connection_error` for data that cannot be written."""
+    A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to replica 0 and
+    back. Either way all replicas hold the same to the last bit. How GCL's library orders its rounds is not published.
+    Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot be
+    written."""
     for name in options or {}:
         raise invalid_option(f"Collectives have no option '{name}'; leave the options out.")
     replicas = graph.getReplicationFactor()
-    if replicas & (replicas - 1):
-        raise graph_replication_error(
-            f"An all-reduce over {replicas} replicas is not supported; the number must be a power of two."
-        )
     call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
     if replicas == 1:
         return
     received = graph.clone(data, (call, "received"))
-    for distance in (1 << k for k in range(replicas.bit_length() - 1)):
-        partners = {replica: replica ^ distance for replica in range(replicas)}
-        prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
-        _COMBINE[op](graph, data, received, prog, (call, f"combine{distance}"))
+    if replicas & (replicas - 1):
+        _along_a_tree(graph, data, received, op, prog, call)
+    else:
+        for distance in (1 << k for k in range(replicas.bit_length() - 1)):
+            partners = {replica: replica ^ distance for replica in range(replicas)}
+            prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
+            _COMBINE[op](graph, data, received, prog, (call, f"combine{distance}"))
     if op is CollectiveOperator.MEAN:
         popops.mulInPlace(graph, data, 1 / replicas, prog, (call, "mean"))
     prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
+
+
+def _along_a_tree(
+    graph: Graph, data: Tensor, received: Tensor, op: CollectiveOperator, prog: Sequence, call: DebugInfo
+) -> None:
+    """Combine towards replica 0, from distances 1, 2, 4 ..., and hand its result back by the same ways. Every replica
+    sends in every round, because all run one program; what it does not want it leaves."""
+    replicas = graph.getReplicationFactor()
+    distances = [1 << k for k in range((replicas - 1).bit_length())]
+    numbers = np.arange(replicas)
+    for distance in distances:
+        nearer = {replica: (replica - distance) % replicas for replica in range(replicas)}
+        prog.add(CrossReplicaCopy(data, received, nearer, (call, f"gather{distance}")))
+        name = (call, f"combine{distance}")
+        whole = graph.clone(data, (call, f"combined{distance}"))
+        prog.add(Copy(data, whole, False, name))
+        _COMBINE[op](graph, whole, received, prog, name)
+        takes = (numbers % (2 * distance) == 0) & (numbers + distance < replicas)
+        _take(graph, data, whole, takes, prog, call, f"combine{distance}")
+    for distance in reversed(distances):
+        farther = {replica: (replica + distance) % replicas for replica in range(replicas)}
+        prog.add(CrossReplicaCopy(data, received, farther, (call, f"hand{distance}")))
+        takes = numbers % (2 * distance) == distance
+        _take(graph, data, received, takes, prog, call, f"take{distance}")
+
+
+def _take(
+    graph: Graph, data: Tensor, other: Tensor, replicas: Bools, prog: Sequence, call: DebugInfo, step: str
+) -> None:
+    """Replace `data` by `other` on some replicas: on those whose number stands in a list."""
+    name = (call, step)
+    index = graph.addReplicationIndexConstant((call, f"{step}/index"))
+    graph.setTileMapping(index, 0)
+    wanted = np.flatnonzero(replicas).astype(np.uint32)
+    listed = graph.addConstant(UNSIGNED_INT, [len(wanted)], wanted, (call, f"{step}/replicas"))
+    graph.setTileMapping(listed, 0)
+    same = popops.eq(graph, listed, index, prog, name)
+    chosen = popops.reduce(graph, same, [0], popops.ReduceParams(popops.Operation.LOGICAL_OR), prog, name)
+    popops.selectInPlace(graph, data, other, popops.logicalNot(graph, chosen, prog, name), prog, name)
