@@ -64,7 +64,7 @@ def _new(items: Items, regions: Elements, receivers: I8, what: str) -> SentWords
     away = src != dst
     rows = Transfer(src[away], dst[away], start[away], length[away], np.full(int(away.sum()), WORD_BYTES))
     exchange = plan_exchange(rows, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
-    number = items.number()
+    number = items.number() if len(rows) else -1
     label = f"copy{number}_{what}{number}/ExchangePre"
     size = np.bincount(rows.dst, weights=rows.bytes, minlength=m.tiles).astype(np.int64)
     buffers = items._buffer(label.replace("/ExchangePre", "/message"), "message", size, -1)

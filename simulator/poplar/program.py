@@ -19,6 +19,7 @@ from simulator.poplar.program_abort import Abort, AbortOnCondition, ErrorProgram
 from simulator.poplar.program_base import LibraryGroup, Program, Sequence, checked
 from simulator.poplar.program_control import If, Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue, Switch
 from simulator.poplar.program_copies import Copy, CrossReplicaCopy
+from simulator.poplar.program_dump import dumpProgram
 from simulator.poplar.program_print import FloatFormat, PrintTensor, PrintTensorFmt
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import SyncType
@@ -27,16 +28,24 @@ __all__ = [
     "Abort", "AbortOnCondition", "AssumeEqualAcrossReplicas", "Block", "Call", "Copy", "CrossReplicaCopy",
     "ErrorProgram", "Execute", "FloatFormat", "If", "LibraryGroup", "Loop", "PrintTensor", "PrintTensorFmt",
     "Program", "Repeat", "RepeatWhile", "RepeatWhileFalse", "RepeatWhileTrue", "Sequence", "Switch", "Sync",
-    "SyncType", "WriteUndef",
+    "SyncType", "WriteUndef", "dumpProgram",
 ]  # fmt: skip
 
 
 class Execute(Program):
-    """Run all vertices of a compute set."""
+    """Run all vertices of a compute set.
+
+    Raises `control_program_error` for anything else, and for the old form with a tensor that takes what the vertices'
+    compute() returns."""
 
     def __init__(self, cs: ComputeSet, debugContext: Context = "") -> None:
         if not isinstance(cs, ComputeSet):
             raise control_program_error(f"Execute needs a compute set from Graph.addComputeSet, got {cs!r}.")
+        if isinstance(debugContext, Tensor):
+            raise control_program_error(
+                "Execute: a tensor for what compute() returns is not supported; let the vertices write their answers "
+                "into an output field and reduce it with popops."
+            )
         self.compute_set = cs.id
         self.debug = as_context(debugContext)
 
@@ -49,7 +58,9 @@ class Call(Program):
     in number, type, elements or being writeable."""
 
     @overload
-    def __init__(self, f: Function, debugContext: Context = "") -> None: ...
+    def __init__(self, f: Function, debugContext: Context = "", /) -> None: ...
+    @overload
+    def __init__(self, f: Function, *, debugContext: Context) -> None: ...
     @overload
     def __init__(
         self, f: HostFunction, inputs: Iterable[Tensor], outputs: Iterable[Tensor], debugContext: Context = ""

@@ -172,8 +172,9 @@ class NumericPlan:
             case host.Abort() | host.AbortOnCondition() | host.ErrorProgram():
                 return self._ending(program, at)
             case host.Call() if program.host_function is not None:
-                ends = ([self.layout.place(t) for t in tensors] for tensors in (program.inputs, program.outputs))
-                return _each(transfer_steps.host_call(program.host_function.name, *ends))
+                given = [self.layout.place(tensor) for tensor in program.inputs]
+                made = [self.layout.place(tensor) for tensor in program.outputs]
+                return _each(transfer_steps.host_call(program.host_function.name, given, made))
             case host.Call():
                 return self._function(program.function)
             case host.PrintTensor():

@@ -1,5 +1,7 @@
 """What programs accept when they are made, and the exceptions for what they do not."""
 
+import io
+
 import pytest
 
 from simulator.poplar import (
@@ -25,6 +27,7 @@ from simulator.poplar.program import (
     Call,
     Copy,
     ErrorProgram,
+    Execute,
     If,
     Loop,
     Repeat,
@@ -34,6 +37,7 @@ from simulator.poplar.program import (
     Switch,
     Sync,
     WriteUndef,
+    dumpProgram,
 )
 
 
@@ -127,6 +131,32 @@ def test_a_message_is_not_a_name():
     assert Abort(debugContext="name").message == ""
     assert AbortOnCondition(flag, "lost", "name").debug.getPathName() == "name"
     assert (AbortOnCondition(flag).message, Sync(type=SyncType.GLOBAL).sync_type) == ("", SyncType.GLOBAL)
+
+
+def test_the_old_form_of_execute_is_refused():
+    graph = new_graph()
+    with pytest.raises(control_program_error, match=r"a tensor for what compute\(\) returns is not supported"):
+        Execute(graph.addComputeSet("cs"), graph.addVariable(BOOL, []))
+
+
+def test_dump_program():
+    graph = new_graph()
+    flag, x, y = (graph.addVariable(BOOL, [], name) for name in ("flag", "x", "y"))
+    function = graph.addFunction(Copy(x, y))
+    out = io.StringIO()
+    dumpProgram(graph, Repeat(3, If(flag, Call(function), Abort("lost"))), out)
+    assert out.getvalue().splitlines() == [
+        "Sequence",
+        "  Repeat 3 times",
+        "    Sequence",
+        "      If",
+        "        Sequence 'true'",
+        "          Call 'function 0'",
+        "        Sequence 'false'",
+        "          Abort",
+        "Sequence 'function 0'",
+        "  OnTileExecute 'copy1_Copy_x_to_y/OnTileCopy-0'",
+    ]
 
 
 def test_remote_buffers_and_their_copies():

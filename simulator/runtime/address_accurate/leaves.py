@@ -73,8 +73,9 @@ class Leaves:
             return self._on_tile.get(self._table.compute_set[row])
         if type_ == "StreamCopyMid":
             program = self._facts.programs.get(self._table.debug_id[row])
-            moving = isinstance(program, host.Copy | host.PrintTensor | host.Call)
-            return self._host.action(program, work.part) if moving else None
+            if not isinstance(program, host.Copy | host.PrintTensor | host.Call):
+                return None
+            return self._host.action(program, work.part)
         if type_ in ("If", "Switch", "SetLocalConsensusFromVar", "Abort", "AbortOnCondition"):
             return self.choosing.action(row, self._facts.programs.get(self._table.debug_id[row]), work.words)
         if type_ == "WriteUndef" and work.undefined is not None:
