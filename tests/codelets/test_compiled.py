@@ -12,7 +12,10 @@ from simulator.poplar import (
     INT,
     UNSIGNED_INT,
     CodeletFileType,
+    Device,
+    DeviceManager,
     Graph,
+    TargetType,
     graph_connection_error,
     type_error,
     unknown_field,
@@ -139,6 +142,28 @@ def test_halves_round_as_numpy_does_and_end_at_the_largest() -> None:
     (got,) = bench.run(["to"])
     wanted = np.clip(values, -65504, 65504).astype(np.float16)
     assert (got.view(np.uint16) == wanted.view(np.uint16)).all()
+
+
+def test_halves_become_nan_on_overflow_where_the_engine_says_so() -> None:
+    bench = with_sums()
+    values = bench.tensor("from", FLOAT, [65519, 65520, -1e9, np.inf])
+    bench.vertex("HalfVertex", {"from": values, "to": bench.tensor("to", HALF, np.zeros(4))})
+    (got,) = bench.run(["to"], {"debug.nanOverflowMode": "true"})
+    np.testing.assert_array_equal(got, np.array([65504, np.nan, np.nan, np.inf], np.float16))
+
+
+def test_on_a_cpu_and_on_simulated_hardware() -> None:
+    hardware = next(d for d in DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 1) if d.attach())
+    try:
+        for device in (Device.createCPUDevice(), hardware):
+            bench = Bench(device=device)
+            bench.graph.addCodelets(SUMS)
+            x = bench.tensor("x", FLOAT, [1, 2, 4])
+            vertex = bench.vertex("SumVertex", {"in": x, "out": bench.tensor("sum", FLOAT, 0)})
+            bench.graph.setPerfEstimate(vertex, 9)
+            assert bench.run(["sum"])[0] == 7
+    finally:
+        hardware.detach()
 
 
 def test_wrong_fields_and_types() -> None:

@@ -12,6 +12,7 @@ import pytest
 from graphs import Bench, model
 
 from simulator.codelets.compiled.host_compiler import cache_folder
+from simulator.codelets.compiled.popc import main
 from simulator.codelets.vertex import Input as PyInput
 from simulator.codelets.vertex import Output as PyOutput
 from simulator.codelets.vertex import Vector as PyVector
@@ -201,17 +202,21 @@ def test_popc_writes_objects_that_load(files, tmp_path) -> None:
         Graph(model().getTarget()).addCodelets(newer)
 
 
-def test_popc_says_what_is_wrong(tmp_path) -> None:
+def test_popc_says_what_is_wrong(tmp_path, capsys) -> None:
     wrong = tmp_path / "wrong.cpp"
     wrong.write_text("int f() { return nothing; }")
-    done = popc(str(wrong), "-o", str(tmp_path / "x.gp"), "--target=ipu2")
-    assert done.returncode == 1
-    assert "popc: Codelet source" in done.stderr
+    assert main([str(wrong), "-o", str(tmp_path / "x.gp"), "--target=ipu2"]) == 1
+    said = capsys.readouterr().err
+    assert "error: 'nothing' was not declared" in said
+    assert "popc: Codelet source" in said
     assert not (tmp_path / "x.gp").exists()
-    done = popc("--target", "ipu9", str(wrong))
-    assert done.returncode == 2
-    assert "unknown target 'ipu9'" in done.stderr
-    assert popc("--list-targets").stdout.split() == ["ipu1", "ipu2", "ipu21"]
+    with pytest.raises(SystemExit, match="2"):
+        main(["--target", "ipu9", str(wrong)])
+    assert "unknown target 'ipu9'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["--frobnicate", str(wrong)])
+    assert main(["--list-targets"]) == 0
+    assert capsys.readouterr().out.split() == ["ipu1", "ipu2", "ipu21"]
 
 
 # ---- placeholders ----------------------------------------------------------------------------------------------
@@ -288,6 +293,26 @@ def test_constraints_keep_operands_in_memory_elements_apart(tmp_path) -> None:
     same.graph.setPerfEstimate(same.vertex("Both", {"a": x, "b": x[1:]}), 1)
     with pytest.raises(memory_elem_constraints_error, match=r"tile 0.*'a' and 'b'.*same element of variable 'x'"):
         same.engine()
+
+
+def test_regions_apart(tmp_path) -> None:
+    source = (
+        HEAD
+        + """class [[poplar::constraint("region(*a) != region(*b)")]] Far : public Vertex {
+ public: Input<Vector<float>> a; Input<Vector<float>> b; bool compute() { return true; } };"""
+    )
+    bench = Bench()
+    bench.graph.addCodelets(io.StringIO(source))
+    fields = {name: bench.tensor(name, FLOAT, [1, 2, 3]) for name in "ab"}
+    bench.graph.setPerfEstimate(bench.vertex("Far", fields), 1)
+    reports = {"autoReport.outputLoweredVars": "true", "autoReport.directory": str(tmp_path)}
+    with bench.engine(None, reports) as engine:
+        tile, names = engine._compiled.compilation.lowered[0], engine._compiled.compilation.lowered_names
+        at = {names[int(n)]: int(a) for n, a in zip(tile.name, tile.address, strict=True)}
+        assert at["a"] < engine._compiled.machine.region_split <= at["b"]
+    both = source.replace("Vector<float>>", "Vector<float, VectorLayout::SPAN, 8, true>>").replace("Far", "Both")
+    with pytest.raises(memory_elem_constraints_error, match="both fields must be in interleaved memory"):
+        bench.graph.addCodelets(io.StringIO(both))
 
 
 def test_descriptions_that_are_none() -> None:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from simulator.codelets.vertex_type import FieldSpec
 from simulator.poplar.errors import memory_elem_constraints_error
 
 _CONSTRAINT = re.compile(
     r"\s*(elem|region)\s*\(\s*\*{0,2}\s*(\w+)\s*\)\s*!=\s*(elem|region)\s*\(\s*\*{0,2}\s*(\w+)\s*\)\s*"
 )
 
+Pairs = tuple[tuple[str, str], ...]
 
-def constraint_pairs(vertex: str, constraints: Sequence[str], fields: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs of fields whose data must lie in different memory elements. The layout knows elements only, so that regions
-    are kept apart by element too.
 
-    Raises memory_elem_constraints_error for text that is no constraint, and for names that are no fields."""
+def constrained(
+    vertex: str, constraints: Sequence[str], fields: tuple[FieldSpec, ...]
+) -> tuple[tuple[FieldSpec, ...], Pairs]:
+    """(the fields, pairs of them whose data must lie in different memory elements). Of two fields that must lie in
+    different regions the second is made interleaved, unless one of them is.
+
+    Raises memory_elem_constraints_error for text that is no constraint, names that are no fields, and what cannot be
+    kept: a field apart from itself, two interleaved fields in different regions."""
+    own = {spec.name: spec for spec in fields}
     pairs = []
     for text in constraints:
         found = _CONSTRAINT.fullmatch(text)
@@ -25,15 +33,23 @@ def constraint_pairs(vertex: str, constraints: Sequence[str], fields: Sequence[s
                 f"Memory constraint '{text}' of {vertex} is not of the form elem(*a) != elem(*b) or "
                 "region(*a) != region(*b)."
             )
-        for name in (found[2], found[4]):
-            if name not in fields:
+        one, other = found[2], found[4]
+        for name in (one, other):
+            if name not in own:
                 raise memory_elem_constraints_error(
                     f"Memory constraint '{text}' of {vertex} names '{name}', which is no field; its fields are "
-                    f"{', '.join(fields)}."
+                    f"{', '.join(own)}."
                 )
-        if found[2] == found[4]:
+        if one == other:
             raise memory_elem_constraints_error(
                 f"Memory constraint '{text}' of {vertex} cannot be met: a field cannot lie apart from itself."
             )
-        pairs.append((found[2], found[4]))
-    return tuple(pairs)
+        if found[1] == "region":
+            if own[one].interleaved and own[other].interleaved:
+                raise memory_elem_constraints_error(
+                    f"Memory constraint '{text}' of {vertex} cannot be met: both fields must be in interleaved memory."
+                )
+            if not own[one].interleaved:
+                own[other] = replace(own[other], interleaved=True)
+        pairs.append((one, other))
+    return tuple(own.values()), tuple(pairs)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from simulator.codelets.compiled.constraints import constraint_pairs
+from simulator.codelets.compiled.constraints import constrained
 from simulator.codelets.compiled.counted_costs import counted_costs
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.objects import read_object
@@ -100,8 +100,8 @@ class CodeletLibrary:
 
     def _vertex_type(self, class_: UnitClass, unit: Unit) -> VertexType:
         layout = class_.layout
-        fields = tuple(field.spec for field in layout.fields)
-        apart = constraint_pairs(layout.name, class_.constraints, [spec.name for spec in fields])
+        declared = tuple(field.spec for field in layout.fields)
+        fields, apart = constrained(layout.name, class_.constraints, declared)
         return VertexType(
             name=layout.name,
             kind=layout.kind,
