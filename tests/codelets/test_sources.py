@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,8 @@ from graphs import Bench, model
 
 from simulator.codelets.compiled.host_compiler import cache_folder
 from simulator.codelets.compiled.popc import main
+from simulator.codelets.compiled.source import preprocessed_file
+from simulator.codelets.compiled.unit import unit_of
 from simulator.codelets.vertex import Input as PyInput
 from simulator.codelets.vertex import Output as PyOutput
 from simulator.codelets.vertex import Vector as PyVector
@@ -345,6 +348,24 @@ def test_a_broken_cache_is_made_again(files) -> None:
         elif path.suffix != ".program":
             path.unlink()
     assert scaled(lambda graph: graph.addCodelets(*add)) == [22, 24]
+
+
+def test_two_processes_fill_one_cache(tmp_path, monkeypatch, files) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = preprocessed_file(files[0], CodeletFileType.CppSource, (), "ipu2")
+    children = []
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            try:
+                unit = unit_of(source)
+                os._exit(0 if [one.layout.name for one in unit.classes] == ["Scale"] else 1)
+            finally:
+                os._exit(2)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    left = sorted(path.suffix for path in cache_folder().iterdir())
+    assert left == [".json", ".o"]
 
 
 def test_sources_with_equal_text_and_other_includes_are_two(tmp_path) -> None:

@@ -77,17 +77,7 @@ class Session:
     ) -> Array:
         """Run one vertex on copies of the arrays of `given`, and copy back what it wrote. Returns the counters, empty
         unless `counted`."""
-        parts: list[tuple[Array, int, bool]] = []  # (array, offset, written)
-        size = 0
-
-        def place_of(array: Array, written: bool) -> int:
-            nonlocal size
-            begin = size
-            parts.append((array, begin, written))
-            size += -(-max(array.nbytes, 1) // ALIGNMENT) * ALIGNMENT
-            return begin
-
-        pointers, values = {}, {}
+        copies, pointers, values = _Copies(), {}, {}
         for field in class_.layout.fields:
             spec: FieldSpec = field.spec
             value: Any = getattr(given, field.spec.name, None)
@@ -96,22 +86,16 @@ class Session:
                     values[spec.name] = [value] if field.vector else value
                 continue
             arrays: list[Array] = value if isinstance(value, list) else [value]
-            pointers[spec.name] = _pointers(arrays, [place_of(a, spec.direction != "in") for a in arrays], spec.kind)
+            pointers[spec.name] = _pointers(arrays, [copies.add(a, spec.direction != "in") for a in arrays], spec.kind)
         rows = Rows(class_.layout, 1, pointers, values)
-        number = self._room(rows.bytes + size + self._counter_bytes(counted))
+        number = self._room(rows.bytes + copies.size + self._counter_bytes(counted))
         runner = self.ready()
         memory, base = self._segments[number].memory, runner.bases[number]
         rows.fill(memory, base, 0, base + rows.bytes)
-        for array, begin, _ in parts:
-            memory[rows.bytes + begin : rows.bytes + begin + array.nbytes] = (
-                np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            )
-        counters = rows.bytes + size if counted else 0
+        copies.fill(memory[rows.bytes :])
+        counters = rows.bytes + copies.size if counted else 0
         runner.run(class_.entry, base, (0, 1), place, printer, workers, base + counters if counted else 0)
-        for array, begin, written in parts:
-            if written and array.size:
-                raw = memory[rows.bytes + begin : rows.bytes + begin + array.nbytes]
-                array[...] = raw.view(array.dtype).reshape(array.shape)
+        copies.back(memory[rows.bytes :])
         return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
 
     def _counter_bytes(self, counted: bool) -> int:
@@ -138,3 +122,28 @@ def _pointers(arrays: list[Array], offsets: list[int], kind: str) -> Pointers:
         np.ones(n, np.bool_),
         np.array([0, n], np.int64) if kind in ("scalars", "vectors") else None,
     )
+
+
+class _Copies:
+    """Copies of arrays, one behind the other; `size`: bytes of all."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._parts: list[tuple[Array, int, bool]] = []  #: (array, where its copy begins, whether it is written)
+
+    def add(self, array: Array, written: bool) -> int:
+        """Where the copy of an array will begin."""
+        begin = self.size
+        self._parts.append((array, begin, written))
+        self.size += -(-max(array.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        return begin
+
+    def fill(self, memory: Array) -> None:
+        for array, begin, _ in self._parts:
+            memory[begin : begin + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+    def back(self, memory: Array) -> None:
+        """Copy back what may have been written."""
+        for array, begin, written in self._parts:
+            if written and array.size:
+                array[...] = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
