@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = [f"-O{given.O}"] if given.O else []
     flags += [*(f"-D{name}" for name in given.D), *(f"-U{name}" for name in given.U)]
     flags += [*(f"-I{Path(folder).resolve()}" for folder in given.I), *further]
+    if not Path(given.o).resolve().parent.is_dir():
+        parser.error(f"the folder of '{given.o}' does not exist")
     try:
         found = {target: [_source(Path(path), flags, target) for path in given.sources] for target in targets}
         write_object(Path(given.o), found)
