@@ -98,10 +98,11 @@ def field_spec(attribute: str, declared: object) -> FieldSpec | None:
         return _vector(name, kind, declared.direction, target)
     if isinstance(declared, Vector):
         if isinstance(declared.element, Type):
-            return FieldSpec(name, "value", "", declared.element, declared.layout, declared.alignment, elements=True)
+            layout = str(declared.layout)
+            return FieldSpec(name, "value", "", declared.element, layout, declared.alignment, elements=True)
         edge = declared.element
         if isinstance(edge.target, Type):
-            return FieldSpec(name, "scalars", edge.direction, edge.target, declared.layout)
+            return FieldSpec(name, "scalars", edge.direction, edge.target, str(declared.layout))
         if isinstance(edge.target, Vector):
             return _vector(name, "vectors", edge.direction, edge.target)
         raise graph_object_load_error(f"Field '{name}': a vector of VectorLists is not a field type.")
@@ -116,7 +117,8 @@ def _vector(
 ) -> FieldSpec:
     if not isinstance(target.element, Type):
         raise graph_object_load_error(f"Field '{name}': an edge inside an edge is not a field type.")
-    return FieldSpec(name, kind, direction, target.element, target.layout, target.alignment, target.interleaved)
+    layout = str(target.layout)
+    return FieldSpec(name, kind, direction, target.element, layout, target.alignment, target.interleaved)
 
 
 def _checked_layout(layout: str | Enum, known: tuple[str, ...]) -> str:

@@ -202,6 +202,8 @@ def _snapshot(store: GraphStore) -> GraphStore:
         host_visible=list(v.host_visible),
         mapping=list(v.mapping),
         by_replica=dict(v.by_replica),
+        metadata=dict(v.metadata),
+        external=dict(v.external),
         pending_mapping={},
     )
     streams = replace(store.streams, **{name: list(value) for name, value in vars(store.streams).items()})

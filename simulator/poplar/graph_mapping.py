@@ -42,7 +42,9 @@ class MappingMethods(GraphState):
     def setTileMapping(self, t: Tensor, tileNum: int) -> None: ...
     @overload
     def setTileMapping(self, t: Tensor, mapping: Sequence[Sequence[tuple[int, int]]]) -> None: ...
-    def setTileMapping(self, what: Any = None, where: Any = None, /, **names: Any) -> None:
+    def setTileMapping(  # type: ignore[misc]  # names are those of the overloads
+        self, what: Any = None, where: Any = None, /, **names: Any
+    ) -> None:
         """Put a vertex or a tensor on a tile, or a tensor's flattened intervals on tiles (a list per tile).
 
         A later call wins. Raises `invalid_tile_mapping` for tiles that the graph does not have, and for intervals

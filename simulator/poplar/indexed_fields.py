@@ -74,7 +74,7 @@ class IndexedFields:
             return
         if name not in builder.values:
             raise builder.no_value(name)
-        known = builder.values[name].get(row)
+        known: Any = builder.values[name].get(row)
         if np.ndim(known) == 1 and index >= len(known):
             raise index_error(
                 f"{builder.vertex(row)}: field '{name}' has {len(known)} elements; there is no element {index}."

@@ -273,14 +273,17 @@ class Tensor(DescribedTensor):
 
 
 @overload
-def concat(tensors: Sequence[Tensor], dimension: int = 0, /) -> Tensor: ...
+def concat(tensors: Sequence[Tensor], dimension: int = 0) -> Tensor: ...
 @overload
-def concat(first: Tensor, second: Tensor, dimension: int = 0, /) -> Tensor: ...
-def concat(first: Any, second: Any = 0, dimension: int = 0, /) -> Tensor:
+def concat(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor: ...
+def concat(  # type: ignore[misc]  # names are those of the overloads
+    first: Any = None, second: Any = None, dimension: int = 0, *, tensors: Any = None
+) -> Tensor:
     """Tensors one after another along a dimension; all other dimensions and the types must be equal."""
-    if isinstance(first, Tensor):
-        return concatenated([first, second], dimension)
-    return concatenated(list(first), second)
+    pair = isinstance(first, Tensor)
+    parts: list[Tensor] = [first, second] if pair else list(first if tensors is None else tensors)
+    joined: Tensor = concatenated(parts, dimension if pair or second is None else second)
+    return joined
 
 
 def append(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor:
