@@ -212,6 +212,9 @@ def _address_accurate(values: Mapping[str, str], environment: Mapping[str, str],
         return False
     if target.getTargetType() is TargetType.CPU:
         raise invalid_option("Option 'popvision.addressAccurate' needs tiles with addresses, which a CPU has not.")
+    for other in ("debug.trace", "debug.runtimeVerify"):
+        if values[other] == "true":
+            raise invalid_option(f"Options 'popvision.addressAccurate' and '{other}' do not go together; give one.")
     tiles = target.getNumTiles()
     if tiles > MOST_TILES:
         raise invalid_option(

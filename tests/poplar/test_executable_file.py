@@ -143,6 +143,34 @@ def test_replicas_halves_and_options(tmp_path):
     assert (tmp_path / "named" / "profile.pop").is_file()
 
 
+def test_codelets_in_cpp_are_saved_as_text(device):
+    source = """
+        #include <poplar/Vertex.hpp>
+        using namespace poplar;
+        struct Twice : public Vertex {
+          Input<Vector<float>> x; Output<Vector<float>> y; float factor;
+          bool compute() { for (unsigned i = 0; i < x.size(); ++i) y[i] = x[i] * factor; return true; }
+        };"""
+    graph = Graph(device)
+    graph.addCodelets(io.StringIO(source))
+    x, y = graph.addVariable(FLOAT, [4], "x"), graph.addVariable(FLOAT, [4], "y")
+    for tensor in (x, y):
+        graph.setTileMapping(tensor, 0)
+    graph.setInitialValue(x, [1, 2, 3, 4])
+    graph.createHostRead("y", y)
+    cs = graph.addComputeSet("cs")
+    graph.setTileMapping(graph.addVertex(cs, "Twice", {"x": x, "y": y, "factor": 2.5}), 0)
+    file = io.BytesIO()
+    compileGraph(graph, Execute(cs)).serialize(file)
+    engine = Engine(Executable.deserialize(io.BytesIO(file.getvalue())))
+    engine.load(device)
+    engine.run()
+    values = np.zeros(4, np.float32)
+    engine.readTensor("y", values)
+    assert values.tolist() == [2.5, 5, 7.5, 10]
+    engine.close()
+
+
 def test_codelets_that_no_other_program_could_find(device):
     class Inside(Vertex):
         x = InOut(Vector(FLOAT))

@@ -254,3 +254,11 @@ def test_print_streams_are_the_programs(capsys):
     engine.run()
     assert stream.getvalue() == "x: [0 0]\n"
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("option", ["debug.trace", "debug.runtimeVerify"])
+def test_what_does_not_go_with_addresses(option):
+    from simulator.poplar import invalid_option
+
+    with pytest.raises(invalid_option, match="do not go together"):
+        result(model(), Root, FLOAT, [1], {option: "true", "popvision.addressAccurate": "true"})
