@@ -2,7 +2,8 @@
 
 The borders of all accesses cut the element space into atoms. Two atoms of a variable belong to one unit when the same
 accesses cover them. Each access has a number of 64 bits; the sum of those that cover an atom stands for the set of them
-(two sets with one sum are as good as impossible: 1e6 atoms meet by chance once in 1e7 programs).
+(two sets with one sum are as good as impossible: 1e6 atoms meet by chance once in 1e7 programs), and with a number of
+its variable for the unit.
 """
 
 from __future__ import annotations
@@ -46,38 +47,34 @@ class Units:
 def units_of(accesses: Sequence[Elements], numels: I8) -> Units:
     """The units of all variables, which lie end to end in the element space, `numels` elements each."""
     ends = np.cumsum(numels)
-    starts = np.concatenate([np.empty(0, np.int64), *(a[0] for a in accesses)])
-    stops = np.concatenate([np.empty(0, np.int64), *(a[0] + a[1] for a in accesses)])
-    begin = np.unique(np.concatenate([[0], ends, starts, stops]))
-    atoms = len(begin) - 1
     number = np.repeat(np.arange(len(accesses)), [len(a[0]) for a in accesses])
-    mark = _scrambled(number + 1)
-    change = np.zeros(atoms + 1, np.uint64)
-    np.add.at(change, np.searchsorted(begin, starts), mark)
-    np.subtract.at(change, np.searchsorted(begin, stops), mark)
-    sign = np.cumsum(change[:-1], dtype=np.uint64)
-    variable = np.searchsorted(ends, begin[:-1], side="right")
-    return _numbered(begin, variable, sign)
+    mark, none = _scrambled(number + 1), np.zeros(len(ends) + 1, np.uint64)
+    starts = [a[0] for a in accesses]
+    stops = [a[0] + a[1] for a in accesses]
+    border = np.concatenate([np.zeros(1, np.int64), ends, *starts, *stops])
+    change = np.concatenate([none, mark, np.uint64(0) - mark])  # an access begins and ends; sums wrap around
+    order = np.argsort(border, kind="stable")
+    border = border[order]
+    head = np.flatnonzero(np.append(True, border[1:] != border[:-1]))
+    begin = border[head]
+    sign = np.cumsum(np.add.reduceat(change[order], head)[:-1], dtype=np.uint64)
+    return _numbered(begin, np.searchsorted(ends, begin[:-1], side="right"), sign)
 
 
 def _numbered(begin: I8, variable: I8, sign: U8) -> Units:
-    """Units of equal variable and sign; neighbours first, so that few are sorted."""
+    """Units of equal variable and sign; equal neighbours are one atom."""
     if len(variable) == 0:
         return Units(begin, variable, variable, variable)
     fresh = np.ones(len(variable), np.bool_)
     fresh[1:] = (variable[1:] != variable[:-1]) | (sign[1:] != sign[:-1])
     head = np.flatnonzero(fresh)
-    order = np.lexsort((head, sign[head], variable[head]))
-    v, s = variable[head][order], sign[head][order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (v[1:] != v[:-1]) | (s[1:] != s[:-1])
-    example = head[order[first]]
-    rank = np.empty(len(example), np.int64)
-    rank[np.argsort(example, kind="stable")] = np.arange(len(example))
-    of_head = np.empty(len(head), np.int64)
-    of_head[order] = rank[np.cumsum(first) - 1]
-    example = np.sort(example)
-    return Units(np.append(begin[head], begin[-1]), of_head, variable[example], np.searchsorted(head, example))
+    key = sign[head] + _scrambled(-1 - variable[head])  # numbers that no access has
+    _, first, of_head = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    example = first[order]
+    return Units(np.append(begin[head], begin[-1]), rank[of_head], variable[head[example]], example)
 
 
 def _scrambled(number: I8) -> U8:
