@@ -5,7 +5,8 @@ where it lies when it is one local run (pieces that follow each other in the mem
 comes by exchange when all of it is remote; and is gathered into a
 buffer of the tile when part of it is local and it is not one piece. The exchange writes remote parts of gathered
 operands straight into that buffer, so each of them is sent for itself; what several other operands of a tile read is
-sent to the tile once. Outputs mirror this.
+sent to the tile once. An operand that comes wholly from other tiles and holds an element several times (a vector that
+is broadcast) is received once and spread into a gather buffer on the tile. Outputs mirror this.
 
 Buffers hold their contents in the order in which they appear here: gather buffers the gathered pieces of one field of
 one block after the other, message buffers the elements that a tile receives in ascending order.
@@ -73,14 +74,15 @@ class LocalCopy:
 
 @dataclass(frozen=True)
 class Operands:
-    """Pieces of one field of one block that a compute set reads (or writes): the vertex's tile of each, and whether it
-    lies in the gather buffer."""
+    """Pieces of one field of one block that a compute set reads (or writes): the vertex's tile of each, whether it lies
+    in the gather buffer, and whether it is spread there from the message buffer."""
 
     block: VertexBlock
     field: str
     tile: I8
     pieces: Pieces
     gathered: Bools
+    spread: Bools
 
 
 @dataclass(frozen=True)
@@ -117,20 +119,21 @@ class _Side:
 
     def add(self, of: tuple[VertexBlock, str], tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
         local = emap.tile[pieces.row] == tile
-        gathered = _gathered(operand, pieces, local, emap)
-        self.operands.append(Operands(*of, tile, pieces, gathered))
+        spread = _spread(operand, pieces, local)
+        gathered = _gathered(operand, pieces, local, emap) | spread
+        self.operands.append(Operands(*of, tile, pieces, gathered, spread))
         for parts, kept in ((self.in_place, local & ~gathered), (self.copied, local & gathered)):
             if kept.any():
                 parts.append((pieces.start[kept], pieces.length[kept]))
         if gathered.any():
             size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
             self.buffer += _per_tile(tile[gathered], size, self.tiles)
-            near = local[gathered]
+            near = (local | spread)[gathered]
             self.moved += _per_tile(tile[gathered][near], size[near], self.tiles)
             self.runs += np.bincount(tile[gathered][near], minlength=self.tiles)
         far = np.flatnonzero(~local)
         if len(far):
-            self.remote.append((tile[far], pieces.take(far), gathered[far]))
+            self.remote.append((tile[far], pieces.take(far), (gathered & ~spread)[far]))
 
     def local_copy(self) -> LocalCopy:
         return LocalCopy(self.moved, self.runs, self.buffer)
@@ -203,6 +206,29 @@ def _gathered(operand: I8 | None, pieces: Pieces, local: Bools, emap: ElementMap
     # Pieces that follow each other in the memory of one variable on the tile are one run of it.
     apart = np.bincount(operand, weights=~_follows(operand, pieces, local, emap))
     return np.asarray(((apart > 1) & (near > 0))[operand])
+
+
+def _spread(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
+    """Pieces of operands that come wholly from other tiles and are broadcast: half of them or more is repetition. (A
+    few repeated elements, as of padding, are received where they are read.)"""
+    none = np.zeros(len(pieces.row), np.bool_)
+    if operand is None or len(operand) < 2:
+        return none
+    end = pieces.start + pieces.length
+    # Nearly all operands ascend, and then hold each element once.
+    back = (operand[1:] == operand[:-1]) & (pieces.start[1:] < end[:-1])
+    if not back.any():
+        return none
+    doubtful = np.bincount(operand[1:], back, int(operand.max()) + 1) > 0
+    doubtful &= np.bincount(operand, local, len(doubtful)) == 0
+    at = np.flatnonzero(doubtful[operand])
+    if not len(at):
+        return none
+    held = np.bincount(operand, pieces.length, len(doubtful))
+    owner, _, size = union_in_groups(operand[at], pieces.start[at], pieces.length[at], int(end.max()))
+    distinct_elements = np.bincount(owner, size, len(doubtful))
+    repeats = doubtful & (held >= 2 * distinct_elements)
+    return np.asarray(repeats[operand])
 
 
 def _follows(operand: I8, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:

@@ -92,6 +92,9 @@ def slow_inputs(vertices_, tiles):
             received[tile] += SIZE[remote].sum()
         else:
             message[tile] |= set(remote)
+            if used and not local and len(used) >= 2 * len(set(used)):  # received once, spread on the tile
+                moved[tile] += SIZE[used].sum()
+                buffer[tile] += SIZE[used].sum()
     once = [SIZE[sorted(m)].sum() for m in message]
     return [int(r + o) for r, o in zip(received, once, strict=True)], once, moved, buffer
 

@@ -52,7 +52,7 @@ class Side:
     order of the regions; runs in gather buffers; and Slots of what lies in buffers."""
 
     elements: dict[tuple[int, str], I8]
-    near: Moved  #: from variables of the tile into gather buffers
+    near: Moved  #: from variables of the tile, or its message buffer, into gather buffers
     buffered: Slots
     far_gathered: I8  #: addresses in gather buffers of what comes from (goes to) other tiles, in order
 
@@ -134,7 +134,11 @@ def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]
         size = o.pieces.length[copied] * item[copied]
         at = replica.slots.addresses(tile[copied], o.pieces.start[copied])
         near.append((bytes_from(at, size), bytes_from(used[copied], size)))
-        far.append(used[~local & o.gathered])
+        if o.spread.any():
+            size = o.pieces.length[o.spread] * item[o.spread]
+            at = buffered.addresses(tile[o.spread], o.pieces.start[o.spread])
+            near.append((bytes_from(at, size), bytes_from(used[o.spread], size)))
+        far.append(used[~local & o.gathered & ~o.spread])
     moved = Moved(np.concatenate([a for a, _ in near]), np.concatenate([b for _, b in near]))
     return Side(elements, moved, buffered, np.concatenate(far))
 
