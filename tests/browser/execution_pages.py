@@ -19,6 +19,7 @@ import zstandard
 from playwright.sync_api import Browser, Page
 
 from popvision.formats.generate.report import Size, generate
+from tests.browser.frame import open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -42,7 +43,7 @@ class Opened:
     problems: list[str]
 
     def go(self, query: str = "") -> None:
-        self.page.goto(f"{self.base}/r/{self.key}/execution{'?' + query if query else ''}")
+        open_page(self.page, self.base, f"/r/{self.key}/execution{'?' + query if query else ''}")
         self.page.wait_for_selector('[data-trace][data-first-complete]:not([data-first-complete=""])')
         self.page.wait_for_load_state("networkidle")
         self.settle()

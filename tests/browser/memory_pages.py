@@ -12,6 +12,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from tests.analysis.memory_case import make_case, write_case
+from tests.browser.frame import open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -27,7 +28,7 @@ class Opened:
     problems: list[str]
 
     def go(self, view: str, query: str = "") -> None:
-        self.page.goto(f"{self.base}/r/{self.key}/{view}{'?' + query if query else ''}")
+        open_page(self.page, self.base, f"/r/{self.key}/{view}{'?' + query if query else ''}")
 
     def sql(self, query: str) -> list[Any]:
         """Rows; a single column comes as plain values."""

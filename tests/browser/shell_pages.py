@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
+from tests.browser.frame import open_page, until_quiet
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 from tests.reports import tiny_compilation, tiny_run, write_tiny
@@ -30,9 +31,9 @@ class Viewer:
         self.problems = noted_problems(self.page, self.base)
 
     def go(self, path: str) -> Page:
-        self.page.goto(self.base + path)
+        open_page(self.page, self.base, path)
         self.page.wait_for_selector("#page > *", state="attached")
-        self.page.wait_for_load_state("networkidle")
+        until_quiet(self.page)
         return self.page
 
     def open(self, report: str, view: str, query: str = "") -> Page:

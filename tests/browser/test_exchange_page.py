@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.browser.frame import open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
@@ -47,7 +48,7 @@ class Viewer:
     problems: list[str]
 
     def go(self, report: str, query: str = "") -> None:
-        self.page.goto(f"{self.base}/r/{self.keys[report]}/exchange{'?' + query if query else ''}")
+        open_page(self.page, self.base, f"/r/{self.keys[report]}/exchange{'?' + query if query else ''}")
         self.settle()
 
     def settle(self) -> None:

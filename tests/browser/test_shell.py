@@ -217,8 +217,9 @@ def test_opening_a_report_says_so(viewer: Viewer) -> None:
 
 
 def test_scripts_are_kept_for_the_next_visit(viewer: Viewer) -> None:
-    viewer.go("/")
-    viewer.go("/")
+    for _ in range(2):
+        viewer.page.goto(viewer.base + "/")
+        viewer.page.wait_for_load_state("networkidle")
     loaded = """() => performance.getEntriesByType("resource").filter((each) => each.name.includes("/assets/joined/"))
       .map((each) => [each.initiatorType, each.transferSize])"""
     sizes = dict(viewer.page.evaluate(loaded))

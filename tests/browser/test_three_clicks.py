@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.frame import open_page
 from tests.browser.visit_pages import serve
 from tests.planted import LOOKUP, SLOW_NAME, SLOW_PROGRAM, SLOW_TILE, WORST_TILE, planted
 
@@ -27,7 +28,7 @@ class Visitor:
 
     def start(self) -> None:
         self._clicks = 0
-        self.page.goto(self._base + "/")
+        open_page(self.page, self._base, "/")
 
     def click(self, what: Locator) -> None:
         self._clicks += 1

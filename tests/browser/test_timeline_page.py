@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from popvision.formats.pvti.generate import generate_trace
+from tests.browser.frame import open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
@@ -29,7 +30,7 @@ class Viewer:
         self.problems = noted_problems(page, base)
 
     def go(self, query: str = "") -> None:
-        self.page.goto(f"{self.base}/t/{self.key}/timeline{'?' + query if query else ''}")
+        open_page(self.page, self.base, f"/t/{self.key}/timeline{'?' + query if query else ''}")
         self.complete()
 
     def complete(self) -> None:
