@@ -39,7 +39,8 @@ def report() -> str:
     machine = machine_of(IPUModel().createDevice().getTarget())
     rows = [("1 compute set, 1 M worker vertices", one_set()), ("680 compute sets of 1,472 vertices", layers())]
     lines = [
-        f"Library vertices, 1,472 tiles, CPU time of one thread, least of {ROUNDS}; limit {MILLISECONDS:.0f} ms. "
+        f"Library vertices, 1,472 tiles, CPU time of one thread, least of {ROUNDS} (`python -m benchmarks.estimate`); "
+        f"limit {MILLISECONDS:.0f} ms. "
         f"For scale: adding two arrays of 1 M integers took {addition():.1f} ms (about 1 ms on an idle core).",
         "",
         "| shape | vertices | estimate (ms) | within the limit |",

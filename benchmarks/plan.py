@@ -25,7 +25,8 @@ def main() -> int:
     lines = [
         "## Planning of products",
         "",
-        f"CPU time of one plan on 1,472 tiles, nothing kept from before; limit {SECONDS:.0f} s.",
+        f"CPU time of one plan on 1,472 tiles, nothing kept from before (`python -m benchmarks.plan`); limit "
+        f"{SECONDS:.0f} s.",
         "",
         "| product | type | plan (s) | within the limit | chosen |",
         "| --- | --- | ---: | --- | --- |",
