@@ -9,7 +9,7 @@ from simulator.runtime.choices import Decision
 
 if TYPE_CHECKING:
     from simulator.runtime.arena import Arena, Place
-    from simulator.runtime.numeric_plan import Action, HostSide, Step
+    from simulator.runtime.host_side import Action, HostSide, Step
 
 
 def one_of(control: Place, decide: Decision, branches: Sequence[Step]) -> Step:

@@ -31,7 +31,8 @@ from simulator.runtime.callback_threads import CallbackThreads
 from simulator.runtime.device_clock import DeviceClock, RunTime
 from simulator.runtime.host_end import HostEnd
 from simulator.runtime.host_response import HostResponse
-from simulator.runtime.numeric_plan import Action, NumericPlan
+from simulator.runtime.host_side import Action
+from simulator.runtime.numeric_plan import NumericPlan
 from simulator.runtime.planted_errors import PlantedErrors
 from simulator.runtime.recorder import Recorder
 from simulator.runtime.run_ended import RunEndedError, RunStoppedError

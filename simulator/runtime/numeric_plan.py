@@ -7,14 +7,14 @@ program. Replicas go through a program side by side, step by step, so that each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.compiled.library import linked_codelets
-from simulator.codelets.printing import VertexPlaces, places_of
+from simulator.codelets.printing import places_of
 from simulator.compiler.program_visits import Place as ProgramPlace
 from simulator.compiler.program_visits import ProgramVisits
 from simulator.poplar import program as host
@@ -23,6 +23,7 @@ from simulator.runtime import control_steps, quarter_steps, transfer_steps
 from simulator.runtime.arena import Arena, ArenaLayout, Place, arenas
 from simulator.runtime.choices import decision, ending
 from simulator.runtime.compiled_vertices import CompiledBlock
+from simulator.runtime.host_side import Action, HostSide, Leaf, Step
 from simulator.runtime.kernels import kernel
 from simulator.runtime.temporaries import shared_slots
 from simulator.runtime.vertices import BlockPlan
@@ -31,56 +32,6 @@ if TYPE_CHECKING:
     from simulator.poplar.store import GraphStore
 
 Array = npt.NDArray[Any]
-Action = Callable[[], None]
-
-
-class HostSide(Protocol):
-    """What programs ask of the host while they run."""
-
-    threads: int  #: parts that a compute set is cut into, to run together
-
-    def together(self, actions: Sequence[Action]) -> None:
-        """Run actions whose order does not matter."""
-        ...
-
-    def print_codelet(self, places: VertexPlaces, replica: int, row: int, worker: int, text: str) -> None: ...
-
-    def read_stream(self, handle: str, replica: int, into: Array) -> None: ...
-
-    def write_stream(self, handle: str, replica: int, values: Array) -> None: ...
-
-    def print_tensor(self, title: str, replica: int, values: Array, form: host.PrintTensorFmt) -> None: ...
-
-    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
-        """(rows, elements) of a remote buffer."""
-        ...
-
-    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None: ...
-
-    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
-        """Run a function of the host; the values of its outputs."""
-        ...
-
-    def get_metadata(self, handle: str, replica: int) -> int:
-        """The metadata byte of a QUARTER stream's next transfer."""
-        ...
-
-    def put_metadata(self, handle: str, replica: int, byte: int) -> None: ...
-
-    def chose(self, choice: int) -> None:
-        """A program that chooses by data has chosen; see `simulator.runtime.choices`."""
-        ...
-
-    def watched(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:
-        """What is done in place of `action`, the running of the program at a place; itself where nobody watches."""
-        ...
-
-
-Step = Callable[[Sequence[Arena], HostSide], Action]
-"""A part of a program before it is bound to the arenas of all replicas."""
-
-Leaf = Callable[[Arena, HostSide], Action]
-"""A step that every replica does by itself."""
 
 
 class NumericPlan:

@@ -10,7 +10,7 @@ import numpy as np
 from simulator.runtime.arena import Arena, Place
 
 if TYPE_CHECKING:
-    from simulator.runtime.numeric_plan import Action, HostSide, Step
+    from simulator.runtime.host_side import Action, HostSide, Step
 
 
 def metadata_from_stream(handle: str, place: Place) -> Step:

@@ -11,7 +11,7 @@ from simulator.poplar import program as host
 
 if TYPE_CHECKING:
     from simulator.runtime.arena import Arena, Place
-    from simulator.runtime.numeric_plan import Action, HostSide, Leaf, Step
+    from simulator.runtime.host_side import Action, HostSide, Leaf, Step
 
 
 def between_replicas(source: Place, destination: Place, replica_map: Sequence[int]) -> Step:

@@ -14,7 +14,7 @@ from simulator.runtime.choices import decision, ending
 
 if TYPE_CHECKING:
     from simulator.compiler.executable import Lowered
-    from simulator.runtime.numeric_plan import HostSide
+    from simulator.runtime.host_side import HostSide
 
 Action = Callable[[], None]
 

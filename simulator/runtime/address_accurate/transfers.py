@@ -17,7 +17,7 @@ from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 if TYPE_CHECKING:
     from simulator.poplar.tensor import Tensor
-    from simulator.runtime.numeric_plan import HostSide
+    from simulator.runtime.host_side import HostSide
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
