@@ -20,10 +20,11 @@ Options are strings. A program gives them as a dict to `Engine` or `compileGraph
 `POPLAR_RUNTIME_OPTIONS` does the same for the runtime options, which hold for a run in this order: that variable, the
 `RuntimeOptions` given to `run`, those given to `prepare`, the engine's own options, the defaults.
 
-JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the value of that option. An unknown name or a malformed
-value raises `invalid_option`, which names both. An option marked "not yet" is checked and kept in the report, and says
-once on standard error that it has no effect, if its value is not the default. Each other option has a test that runs
-the same program with two of its values and asserts what differs.
+JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the
+value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option
+marked "not yet" is checked and kept in the report, and says once on standard error that it has no effect, if its
+value is not the default. Each other option has a test that runs the same program with two of its values and asserts
+what differs.
 
 Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
 too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
