@@ -129,3 +129,32 @@ def test_products_into_tensors(rows, inner, columns, tiles, type_):
     bench.take(out, "out")
     bench.take(c, "c after")
     bench.check(exact=False)
+
+
+@pytest.mark.parametrize(("tiles", "sizes"), [(4, (2, 3, [5, 4])), (7, (3, 2, [4, 6])), (16, (4, 2, [8, 8]))])
+@floats
+def test_lstm(tiles, sizes, type_):
+    lstm_on(tiles, sizes, type_, False)
+
+
+@pytest.mark.xfail(reason="state that a loop carries on, and that nobody reads after it, is lost", strict=False)
+def test_lstm_whose_last_output_nobody_reads():
+    lstm_on(4, (2, 3, [5, 4]), FLOAT, True)
+
+
+def lstm_on(tiles, sizes, type_, full):
+    params = popnn.lstm.LstmParams(type_, *sizes, outputFullSequence=full)
+    batch, steps, (_, out) = sizes
+    bench = Workbench(tiles)
+    graph, prog = bench.graph, bench.program
+    weights = popnn.lstm.createWeights(graph, params)
+    given = bench.give(type_, [steps, batch, sizes[2][0]], "x")
+    state = popnn.lstm.LstmState(*(bench.give(type_, [batch, out], name) for name in ("h", "c")))
+    for name, tensor in zip(weights._fields, weights, strict=True):
+        prog.add(Copy(bench.give(type_, tensor.shape(), name), tensor))
+    slope, last = bench.give(type_, [steps, batch, out][not full :], "slope"), bench.give(type_, [batch, out], "last")
+    y, cell, kept = popnn.lstm.lstmFwd(graph, params, state, given, weights, prog, "fwd")
+    first, back, found = popnn.lstm.lstmBwdWithWU(graph, params, prog, state, kept, weights, given, y, slope, last)
+    for i, tensor in enumerate((y, cell, back, *first, *found)):
+        bench.take(tensor, f"result {i}")
+    bench.check(exact=False, roundings=4)

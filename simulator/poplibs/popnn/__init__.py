@@ -4,6 +4,7 @@ from simulator.poplibs.popnn import bn as bn
 from simulator.poplibs.popnn import gn as gn
 from simulator.poplibs.popnn import in_ as in_
 from simulator.poplibs.popnn import ln as ln
+from simulator.poplibs.popnn import lstm as lstm
 from simulator.poplibs.popnn import pooling as pooling
 from simulator.poplibs.popnn.extremes import argMax as argMax
 from simulator.poplibs.popnn.extremes import argMin as argMin
@@ -41,3 +42,4 @@ from simulator.poplibs.popnn.norms import getNormFwdFlops as getNormFwdFlops
 from simulator.poplibs.popnn.norms import getNormWuFlops as getNormWuFlops
 from simulator.poplibs.popnn.softmax_steps import logSoftmax as logSoftmax
 from simulator.poplibs.popnn.softmax_steps import logSoftmaxInPlace as logSoftmaxInPlace
+from simulator.poplibs.popnn.top_k import topK as topK

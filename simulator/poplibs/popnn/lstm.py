@@ -1,0 +1,214 @@
+"""popnn.lstm: a layer of long short-term memory, step by step over a sequence, and its gradients.
+
+Each step multiplies the input and the last output with the weights of all four units at once, adds the biases, and
+takes the gates:
+
+    cell = forget * cell + input * candidate          output = output gate * activation(cell)
+
+Sequences are [steps, batch, size]; weights are [4, in, out] and [4, out, out], biases [4, out], in the order of
+`cellOrder`. A loop (`popops.countedLoop`) does the steps. Where C++ returns results in arguments that are pointers,
+these functions return them. Gradients of weights are sums over all steps in one product after the loop; PopLibs adds
+them up step by step. Layers of different sequence lengths in one batch and recomputation are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.poplar.debug_context import Context
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Copy, Sequence
+from simulator.poplar.tensor import Tensor, concat
+from simulator.poplibs import popops, poputil
+from simulator.poplibs.debug import operation
+from simulator.poplibs.poplin.matmul_operands import createMatMulInputLHS, createMatMulInputRHS
+from simulator.poplibs.poplin.planning_cache import PlanningCache
+from simulator.poplibs.popnn.lstm_cell import BasicLstmCellUnit as BasicLstmCellUnit
+from simulator.poplibs.popnn.lstm_cell import Layer, LstmParams, LstmState, LstmWeights, at_step, parse, put_step
+from simulator.poplibs.popnn.lstm_cell import getDefaultBasicLstmCellOrder as getDefaultBasicLstmCellOrder
+from simulator.poplibs.poputil.exceptions import poplibs_error
+
+Options = Mapping[str, Any] | None
+Cache = PlanningCache | None
+
+
+def createInput(
+    graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> Tensor:
+    """A mapped sequence of inputs [steps, batch, in], each step as its product with the weights reads it."""
+    fan_in, out = params.layerSizes
+    call = operation(graph, debugContext, "popnn", "createInput", timeSteps=params.timeSteps)
+    one = createMatMulInputLHS(
+        graph, params.dataType, [params.batchSize, fan_in], [fan_in, 4 * out], call,
+        parse(options).forward(), planningCache,
+    )  # fmt: skip
+    return popops.createSliceableTensorFromSlice(graph, one.expand([0]), [0], [params.timeSteps], call)
+
+
+def createInitialState(
+    graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> LstmState:
+    """A mapped state; what is in it is up to the caller (`zeroInitialState`)."""
+    out, given = params.layerSizes[1], parse(options).forward()
+    call = operation(graph, debugContext, "popnn", "createInitialState", batchSize=params.batchSize)
+    shapes = [params.batchSize, out], [out, 4 * out]
+    output = createMatMulInputLHS(graph, params.dataType, *shapes, (call, "output"), given, planningCache)
+    cell = graph.addVariable(params.dataType, shapes[0], (call, "cellState"))
+    poputil.mapTensorLinearly(graph, cell)
+    return LstmState(output, cell)
+
+
+def zeroInitialState(graph: Graph, initialState: LstmState, prog: Sequence, debugContext: Context = "") -> None:
+    for tensor in initialState:
+        popops.zero(graph, tensor, prog, debugContext)
+
+
+def createWeights(
+    graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
+) -> LstmWeights:
+    """Mapped weights and biases."""
+    (fan_in, out), given = params.layerSizes, parse(options).forward()
+    call = operation(graph, debugContext, "popnn", "createWeights", layerSizes=list(params.layerSizes))
+    kernels = []
+    for name, rows in (("inputWeights", fan_in), ("outputWeights", out)):
+        shapes = [params.batchSize, rows], [rows, 4 * out]
+        context = (call, name)
+        flat = createMatMulInputRHS(graph, params.dataType, *shapes, context, given, planningCache)
+        kernels.append(flat.reshape([rows, 4, out]).dimShuffle([1, 0, 2]))
+    biases = graph.addVariable(params.dataType, [4, out], (call, "biases"))
+    poputil.mapTensorLinearly(graph, biases)
+    return LstmWeights(kernels[0], kernels[1], biases)
+
+
+def lstmFwd(
+    graph: Graph, params: LstmParams, stateInit: LstmState, input: Tensor, weights: LstmWeights, fwdProg: Sequence,
+    debugContext: Context = "", options: Options = None, planningCache: Cache = None,
+) -> tuple[Tensor, Tensor, Tensor | None]:  # fmt: skip
+    """(outputs of all steps or, without `outputFullSequence`, of the last; the last cell state; what the backward pass
+    needs, None with the option inferenceOnly).
+
+    Raises `poplibs_error` for shapes that do not fit, `invalid_option`."""
+    _check("lstmFwd", params, input, weights)
+    call = operation(graph, debugContext, "popnn", "lstmFwd", input=input)
+    given = parse(options)
+    layer = Layer(graph, params, weights, given, planningCache, call)
+    output, cell = (poputil.duplicate(graph, t, fwdProg, (call, "state")) for t in stateInit)
+    products = None
+    if given.pre_calculate:
+        products = layer.weighted(input.flatten(0, 2), fwdProg).reshape([*input.shape()[:2], 4 * params.layerSizes[1]])
+    made: dict[str, Tensor] = {}
+
+    def body(counter: Tensor) -> Sequence:
+        step = Sequence()
+        if products is None:
+            weighted = layer.weighted(at_step(graph, input, counter, step, call), step)
+        else:
+            weighted = at_step(graph, products, counter, step, call)
+        kept, after, out = layer.step(weighted, output, cell, step)
+        if not given.inference_only:
+            saved = concat([t.expand([0]) for t in kept])
+            made["kept"] = put_step(graph, made.get("kept"), saved, counter, params.timeSteps, step, call)
+        if params.outputFullSequence:
+            made["out"] = put_step(graph, made.get("out"), out, counter, params.timeSteps, step, call)
+        step.add(Copy(after, cell, False, (call, "cell")))
+        step.add(Copy(out, output, False, (call, "output")))
+        return step
+
+    fwdProg.add(popops.countedLoop(graph, params.timeSteps, body, (call, "steps")))
+    return made.get("out", output), cell, made.get("kept")
+
+
+def lstmBwd(
+    graph: Graph, params: LstmParams, prog: Sequence, fwdStateInit: LstmState, fwdIntermediates: Tensor,
+    weights: LstmWeights, input: Tensor, output: Tensor, outputGrad: Tensor, lastCellStateGrad: Tensor | None = None,
+    debugContext: Context = "", options: Options = None, planningCache: Cache = None,
+) -> tuple[LstmState, Tensor | None, Tensor]:  # fmt: skip
+    """(gradient of the initial state; of the input, None without `calcInputGradients`; what `lstmWU` needs).
+
+    `outputGrad` has the shape of the output of `lstmFwd`."""
+    _check("lstmBwd", params, input, weights)
+    call = operation(graph, debugContext, "popnn", "lstmBwd", input=input, outputGrad=outputGrad)
+    if outputGrad.shape() != output.shape():
+        raise poplibs_error(f"lstmBwd: the gradient's shape {outputGrad.shape()} is not the output's {output.shape()}.")
+    layer = Layer(graph, params, weights, parse(options), planningCache, call)
+    out_slope, cell_slope = (graph.clone(t, (call, "stateGrad")) for t in fwdStateInit)
+    for slope, begin in (
+        (out_slope, None if params.outputFullSequence else outputGrad),
+        (cell_slope, lastCellStateGrad),
+    ):
+        if begin is None:
+            popops.zero(graph, slope, prog, (call, "stateGrad"))
+        else:
+            prog.add(Copy(begin, slope, False, (call, "stateGrad")))
+    made: dict[str, Tensor] = {}
+
+    def body(counter: Tensor) -> Sequence:
+        """Sequences are read and written from their ends."""
+        step = Sequence()
+        if params.outputFullSequence:
+            upstream = at_step(graph, outputGrad.reverse(0), counter, step, call)
+            popops.addInPlace(graph, out_slope, upstream, step, (call, "outputGrad"))
+        kept = at_step(graph, fwdIntermediates.reverse(0), counter, step, call)
+        units = layer.back(kept, out_slope, cell_slope, step)
+        made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
+        flat = units.dimShuffle([1, 0, 2]).flatten(1, 3)
+        back = layer.product(flat, layer.output_weights.transpose(), "bwd/outputGrad", "TRAINING_BWD", step)
+        step.add(Copy(back, out_slope, False, (call, "outputGrad")))
+        if params.calcInputGradients:
+            found = layer.product(flat, layer.input_weights.transpose(), "bwd/inputGrad", "TRAINING_BWD", step)
+            made["input"] = put_step(graph, made.get("input"), found, counter, params.timeSteps, step, call)
+        return step
+
+    prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "steps")))
+    slopes = {name: sequence.reverse(0) for name, sequence in made.items()}
+    return LstmState(out_slope, cell_slope), slopes.get("input"), slopes["units"]
+
+
+def lstmWU(
+    graph: Graph, params: LstmParams, prog: Sequence, fwdStateInit: LstmState, fwdIntermediates: Tensor,
+    bwdIntermediates: Tensor, weights: LstmWeights, input: Tensor, output: Tensor, debugContext: Context = "",
+    options: Options = None, planningCache: Cache = None,
+) -> LstmWeights:  # fmt: skip
+    """The gradients of the weights and biases."""
+    _check("lstmWU", params, input, weights)
+    call = operation(graph, debugContext, "popnn", "lstmWU", input=input)
+    layer = Layer(graph, params, weights, parse(options), planningCache, call)
+    steps, out = params.timeSteps, params.layerSizes[1]
+    slopes = bwdIntermediates.dimShuffle([0, 2, 1, 3]).reshape([steps * params.batchSize, 4 * out])
+    before = fwdStateInit.output.expand([0])
+    if steps > 1:
+        outputs = output if params.outputFullSequence else fwdIntermediates.slice(6, 7, 1).squeeze([1])
+        before = concat([before, outputs.slice(0, steps - 1)])
+    found = []
+    for name, sequence in (("inputWeights", input), ("outputWeights", before)):
+        rows = sequence.flatten(0, 2).transpose()
+        flat = layer.product(rows, slopes, f"wu/{name}", "TRAINING_WU", prog)
+        found.append(flat.reshape([flat.dim(0), 4, out]).dimShuffle([1, 0, 2]))
+    biases = popops.reduce(graph, slopes, [0], popops.Operation.ADD, prog, (call, "wu/biases"))
+    return LstmWeights(found[0], found[1], biases.reshape([4, out]))
+
+
+def lstmBwdWithWU(
+    graph: Graph, params: LstmParams, prog: Sequence, fwdStateInit: LstmState, fwdIntermediates: Tensor,
+    weights: LstmWeights, input: Tensor, output: Tensor, outputGrad: Tensor, lastCellStateGrad: Tensor | None = None,
+    debugContext: Context = "", options: Options = None, planningCache: Cache = None,
+) -> tuple[LstmState, Tensor | None, LstmWeights]:  # fmt: skip
+    """`lstmBwd` and `lstmWU`: (gradient of the initial state, of the input, of the weights)."""
+    last = debugContext, options, planningCache
+    state, slope, units = lstmBwd(
+        graph, params, prog, fwdStateInit, fwdIntermediates, weights, input, output, outputGrad, lastCellStateGrad,
+        *last,
+    )  # fmt: skip
+    found = lstmWU(graph, params, prog, fwdStateInit, fwdIntermediates, units, weights, input, output, *last)
+    return state, slope, found
+
+
+def _check(api: str, params: LstmParams, input: Tensor, weights: LstmWeights) -> None:
+    fan_in, out = params.layerSizes
+    expected = [params.timeSteps, params.batchSize, fan_in], [4, fan_in, out], [4, out, out], [4, out]
+    for tensor, shape, name in zip((input, *weights), expected, ("input", *LstmWeights._fields), strict=True):
+        if tensor.shape() != shape or tensor.elementType() is not params.dataType:
+            raise poplibs_error(
+                f"{api}: {name} is {tensor.elementType()}{tensor.shape()}; {params.dataType}{shape} is needed."
+            )

@@ -1,0 +1,209 @@
+"""One step of popnn.lstm, forward and backward, and what describes a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from simulator.poplar.debug_context import DebugInfo
+from simulator.poplar.errors import invalid_option
+from simulator.poplar.graph import Graph
+from simulator.poplar.program import Sequence
+from simulator.poplar.tensor import Tensor, concat
+from simulator.poplar.types import Type
+from simulator.poplibs import popops
+from simulator.poplibs.poplin.matmul import matMul
+from simulator.poplibs.poplin.planning_cache import PlanningCache
+from simulator.poplibs.popnn.nonlinearity import (
+    NonLinearityType,
+    nonLinearity,
+    nonLinearityInPlace,
+    nonLinearityInputGradient,
+)
+from simulator.poplibs.poputil.exceptions import poplibs_error
+
+
+class BasicLstmCellUnit(Enum):
+    BASIC_LSTM_CELL_FORGET_GATE = 0
+    BASIC_LSTM_CELL_INPUT_GATE = 1
+    BASIC_LSTM_CELL_CANDIDATE = 2
+    BASIC_LSTM_CELL_OUTPUT_GATE = 3
+
+
+UNITS = tuple(BasicLstmCellUnit)
+_FORGET, _INPUT, _CANDIDATE, _OUTPUT = UNITS
+
+
+def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
+    """Forget gate, input gate, candidate, output gate."""
+    return list(UNITS)
+
+
+@dataclass
+class LstmParams:
+    """Sizes and functions of a layer; `layerSizes` is [in, out]. Raises `poplibs_error` for other layers."""
+
+    dataType: Type
+    batchSize: int
+    timeSteps: int
+    layerSizes: SequenceOf[int]
+    activation: NonLinearityType = NonLinearityType.TANH
+    recurrentActivation: NonLinearityType = NonLinearityType.SIGMOID
+    outputFullSequence: bool = field(default=True, kw_only=True)
+    calcInputGradients: bool = field(default=True, kw_only=True)
+    cellOrder: list[BasicLstmCellUnit] = field(default_factory=getDefaultBasicLstmCellOrder, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if len(self.layerSizes) != 2 or min(*self.layerSizes, self.batchSize, self.timeSteps) < 1:
+            raise poplibs_error(
+                f"LstmParams: layerSizes {list(self.layerSizes)}, batchSize {self.batchSize} and timeSteps "
+                f"{self.timeSteps}; layers have two sizes, and all of these must be at least 1."
+            )
+
+
+class LstmState(NamedTuple):
+    """The last output and cell state, each [batch, out], or their gradients."""
+
+    output: Tensor
+    cellState: Tensor
+
+    def getAsTensor(self) -> Tensor:
+        """Both, [2, batch, out]."""
+        return concat([self.output.expand([0]), self.cellState.expand([0])])
+
+
+class LstmWeights(NamedTuple):
+    """The weights of a layer, or their gradients."""
+
+    inputWeights: Tensor
+    outputWeights: Tensor
+    biases: Tensor
+
+
+class LstmOptions(NamedTuple):
+    """inferenceOnly: nothing is kept for a backward pass. preCalcWeights: inputs are multiplied by their weights for
+    all steps at once, before the loop. What products take besides is in `products`."""
+
+    inference_only: bool = False
+    pre_calculate: bool = False
+    products: tuple[tuple[str, Any], ...] = ()
+
+    def forward(self) -> dict[str, Any]:
+        return self.of_pass("INFERENCE_FWD" if self.inference_only else "TRAINING_FWD")
+
+    def of_pass(self, name: str) -> dict[str, Any]:
+        """The options of a product."""
+        return dict(self.products) | {"fullyConnectedPass": name}
+
+
+_TRUTHS = {"inferenceOnly": "inference_only", "preCalcWeights": "pre_calculate"}
+_PRODUCTS = ("partialsType", "availableMemoryProportion")
+
+
+def parse(options: Mapping[str, Any] | None) -> LstmOptions:
+    """The options by name; `invalid_option` for a name or a value that is none."""
+    fields: dict[str, Any] = {}
+    products = {}
+    for name, value in (options or {}).items():
+        if name in _PRODUCTS:
+            products[name] = value
+        elif name not in _TRUTHS:
+            known = ", ".join((*_TRUTHS, *_PRODUCTS))
+            raise invalid_option(f"lstm has no option '{name}'; it has {known}.")
+        elif str(value).lower() not in ("true", "false"):
+            raise invalid_option(f"{name} '{value}' is neither true nor false.")
+        else:
+            fields[_TRUTHS[name]] = str(value).lower() == "true"
+    return LstmOptions(**fields, products=tuple(products.items()))
+
+
+class Layer:
+    """The products and the steps of a layer in one of its passes."""
+
+    def __init__(
+        self, graph: Graph, params: LstmParams, weights: LstmWeights, options: LstmOptions,
+        cache: PlanningCache | None, call: DebugInfo,
+    ) -> None:  # fmt: skip
+        self.graph, self.params, self.call, self.biases = graph, params, call, weights.biases
+        self._options, self._cache = options, cache
+        self.input_weights, self.output_weights = (
+            w.dimShuffle([1, 0, 2]).flatten(1, 3) for w in (weights.inputWeights, weights.outputWeights)
+        )
+
+    def product(self, left: Tensor, right: Tensor, name: str, kind: str, prog: Sequence) -> Tensor:
+        """The product of two matrices, planned for one of a layer's passes."""
+        options = self._options.of_pass(kind) if kind else self._options.forward()
+        kept_type = self.params.dataType
+        return matMul(self.graph, left, right, prog, kept_type, (self.call, name), options, self._cache)
+
+    def weighted(self, rows: Tensor, prog: Sequence) -> Tensor:
+        """Inputs of one step, or of several, times the weights of all units."""
+        return self.product(rows, self.input_weights, "fwd/weightedInput", "", prog)
+
+    def units(self, flat: Tensor) -> list[Tensor]:
+        """[batch, 4 * out] -> forget gate, input gate, candidate, output gate, each [batch, out]."""
+        out = self.params.layerSizes[1]
+        order = self.params.cellOrder
+        return [flat.slice(order.index(u) * out, (order.index(u) + 1) * out, 1) for u in UNITS]
+
+    def step(
+        self, weighted: Tensor, output: Tensor, cell: Tensor, prog: Sequence
+    ) -> tuple[list[Tensor], Tensor, Tensor]:
+        """(what the backward pass needs, the cell state afterwards, the output)."""
+        graph, params = self.graph, self.params
+        total = self.product(output, self.output_weights, "fwd/weightedOutput", "", prog)
+        popops.addInPlace(graph, total, weighted, prog, (self.call, "fwd/weighted"))
+        popops.addInPlace(graph, total, self.biases.flatten(), prog, (self.call, "fwd/biases"))
+        forget, take, candidate, give = self.units(total)
+        gates = concat([forget, take, give])
+        nonLinearityInPlace(graph, params.recurrentActivation, gates, prog, (self.call, "fwd/gates"))
+        nonLinearityInPlace(graph, params.activation, candidate, prog, (self.call, "fwd/candidate"))
+        after = popops.mul(graph, forget, cell, prog, (self.call, "fwd/forget"))
+        new = popops.mul(graph, take, candidate, prog, (self.call, "fwd/input"))
+        popops.addInPlace(graph, after, new, prog, (self.call, "fwd/cell"))
+        active = nonLinearity(graph, params.activation, after, prog, (self.call, "fwd/activation"))
+        out = popops.mul(graph, give, active, prog, (self.call, "fwd/output"))
+        kept = [forget, take, candidate, give, active, cell]
+        return kept if params.outputFullSequence else [*kept, out], after, out
+
+    def back(self, kept: Tensor, out_slope: Tensor, cell_slope: Tensor, prog: Sequence) -> Tensor:
+        """The gradients of the four units before their functions, [4, batch, out] in the order of the weights.
+        `cell_slope` becomes the gradient of the cell state before the step."""
+        graph, params, call = self.graph, self.params, self.call
+        forget, take, candidate, give, active, before = (kept[i] for i in range(6))
+
+        def through(kind: NonLinearityType, act: Tensor, slope: Tensor, name: str) -> Tensor:
+            return nonLinearityInputGradient(graph, kind, act, slope, prog, (call, f"bwd/{name}"))
+
+        def times(a: Tensor, b: Tensor, name: str) -> Tensor:
+            return popops.mul(graph, a, b, prog, (call, f"bwd/{name}"))
+
+        by_output = through(params.activation, active, times(give, out_slope, "active"), "activation")
+        popops.addInPlace(graph, cell_slope, by_output, prog, (call, "bwd/cell"))
+        found = {
+            _OUTPUT: through(params.recurrentActivation, give, times(active, out_slope, "output"), "outputGate"),
+            _FORGET: through(params.recurrentActivation, forget, times(before, cell_slope, "forget"), "forgetGate"),
+            _INPUT: through(params.recurrentActivation, take, times(candidate, cell_slope, "input"), "inputGate"),
+            _CANDIDATE: through(params.activation, candidate, times(take, cell_slope, "candidate"), "candidate"),
+        }
+        popops.mulInPlace(graph, cell_slope, forget, prog, (call, "bwd/cell"))
+        return concat([found[unit].expand([0]) for unit in params.cellOrder])
+
+
+def at_step(graph: Graph, sequence: Tensor, counter: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+    """The element of a sequence that a counter says."""
+    return popops.dynamicSlice(graph, sequence, counter, [0], [1], prog, (call, "step")).squeeze([0])
+
+
+def put_step(
+    graph: Graph, sequence: Tensor | None, value: Tensor, counter: Tensor, steps: int, prog: Sequence, call: DebugInfo
+) -> Tensor:
+    """Put a value into a sequence where a counter says; the sequence, made to fit the value if there is none."""
+    one = value.expand([0])
+    if sequence is None:
+        sequence = popops.createSliceableTensorFromSlice(graph, one, [0], [steps], (call, "sequence"))
+    popops.dynamicUpdate(graph, sequence, one, counter, [0], [1], prog, (call, "step"))
+    return sequence
