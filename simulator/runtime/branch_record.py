@@ -70,16 +70,22 @@ class _Counting:
     def _while(self, counts: Counts, row: int) -> None:
         *tested, body = self._lowered.table.children[row]
         trips = 0
-        self._test(counts, tested)
-        while next(self._choices):
-            trips += 1
-            _add(counts, self.of(body), 1)
-            self._test(counts, tested)
+        if any(self._data.in_program(child) for child in (*tested, body)):
+            self._all(counts, tested, 1)
+            while next(self._choices):
+                trips += 1
+                self._all(counts, [body, *tested], 1)
+        else:
+            while next(self._choices):
+                trips += 1
+            self._all(counts, tested, trips + 1)
+            if trips:
+                self._all(counts, [body], trips)
         _add(counts, {row: (1, trips)}, 1)
 
-    def _test(self, counts: Counts, rows: Sequence[int]) -> None:
+    def _all(self, counts: Counts, rows: Sequence[int], times: int) -> None:
         for row in rows:
-            _add(counts, self.of(row), 1)
+            _add(counts, self.of(row), times)
 
 
 def _add(counts: Counts, more: Counts, times: int) -> None:

@@ -27,6 +27,8 @@ class Claims:
     starts: dict[int, list[slice]] = field(default_factory=dict)  #: what begins to be live at a liveness index
     #: what is no longer live after a liveness index, each with the index since which it was
     ends: dict[int, list[tuple[int, slice]]] = field(default_factory=dict)
+    #: (live from, to, where) of what is not always live
+    lives: list[tuple[int, int, list[slice]]] = field(default_factory=list)
     always: list[slice] = field(default_factory=list)  #: variables that are always live
     own: list[tuple[str, slice]] = field(default_factory=list)  #: always-live memory that holds no variable
     sent: dict[int, I8] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
@@ -53,6 +55,7 @@ def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacit
         for row in range(int(live.offsets[number]), int(live.offsets[number + 1])):
             claims.starts.setdefault(int(live.starts[row]), []).extend(places)
             since = int(live.starts[row])
+            claims.lives.append((since, int(live.ends[row]), places))
             claims.ends.setdefault(int(live.ends[row]) - 1, []).extend((since, place) for place in places)
     for message in report.messages:
         table = claims.sent.setdefault(message.program, np.zeros((tiles, tiles), np.int64))
@@ -86,3 +89,16 @@ def _enter(
             if begin + claims.size[variable, tile.tile] != place.start:
                 raise poplar_error(f"The report gives '{names[name]}' two places on tile {tile.tile}.")
             claims.size[variable, tile.tile] += size
+
+
+def dead_at(claims: Claims, position: int, since: int) -> npt.NDArray[np.int64]:
+    """Addresses of what lives at some index from `since` to `position`, but not at `position` itself, and of which
+    nothing else that lives there has the memory."""
+    touched = [places for begin, end, places in claims.lives if begin <= position and end > since]
+    living = [places for begin, end, places in claims.lives if begin <= position < end]
+    return np.setdiff1d(_addresses(touched), _addresses([*living, claims.always]))
+
+
+def _addresses(places: Sequence[Sequence[slice]]) -> npt.NDArray[np.int64]:
+    runs = [np.arange(place.start, place.stop) for group in places for place in group]
+    return np.concatenate([np.empty(0, np.int64), *runs])

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from simulator.compiler.program_table import ProgramTable
 from simulator.poplar.errors import poplar_error
-from simulator.runtime.address_accurate.claims import Claims
+from simulator.runtime.address_accurate.claims import Claims, dead_at
 from simulator.runtime.address_accurate.leaves import Leaves
-from simulator.runtime.address_accurate.tile_memory import TileMemory
+from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
 
 Action = Callable[[], None]
 Ending = tuple[int, slice]
@@ -47,6 +47,8 @@ class _Walk:
         inner = [self.node(child) for child in self._table.children[row]]
         if self._table.function[row] >= 0:
             inner.append(self.node(self._table.function_roots[self._table.function[row]]))
+        if type_ in ("Repeat", "RepeatWhile") and inner:
+            inner[-1] = self._then_dead(inner[-1], first)
         run = self._running(row, type_, own, inner)
         if type_ in ("Repeat", "RepeatWhile"):
             run = self._ending_after(first, run)
@@ -81,6 +83,16 @@ class _Walk:
             if action is not None:
                 action()
             memory.poison(place for _, place in ends)
+
+        return run
+
+    def _then_dead(self, last: Action, first: int) -> Action:
+        """The end of a trip of a loop whose body begins at a position: what does not live there has no contents."""
+        memory, addresses = self._memory, dead_at(self._claims, self.position - 1, first)
+
+        def run() -> None:
+            last()
+            memory.data[addresses] = POISON
 
         return run
 
