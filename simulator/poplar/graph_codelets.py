@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from io import IOBase, TextIOBase
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, overload
@@ -17,23 +18,29 @@ from simulator.poplar.types import CodeletFileType
 _ARCHITECTURES = ("ipu1", "ipu2", "ipu21")
 
 
+Stream = IO[Any] | IOBase
+Output = IO[str] | TextIOBase
+#: A path, a Python codelet class, a module of them, or a type of vertex that a library made.
+Codelets = str | Path | type | ModuleType | VertexType
+
+
 class CodeletMethods(OrderMethods):
     """The codelets of a graph."""
 
     @overload
     def addCodelets(
-        self, src: Any, type: CodeletFileType = CodeletFileType.Auto, compileFlags: str = "", targetName: str = ""
+        self, src: Codelets, type: CodeletFileType = CodeletFileType.Auto, compileFlags: str = "", targetName: str = ""
     ) -> bool: ...
     @overload
     def addCodelets(
-        self, src: Any, type: CodeletFileType, compileFlags: str, compileOutput: IO[str], targetName: str = ""
+        self, src: Codelets, type: CodeletFileType, compileFlags: str, compileOutput: Output, targetName: str = ""
     ) -> bool: ...
     @overload
     def addCodelets(self, xs: Sequence[Any], compileFlags: str = "", targetName: str = "") -> bool: ...
     @overload
     def addCodelets(
         self,
-        stream: IO[Any],
+        stream: Stream,
         compileFlags: str = "",
         type: CodeletFileType = CodeletFileType.CppSource,
         targetName: str = "",
@@ -41,9 +48,9 @@ class CodeletMethods(OrderMethods):
     @overload
     def addCodelets(
         self,
-        stream: IO[Any],
+        stream: Stream,
         compileFlags: str,
-        compileOutput: IO[str],
+        compileOutput: Output,
         type: CodeletFileType = CodeletFileType.CppSource,
         targetName: str = "",
     ) -> bool: ...
