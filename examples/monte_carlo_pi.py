@@ -15,12 +15,20 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.poplar import UNSIGNED_INT, DeviceManager, Engine, Graph, TargetType
+from simulator.poplar import UNSIGNED_INT, Device, DeviceManager, Engine, Graph, TargetType
 from simulator.poplar.program import Copy, Execute, Sequence
 from simulator.poplibs import poputil
 
 CODELET = Path(__file__).with_name("pi_codelet.cpp")
 WORKERS = 6
+
+
+def attached(ipus: int) -> Device | None:
+    for device in DeviceManager.createDeviceManager().getDevices(TargetType.IPU, ipus):
+        if device.attach():
+            print(f"Trying to attach to IPU {device.getId()} - attached")
+            return device
+    return None
 
 
 def main() -> int:
@@ -31,12 +39,7 @@ def main() -> int:
     given = parser.parse_args()
 
     print("STEP 1: Connecting to an IPU device")
-    device = None
-    for candidate in DeviceManager.createDeviceManager().getDevices(TargetType.IPU, given.num_ipus):
-        if candidate.attach():
-            print(f"Trying to attach to IPU {candidate.getId()} - attached")
-            device = candidate
-            break
+    device = attached(given.num_ipus)
     if device is None:
         print("Could not attach to an IPU device. Aborting", file=sys.stderr)
         return 1

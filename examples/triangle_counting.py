@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-from simulator.poplar import FLOAT, Device, Engine, Graph, IPUModel
+from simulator.poplar import FLOAT, Device, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import poplin, popops
 
@@ -54,7 +54,7 @@ def count_on(ipu: int, ipus: int, adjacency: np.ndarray, device: Device) -> int:
     copyIn, multiply, total, given = Sequence(), Sequence(), None, {}
     mine = [divmod(b, ROWS) for b in range(ROWS * ROWS) if b * ipus // (ROWS * ROWS) == ipu]
 
-    def streamed(own: Graph, tensor: object, part: str, row: int, column: int, use: str) -> None:
+    def streamed(own: Graph, tensor: Tensor, part: str, row: int, column: int, use: str) -> None:
         name = f"{part}_{row}_{column}_{use}"
         given[name] = parts[part][row, column].reshape(-1)
         copyIn.add(Copy(own.addHostToDeviceFIFO(name, FLOAT, side * side), tensor))
@@ -81,9 +81,14 @@ def count_on(ipu: int, ipus: int, adjacency: np.ndarray, device: Device) -> int:
             total = found
         else:
             popops.addInPlace(graph, total, found, multiply, "FinalReduction")
-    out = graph.addDeviceToHostFIFO("out", FLOAT, 1)
+    return counted(graph, device, Sequence(copyIn, multiply), total, given)
+
+
+def counted(graph: Graph, device: Device, program: Sequence, total: Tensor, given: dict[str, np.ndarray]) -> int:
+    """Run the program with the blocks it reads, and read the total."""
+    program.add(Copy(total, graph.addDeviceToHostFIFO("out", FLOAT, 1)))
     result = np.zeros(1, np.float32)
-    with Engine(graph, Sequence(copyIn, multiply, Copy(total, out))) as engine:
+    with Engine(graph, program) as engine:
         engine.load(device)
         for name, values in given.items():
             engine.connectStream(name, values)
