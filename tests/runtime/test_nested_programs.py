@@ -49,7 +49,7 @@ def by_engine(device: Any, graph: Graph, program: Sequence, start: State, option
         return [found, list(engine._core.recorder.records)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(trees(), st.lists(trees(), min_size=2, max_size=2), st.integers(0, 99), st.sampled_from([1, 1, 2]))
 def test_all_ways_of_running_agree(tree: list[Tree], bodies: list[list[Tree]], seed: int, ipus: int) -> None:
     functions = [[step for step in body if step[0] in ("copy", "constant", "mix", "if", "while")] for body in bodies]
