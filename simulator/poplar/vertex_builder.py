@@ -211,7 +211,8 @@ class BlockBuilder:
         self.stale = False
 
     def check_fields(self) -> None:
-        """Every edge field is connected once, every simple field of Python has a value; else `graph_connection_error`."""
+        """Every edge field is connected once, every simple field of Python has a value; else
+        `graph_connection_error`."""
         n = len(self.tiles)
         self.indexed.check()
         empty = self.indexed.empty_edges()

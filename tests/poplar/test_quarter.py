@@ -244,5 +244,5 @@ def test_raw_words_of_half_and_many_encoded_constants() -> None:
     assert coded.getMetadata() == metadata
     with pytest.raises(tensor_creation_error, match="70000 are not raw 16-bit words"):
         graph.addConstantHalf(HALF, [1], 70000)
-    with pytest.raises(tensor_creation_error, match="0.5 are not raw 16-bit words"):
+    with pytest.raises(tensor_creation_error, match=r"0.5 are not raw 16-bit words"):
         graph.setInitialValueHalf(t, 0.5)

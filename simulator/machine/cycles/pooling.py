@@ -14,7 +14,13 @@ from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, whole
 
 Kind = Literal["max", "avg", "sum", "max backward", "max scale"]
 #: cycles of the innermost repeat: (fixed, per element)
-_INNER: dict[str, tuple[int, int]] = {"max": (4, 3), "avg": (5, 3), "sum": (5, 3), "max backward": (7, 5), "max scale": (4, 3)}
+_INNER: dict[str, tuple[int, int]] = {
+    "max": (4, 3),
+    "avg": (5, 3),
+    "sum": (5, 3),
+    "max backward": (7, 5),
+    "max scale": (4, 3),
+}
 #: thread cycles of a row and of a work item beside their loops, and to unpack one pointer
 ROW, ITEM, UNPACK = 13, 20, 2
 
@@ -34,7 +40,8 @@ def pooling(
     The longest worker has `rows` rows of `items` work items of `elements` positions, for `channel_groups` groups of
     `channel_vectors` vectors of channels, and clears its share of `initialised` positions.
     item = 20 + groups (2 + vectors (2 + inner + 1)) + 4 (groups - 1) (+ 2 backward) + 3, inner = fixed + step *
-    elements: 4 + 3 n max (and how many are the largest), 5 + 3 n avg and sum, 7 + 5 n backward; row = 13 + items + 2."""
+    elements: 4 + 3 n max (and how many are the largest), 5 + 3 n avg and sum, 7 + 5 n backward; row = 13 + items
+    + 2."""
     groups, vectors, count = whole(channel_groups), whole(channel_vectors), whole(rows)
     fixed, step = _INNER[kind]
     backward = kind == "max backward"
