@@ -211,7 +211,7 @@ class BlockBuilder:
         self.stale = False
 
     def check_fields(self) -> None:
-        """Every edge field is connected once, every simple field of Python has a value; else
+        """Every edge field is connected once, every simple field of Python has a value, or `graph_connection_error`."""
         `graph_connection_error`."""
         n = len(self.tiles)
         self.indexed.check()
