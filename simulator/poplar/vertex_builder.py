@@ -212,7 +212,6 @@ class BlockBuilder:
 
     def check_fields(self) -> None:
         """Every edge field is connected once, every simple field of Python has a value, or `graph_connection_error`."""
-        `graph_connection_error`."""
         n = len(self.tiles)
         self.indexed.check()
         empty = self.indexed.empty_edges()
