@@ -1,5 +1,6 @@
 """Codelets that crash, loop for ever or print: the interpreter lives, and messages name vertex and tile."""
 
+import contextlib
 import gc
 import io
 import os
@@ -124,8 +125,9 @@ def _children() -> set[str]:
     found = set()
     for task in Path(f"/proc/{os.getpid()}/task").iterdir():
         for child in (task / "children").read_text().split():
-            if Path(f"/proc/{child}/exe").readlink().suffix == ".program":
-                found.add(child)
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                if Path(f"/proc/{child}/exe").readlink().suffix == ".program":
+                    found.add(child)
     return found
 
 
