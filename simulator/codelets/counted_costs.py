@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,11 @@ def counted_costs(cls: type[Any], kind: str, fields: tuple[FieldSpec, ...]) -> C
     return costs_by_counting(cls.__name__, kind, fields, count)
 
 
+#: Compute sets are estimated on several threads; a codelet that is counted runs code of the program, and its process
+#: and its figures are shared between compute sets, so one at a time.
+_counting = Lock()
+
+
 def costs_by_counting(
     name: str, kind: str, fields: tuple[FieldSpec, ...], count: Count, better: str = "give it an `estimate`"
 ) -> CostFunction:
@@ -55,7 +61,8 @@ def costs_by_counting(
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         moved = sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
         try:
-            return _counted(kind, fields, count, block, elements, moved, kept)
+            with _counting:
+                return _counted(kind, fields, count, block, elements, moved, kept)
         except NotCountableError as reason:
             notices.once(
                 f"codelet {name}",

@@ -68,7 +68,9 @@ def memory_report(
         model.EquivalenceClasses(live.offsets, live.starts, live.ends),
         _liveness(by_class, live, order, machine),
         _vars_info(a, len(inventory.names)),
-        _lowered(pieces, address[by_part.owner] + by_part.offset, machine) if settings.lowered_variables else (),
+        _lowered(pieces, address[by_part.owner] + by_part.offset, machine, settings.tiles_at_a_time)
+        if settings.lowered_variables
+        else (),
         inventory.names,
         inventory.part_of,
         inventory.terms,
@@ -127,16 +129,33 @@ def _vars_info(a: Allocations, names: int) -> tuple[I8, I8, I8, I8]:
     return key // names // n, key // names % n, key % names, total
 
 
-def _lowered(a: Allocations, address: I8, machine: Machine) -> list[model.LoweredTile]:
-    order = np.lexsort((np.arange(len(a)), address, a.tile))
+def _lowered(a: Allocations, address: I8, machine: Machine, at_a_time: int) -> list[model.LoweredTile]:
+    """All tiles, `at_a_time` of them at once (0 = all): sorting few needs less memory and looks at all of them again
+    and again."""
+    batch = at_a_time or machine.tiles
+    if batch >= machine.tiles:
+        return _lowered_batch(a, address, range(machine.tiles), 0, machine)
+    made: list[model.LoweredTile] = []
+    done = 0
+    for first in range(0, machine.tiles, batch):
+        tiles = range(first, min(first + batch, machine.tiles))
+        rows = np.flatnonzero((a.tile >= tiles.start) & (a.tile < tiles.stop))
+        made += _lowered_batch(a.take(rows), address[rows], tiles, done, machine)
+        done += len(rows)
+    return made
+
+
+def _lowered_batch(a: Allocations, address: I8, tiles: range, done: int, machine: Machine) -> list[model.LoweredTile]:
+    """Tiles whose allocations these are; `done` = allocations of the tiles before."""
+    order = np.lexsort((address, a.tile))
     a, address = a.take(order), address[order]
     region = np.where(address < machine.region_split, 0, np.where(address < machine.usable_bytes, 1, 2))
-    borders = np.searchsorted(a.tile, np.arange(machine.tiles + 1)).tolist()
+    borders = np.searchsorted(a.tile, np.arange(tiles.start, tiles.stop + 1)).tolist()
     eq_class = np.maximum(a.live_class, -1)
     return [
         model.LoweredTile(
             tile,
-            i,
+            done + i,
             a.bytes[i:j],
             address[i:j],
             a.category[i:j],
@@ -145,7 +164,7 @@ def _lowered(a: Allocations, address: I8, machine: Machine) -> list[model.Lowere
             eq_class[i:j],
             a.name[i:j],
         )
-        for tile, (i, j) in enumerate(itertools.pairwise(borders))
+        for tile, (i, j) in zip(tiles, itertools.pairwise(borders), strict=True)
     ]
 
 

@@ -35,3 +35,4 @@ class CompileSettings:
     compilation_threads: int = 0  #: most threads that estimate; 0 = one for each processor
     write_combining: bool = False  #: the gateway joins what tiles send to the host
     verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.verify
+    tiles_at_a_time: int = 0  #: whose allocations are put in order together, 0 = all

@@ -251,6 +251,7 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         ),
         address_accurate=options.address_accurate,
         verify=options.verify,
+        tiles_at_a_time=options.tiles_at_a_time,
         compilation_threads=options.compilation_threads,
         write_combining=options.write_combining,
         step_by_step=options.trace or options.runtime_verify,

@@ -73,6 +73,7 @@ class EngineOptions:
     supervisor_stack_bytes: int | None
     address_accurate: bool
     verify: bool
+    tiles_at_a_time: int
     autoload: bool
     compilation_threads: int  #: 0 = one for each processor
     linker_threads: int
@@ -142,6 +143,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         supervisor_stack_bytes=_optional(values["debug.supervisorStackSizeInBytes"]),
         address_accurate=_address_accurate(values, environment, target),
         verify=on["debug.verify"],
+        tiles_at_a_time=integer(values["experimental.minLoweringTiles"]),
         autoload=on["opt.useAutoloader"] and target.getTargetType() is TargetType.IPU,
         compilation_threads=integer(values["opt.maxCompilationThreads"]),
         linker_threads=integer(values["opt.maxLinkerThreads"]) or integer(values["opt.maxCompilationThreads"]),

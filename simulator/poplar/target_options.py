@@ -114,7 +114,16 @@ TARGET = (
     ),
 )
 
-OTHER = (Option("experimental.minLoweringTiles", "int", "5888", "Tiles lowered at a time; 0 = all."),)
+OTHER = (
+    Option(
+        "experimental.minLoweringTiles",
+        "int",
+        "5888",
+        "Tiles lowered at a time; 0 = all.",
+        changes="Of how many tiles the allocations are put in order together: fewer take less memory and more time.",
+        test="tests/poplar/options/test_building.py::test_minLoweringTiles_takes_less_memory",
+    ),
+)
 
 OWN = (
     Option(

@@ -137,7 +137,6 @@ def test_lstm(tiles, sizes, type_):
     lstm_on(tiles, sizes, type_, False)
 
 
-@pytest.mark.xfail(reason="state that a loop carries on, and that nobody reads after it, is lost", strict=False)
 def test_lstm_whose_last_output_nobody_reads():
     lstm_on(4, (2, 3, [5, 4]), FLOAT, True)
 

@@ -272,9 +272,7 @@ def test_rows_replicas_and_sizes_that_there_are_not():
             call()
     engine.writeTensor("at", np.array([9], np.uint32))
     for program in (0, 1):
-        with pytest.raises(
-            application_runtime_error, match="'far': a program asks for row 9, but its rows are 0"
-        ):
+        with pytest.raises(application_runtime_error, match="'far': a program asks for row 9, but its rows are 0"):
             engine.run(program)
 
 

@@ -16,7 +16,7 @@ from popvision.formats.profile.model import RunRecord
 from simulator.poplar import Engine, Graph
 from simulator.poplar.program import Copy, Sequence
 
-PROFILED = {"debug.instrument": "true", "autoReport.outputExecutionProfile": "true", "autoReport.directory": "unused"}
+PROFILED = {"debug.instrument": "true"}
 
 
 def built(tree: list[Tree], functions: list[list[Tree]], seed: int, ipus: int) -> tuple[Any, Graph, Sequence, Builder]:

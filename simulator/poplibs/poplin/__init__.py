@@ -1,5 +1,6 @@
 """poplin: matrix products, convolutions and normalisation by channel."""
 
+from simulator.poplibs.library_codelets import addCodelets as addCodelets
 from simulator.poplibs.poplin.conv_api import addBias as addBias
 from simulator.poplibs.poplin.conv_api import calculateWeightDeltas as calculateWeightDeltas
 from simulator.poplibs.poplin.conv_api import convolution as convolution

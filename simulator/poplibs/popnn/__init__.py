@@ -1,5 +1,6 @@
 """popnn: non-linearities, their gradients, pooling, normalisation and losses."""
 
+from simulator.poplibs.library_codelets import addCodelets as addCodelets
 from simulator.poplibs.popnn import bn as bn
 from simulator.poplibs.popnn import gn as gn
 from simulator.poplibs.popnn import in_ as in_

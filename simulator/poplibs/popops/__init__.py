@@ -13,6 +13,7 @@ from simulator.poplar.debug_context import Context
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Sequence
 from simulator.poplar.tensor import Tensor
+from simulator.poplibs.library_codelets import addCodelets as addCodelets
 from simulator.poplibs.popops import expr as expr
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput

@@ -99,6 +99,11 @@ def dead_at(claims: Claims, position: int, since: int) -> npt.NDArray[np.int64]:
     return np.setdiff1d(_addresses(touched), _addresses([*living, claims.always]))
 
 
+def living_at(claims: Claims, position: int) -> npt.NDArray[np.int64]:
+    """Addresses of what lives at an index and before it."""
+    return _addresses([places for begin, end, places in claims.lives if begin < position < end])
+
+
 def _addresses(places: Sequence[Sequence[slice]]) -> npt.NDArray[np.int64]:
     runs = [np.arange(place.start, place.stop) for group in places for place in group]
     return np.concatenate([np.empty(0, np.int64), *runs])

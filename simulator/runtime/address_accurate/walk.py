@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from simulator.compiler.program_table import ProgramTable
 from simulator.poplar.errors import poplar_error
-from simulator.runtime.address_accurate.claims import Claims, dead_at
+from simulator.runtime.address_accurate.claims import Claims, dead_at, living_at
 from simulator.runtime.address_accurate.leaves import Leaves
 from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
 
@@ -97,12 +99,19 @@ class _Walk:
         return run
 
     def _ending_after(self, first: int, loop: Action) -> Action:
-        """A loop whose body begins at a position. What lives all through it and no longer than it carries values from
-        trip to trip, so it is gone when the loop is over, not when a trip is."""
+        """A loop whose body begins at a position. What ends to live with it and lives where it begins too carries
+        values from trip to trip (through one range, or through two where the body writes it anew), so it is gone when
+        the loop is over, not when a trip is."""
         memory, carried = self._memory, list[Ending]()
+        lives = np.zeros(len(memory.data), np.bool_)
+        lives[living_at(self._claims, first)] = True
+
+        def carries(ending: Ending) -> bool:
+            return ending[0] <= first or bool(lives[ending[1]].all())
+
         for endings in self._last.get(self.position - 1, []):
-            carried += [ending for ending in endings if ending[0] <= first]
-            endings[:] = [ending for ending in endings if ending[0] > first]
+            carried += [ending for ending in endings if carries(ending)]
+            endings[:] = [ending for ending in endings if not carries(ending)]
         self._last.setdefault(self.position - 1, []).append(carried)
 
         def run() -> None:

@@ -4,14 +4,17 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 
 from popvision.analysis.trace_source import TraceSource
+from simulator.compiler import memory
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy, Sequence
 
 PROGRAM = """
 import sys, time
 from simulator.codelets.vertex import Output, Vertex
+from simulator.compiler import memory
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
 
@@ -126,3 +129,42 @@ def test_useAutoloader_loads_one_replica_from_the_host(tmp_path):
         trace = traced(REPLICAS, tmp_path / value, {"opt.useAutoloader": value})
         assert count_events(trace, "poplar::core::loadFromHost") == by_host
         assert count_events(trace, "poplar::core::loadFromReplica") == by_replica
+
+
+def lowered(tiles_at_a_time):
+    """(peak bytes while allocations are put in order, what comes out) of 32 variables on each tile."""
+    model = IPUModel()
+    model.tilesPerIPU = 1216
+    graph = Graph(model.createDevice())
+    sequence = Sequence()
+    for i in range(16):
+        x, y = (graph.addVariable(FLOAT, [1216], f"{name}{i}") for name in "xy")
+        for t in (x, y):
+            graph.setTileMapping(t, [[(tile, tile + 1)] for tile in range(1216)])
+        sequence.add(Copy(x, y))
+    options = {"experimental.minLoweringTiles": tiles_at_a_time, "autoReport.outputLoweredVars": "false"}
+    seen = []
+    whole = memory._lowered
+
+    def measured(*args):
+        tracemalloc.start()
+        seen.append(whole(*args))
+        seen.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        return seen[0]
+
+    memory._lowered = measured
+    try:
+        Engine(graph, sequence, {**options, "debug.verify": "true"}).close()
+    finally:
+        memory._lowered = whole
+    return seen[1], seen[0]
+
+
+def test_minLoweringTiles_takes_less_memory():
+    (all_peak, together), (few_peak, apart) = lowered("0"), lowered("64")
+    assert few_peak < 0.85 * all_peak
+    for one, other in zip(together, apart, strict=True):
+        assert (one.tile, one.first_id) == (other.tile, other.first_id)
+        for column in ("bytes", "address", "category", "region", "variable", "eq_class", "name"):
+            assert (getattr(one, column) == getattr(other, column)).all()
