@@ -7,31 +7,23 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.stubs.replaced import watch
-from tests.stubs.surface import bodies
+from tests.stubs.surface import Body, bodies
 
 _callers: dict[str, dict[str, float]] = {}
 _called: set[str] = set()
-_keys = {}
 
 
 def pytest_configure() -> None:
     """Watch every body before the tests import it."""
-    rows = bodies()
-    for body in rows:
-        _keys[id(body.owner), body.name, body.overload] = body.key
-    for body in {(id(b.owner), b.name): b for b in rows}.values():
-        watch(body, _note)
-
-
-def _note(owner: Any, name: str, overload: int) -> None:
-    key = _keys.get((id(owner), name, overload))
-    if key is not None:
-        _called.add(key)
+    by_place: dict[tuple[int, str], list[Body]] = {}
+    for body in bodies():
+        by_place.setdefault((id(body.owner), body.name), []).append(body)
+    for same in by_place.values():
+        watch(same, _called.add)
 
 
 @pytest.hookimpl(hookwrapper=True)

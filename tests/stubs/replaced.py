@@ -5,52 +5,53 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.stubs.overloads import forms_of, overload_of
 from tests.stubs.surface import Body, body_of
 
 
 def stub(body: Body) -> None:
-    """From now on calls of this overload do nothing and return None."""
-    original = body.function
-    several = len(forms_of(original)) > 1
+    """From now on the body's calls do nothing and return None."""
+    known = body.attribute
+    if inspect.isclass(known):  # a nested class: what makes it gives nothing
+        setattr(body.owner, body.name, staticmethod(lambda *args, **names: None))
+        return
+    original = body_of(known)
 
     @functools.wraps(original)
     def silent(*args: Any, **names: Any) -> Any:
-        if several and overload_of(original, args, names) != body.overload:
-            return original(*args, **names)
-        return None
+        return None if body.matches(args, names) else original(*args, **names)
 
-    _put(body, silent)
+    _put(body, known, silent)
 
 
-def watch(body: Body, note: Callable[[Any, str, int], None]) -> None:
-    """From now on each call tells `note` (owner, name, overload)."""
-    original = body.function
-    several = len(forms_of(original)) > 1
+def watch(bodies: Sequence[Body], note: Callable[[str], None]) -> None:
+    """From now on each call of these bodies, which share owner and name, tells `note` the key of the one meant."""
+    known = bodies[0].attribute
+    if inspect.isclass(known):
+        return
+    original = body_of(known)
 
     @functools.wraps(original)
     def noting(*args: Any, **names: Any) -> Any:
-        note(body.owner, body.name, overload_of(original, args, names) if several else 0)
+        for body in bodies:
+            if body.matches(args, names):
+                note(body.key)
         return original(*args, **names)
 
-    _put(body, noting)
+    _put(bodies[0], known, noting)
 
 
-def _put(body: Body, function: Callable[..., Any]) -> None:
-    known = inspect.getattr_static(body.owner, body.name)
+def _put(body: Body, known: Any, function: Callable[..., Any]) -> None:
     if inspect.ismodule(body.owner):
         for module in list(sys.modules.values()):  # names that other modules have imported already
             for name, value in list(vars(module).items()) if inspect.ismodule(module) else ():
                 if value is known:
                     setattr(module, name, function)
-        return
-    if isinstance(known, property):
+    elif isinstance(known, property):
         setattr(body.owner, body.name, property(function, known.fset, known.fdel))
     elif isinstance(known, staticmethod | classmethod):
         setattr(body.owner, body.name, type(known)(function))
     else:
-        assert known is body_of(known)
         setattr(body.owner, body.name, function)

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from public_names import Row, calls, is_a, owner_of, rows
+
+from tests.stubs.public_names import Row, calls, is_a, owner_of, rows
 
 ROOT = Path(__file__).parents[2]
 ROWS = [row for row in rows() if not row.excluded]
