@@ -11,7 +11,7 @@ from simulator.poplar import FLOAT, INT, UNSIGNED_INT, Engine, Graph, IPUModel, 
 from simulator.poplar.program import Call, Copy, Repeat, Sequence
 
 BOTH = pytest.mark.parametrize("options", [{}, ACCURATE])
-REPORT = {"autoReport.outputGraphProfile": "true", "autoReport.directory": "unused", "debug.instrument": "true"}
+REPORT = {"debug.retainDebugInformation": "true", "debug.instrument": "true"}
 
 
 def mapped(graph, type_, shape, name, tile=0) -> Tensor:

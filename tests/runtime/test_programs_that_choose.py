@@ -30,10 +30,8 @@ from simulator.poplar.program import (
 
 PROFILED = {
     "debug.instrument": "true",
-    "autoReport.outputExecutionProfile": "true",
-    "autoReport.outputGraphProfile": "true",
+    "debug.retainDebugInformation": "true",
     "autoReport.executionProfileProgramRunCount": "9",
-    "autoReport.directory": "unused",
 }
 
 
