@@ -55,8 +55,14 @@ def _types(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _fits(value: Any, kind: Any, parameter: inspect.Parameter) -> bool:
-    if kind is Any or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+    if kind is Any or parameter.kind is parameter.VAR_KEYWORD:
         return True
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return all(_is(one, kind) for one in value)
+    return _is(value, kind)
+
+
+def _is(value: Any, kind: Any) -> bool:
     if isinstance(value, np.ndarray) and value.ndim <= 1:
         value = value.tolist()  # an array stands for any sequence
     elif isinstance(value, np.generic):

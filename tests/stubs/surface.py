@@ -100,6 +100,8 @@ def _methods(cls: type) -> Iterator[tuple[type, str]]:
         for name, value in vars(owner).items():
             if name.startswith("_") and name not in _OPERATORS:
                 continue
+            if inspect.getattr_static(cls, name) is not value:
+                continue  # overridden: it is named after a class that has it, where there is one
             function = body_of(value)
             # Bodies written by the dataclass decorator have no source line of ours.
             if inspect.isfunction(function) and function.__code__.co_filename.endswith(".py"):
