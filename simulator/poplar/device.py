@@ -62,10 +62,11 @@ class Device:
         }
 
     def supportsRemoteBuffers(self) -> bool:
-        return False
+        """Always: their rows lie in memory of the host."""
+        return True
 
     def hasRemoteBuffers(self) -> bool:
-        return False
+        return True
 
     def attach(self) -> bool:
         """Take the device for this process; False when another one has any of its IPUs. Models are always free."""

@@ -96,7 +96,7 @@ def _source(
 def _write(
     folder: Path, executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]
 ) -> Path:
-    meta = report_meta(options, name, "", executable.compilation.target, executable.machine.target.overrides)
+    meta = report_meta(options, name, "", executable)
     path = folder / PROFILE_NAME
     with ProfileWriter(path) as writer:
         writer.write_compilation(replace(executable.compilation, meta=meta))

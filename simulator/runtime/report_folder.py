@@ -99,7 +99,7 @@ class ReportFolder:
                 images = archive_images(compilation, self._options.linker_threads, self._options.all_symbols)
                 write_archive(self._archive_path, images, run_id)
             if self._options.output_graph_profile or self._options.output_execution_profile:
-                self._open_profile(compilation, executable.machine.target.overrides)
+                self._open_profile(compilation, executable)
         except FormatError as error:
             full = "full" in str(error)  # that sentence names the fix itself
             fix = "" if full else " Give autoReport.directory or target.saveArchive another path."
@@ -112,12 +112,12 @@ class ReportFolder:
             return self.folder / ARCHIVE_NAME
         return self._options.save_archive
 
-    def _open_profile(self, compilation: Compilation, what_if: tuple[str, ...]) -> None:
+    def _open_profile(self, compilation: Compilation, executable: Executable) -> None:
         if not self._options.output_graph_profile:
             compilation = without_memory(compilation)
         elif not self._options.output_lowered_vars:
             compilation = replace(compilation, lowered=())
-        meta = report_meta(self._options, self._engine_name, self._directory.run_id, compilation.target, what_if)
+        meta = report_meta(self._options, self._engine_name, self._directory.run_id, executable)
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from popvision.formats.profile.model import Target
+from simulator.compiler.executable import Executable
 from simulator.poplar.engine_options import EngineOptions
 
 #: The API level that is followed; our own version stands where an SDK has its build hash.
@@ -25,10 +25,9 @@ def popvision_version() -> str:
         return "0+unknown"
 
 
-def report_meta(
-    options: EngineOptions, engine_name: str, run_id: str, target: Target, what_if: tuple[str, ...]
-) -> dict[str, Any]:
-    """`Compilation.meta` of a new report. `what_if`: what the environment changed of the target the program chose."""
+def report_meta(options: EngineOptions, engine_name: str, run_id: str, executable: Executable) -> dict[str, Any]:
+    """`Compilation.meta` of a new report."""
+    target, what_if = executable.compilation.target, executable.machine.target.overrides
     level = options.compute_instrumentation_level.capitalize() if options.instrument_compute else "Off"
     changed = {"whatIf": " ".join(what_if)} if what_if else {}
     return {
@@ -45,6 +44,6 @@ def report_meta(
         "runId": run_id,
         "computeInstrumentation": level,
         "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
-        "remoteBuffers": [],  # none can be made: every stream copy goes to or comes from the host
+        "remoteBuffers": list(executable.plan.remote_buffers),
         "controlFlowInstrumentation": "On" if options.instrument_control_flow else "Off",
     }

@@ -8,7 +8,10 @@ import pytest
 
 from popvision.analysis.execution import window_figures
 from popvision.analysis.source import ReportSource
+from popvision.analysis.stream_destination import DESTINATIONS, destinations
 from popvision.analysis.tile_knowledge import tiles_unknown
+from simulator.poplar import INT, Engine, Graph, IPUModel
+from simulator.poplar.program import Copy, Sequence
 from tests.analysis.overlap_case import write_overlap
 from tests.browser.small_traces import Steps, write_small
 
@@ -46,3 +49,18 @@ def test_destinations_of_stream_copies(tmp_path: Path, meta: dict[str, object], 
     streams = window_figures(source, 0, 0, 110).streams
     assert list(streams) == [expected]
     assert (streams[expected].received, streams[expected].cycles) == (64, 60)
+
+
+def test_a_report_of_ours_names_its_remote_buffers(tmp_path: Path) -> None:
+    device = IPUModel().createDevice()
+    graph = Graph(device)
+    x = graph.addVariable(INT, [3], "x")
+    graph.setTileMapping(x, 0)
+    copies = [Copy(graph.addHostToDeviceFIFO("near", INT, 3), x), Copy(x, graph.addRemoteBuffer("far", INT, 3))]
+    options = {"autoReport.outputGraphProfile": "true", "autoReport.directory": str(tmp_path)}
+    with Engine(graph, Sequence(copies), options):
+        pass
+    source = ReportSource(tmp_path)
+    names = source.reader.programs().name
+    known = {name: DESTINATIONS[to] for name, to in zip(names, destinations(source), strict=True) if name}
+    assert (known["near"], known["far"]) == ("host", "remote buffer")

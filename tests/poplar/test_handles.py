@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from simulator.codelets.vertex import InOut, Vector, Vertex
@@ -192,3 +193,21 @@ def test_an_engine_is_closed_by_an_error_too_and_lets_it_through(graph: Graph, d
         raise ZeroDivisionError
     with pytest.raises(poplar_error, match="not loaded"):
         engine.run(0)
+
+
+@pytest.mark.parametrize("make", [lambda: IPUModel().createDevice(), Device.createCPUDevice], ids=["model", "cpu"])
+def test_a_device_supports_the_remote_buffers_that_run_on_it(make) -> None:
+    device = make()
+    assert device.supportsRemoteBuffers() is True
+    assert device.hasRemoteBuffers() is True
+    graph = Graph(device)
+    x = graph.addVariable(INT, [3], "x")
+    graph.setTileMapping(x, 0)
+    graph.createHostRead("x", x)
+    engine = Engine(graph, [Copy(graph.addRemoteBuffer("far", INT, 3), x)])
+    engine.load(device)
+    engine.copyToRemoteBuffer(np.array([1, 2, 3], np.int32), "far", 0)
+    engine.run(0)
+    got = np.zeros(3, np.int32)
+    engine.readTensor("x", got)
+    assert got.tolist() == [1, 2, 3]
