@@ -5,12 +5,13 @@ after the exchange. Two rules spare some of that:
 
 - A constant of one value is not sent: the tiles that need it write it themselves. (Published: the padding of the matmul
   chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
-- A tile with no more than 640 bytes of its own sends them to itself with the exchange that happens anyway, if that gets
-  hardly longer; such rows have the tile at both ends and are not counted as traffic. (A guess from the chain's four
-  copies, which leave up to 128, 512, 544 and 768 bytes on a few tiles: the second and third have no on-tile copy in the
-  published tree, the fourth has. The alternative, all local runs on tile, makes these two twice as long as published.
-  Time does not set the 768 bytes apart: riding, their tiles would receive 320 words where the busiest receives 328;
-  nor does their share of what a tile receives, which is larger for the 512 bytes of the second copy.)
+- A tile with no more than 640 bytes of its own sends them to itself with the exchange that happens anyway within its
+  IPU (what goes to other IPUs goes through packets, with which nothing rides), if that gets hardly longer; such rows
+  have the tile at both ends and are not counted as traffic. (A guess from the chain's four copies, which leave up to
+  128, 512, 544 and 768 bytes on a few tiles: the second and third have no on-tile copy in the published tree, the
+  fourth has. The alternative, all local runs on tile, makes these two twice as long as published. Time does not set the
+  768 bytes apart: riding, their tiles would receive 320 words where the busiest receives 328; nor does their share of
+  what a tile receives, which is larger for the 512 bytes of the second copy.)
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Runs:
 #: Most bytes of its own that a tile sends to itself. Fitted: 544 ride and 768 do not, see the module text.
 RIDING_BYTES = 640
 
-#: An exchange may get longer by this part of the words of its busiest tile. A guess.
+#: An exchange may get longer by this part of the words of the busiest tile of the IPU. A guess.
 RIDING_SLACK = 32
 
 
@@ -62,18 +63,20 @@ def arrange_copy(
     source: tuple[I8, I8],
     destination: tuple[I8, I8],
     emap: ElementMap,
-    tiles: int,
+    ipu_of_tile: I8,
     unmapped: Unmapped,
     fills: Bools | None = None,
 ) -> CopyArrangement:
     """A copy between tensors given by their regions (starts, lengths), equally many elements. `fills`: one flag per
     variable, set for constants of one value."""
+    tiles = len(ipu_of_tile)
     every, to, variable = _paired(source, destination, emap, unmapped)
     fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
     far = (every.src != every.dst) & ~fill
     near = ~far & ~fill
     tile, size = _merged(_rows(every, near), to[near])
-    riding = _riding(_rows(every, far), tile, size, every.dst[fill], tiles)
+    inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
+    riding = _riding(_rows(every, inside), tile, size, every.dst[fill], ipu_of_tile)
     far |= near & riding[every.dst]
     on_tile = ~riding[tile]
     moved = _per_tile(tile[on_tile], size[on_tile], tiles)
@@ -131,14 +134,18 @@ def _merged(runs: Transfer, to: I8) -> tuple[I8, I8]:
     return tile[head], np.add.reduceat(runs.bytes[order], head)
 
 
-def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, tiles: int) -> Bools:
-    """Which tiles send their own runs to themselves: those with few bytes, nothing to fill, and words to spare."""
+def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, ipu_of_tile: I8) -> Bools:
+    """Which tiles send their own runs to themselves: those with few bytes, nothing to fill, and words to spare in the
+    exchange within their IPU. `transfer` = what crosses from tile to tile within IPUs."""
+    tiles = len(ipu_of_tile)
     received, sent = (_per_tile(t, fabric.words(transfer.bytes), tiles) for t in (transfer.dst, transfer.src))
-    busiest = int(max(received.max(initial=0), sent.max(initial=0)))
+    moved = np.maximum(received, sent)
+    busiest = np.zeros(int(ipu_of_tile.max(initial=0)) + 1, np.int64)
+    np.maximum.at(busiest, ipu_of_tile, moved)
     words = _per_tile(tile, fabric.words(size), tiles)
     few = (words > 0) & (_per_tile(tile, size, tiles) <= RIDING_BYTES)
     few[filling] = False
-    return np.asarray(few & (np.maximum(received, sent) + words <= busiest + busiest // RIDING_SLACK))
+    return np.asarray(few & (moved + words <= (busiest + busiest // RIDING_SLACK)[ipu_of_tile]))
 
 
 def _per_tile(tile: I8, size: I8, tiles: int) -> I8:

@@ -192,7 +192,7 @@ class Items:
         m = self.machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
-        arranged = arrange_copy(source, destination, self.emap, m.tiles, self.unmapped, self._fills)
+        arranged = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills)
         exchange = plan_exchange(arranged.transfer, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
         description = copy_groups.description(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"

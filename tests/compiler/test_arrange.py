@@ -164,8 +164,13 @@ def test_outputs_equal_the_twin(tiles, data):
     assert set(elements(zip(*found.scattered, strict=True))) == copied
 
 
-@given(mappings, st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4), st.data())
-def test_copies_equal_the_twin(tiles, source, data):
+@given(
+    mappings,
+    st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4),
+    st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 2)]),
+    st.data(),
+)
+def test_copies_equal_the_twin(tiles, source, ipus, data):
     """Copy runs of elements 0-9 (maybe the same several times) to elements from 10 on."""
     source = [(s, min(n, 10 - s)) for s, n in source]
     total = min(sum(n for _, n in source), 4)
@@ -178,7 +183,7 @@ def test_copies_equal_the_twin(tiles, source, data):
     destination = [(10 + split, total - split), (10, split)]
     to = [np.array(column, np.int64) for column in zip(*destination, strict=True)]
     start = [np.array(column, np.int64) for column in zip(*taken, strict=True)]
-    found = arrange_copy((start[0], start[1]), (to[0], to[1]), map_of(tiles), TILES, refuse)
+    found = arrange_copy((start[0], start[1]), (to[0], to[1]), map_of(tiles), np.array(ipus), refuse)
     received, moved = np.zeros(TILES, int), np.zeros(TILES, int)
     for a, b in zip(elements(taken), elements(destination), strict=True):
         (moved if tiles[a] == tiles[b] else received)[tiles[b]] += SIZE[a]
@@ -192,14 +197,15 @@ def test_copies_equal_the_twin(tiles, source, data):
     assert np.array_equal(rx, received)
     assert np.array_equal(found.local.moved + riding, moved)
     assert not (found.local.moved * riding).any()
-    assert (
-        (received + riding).max() <= max(received.max(), np.bincount(t.src, t.bytes, TILES).max())
-        if own.any()
-        else True
-    )
+    ipu = np.array(ipus)
+    inside = ~own & (ipu[t.src] == ipu[t.dst])
+    assert np.isin(ipu[t.dst[own]], ipu[t.dst[inside]]).all()  # there is such an exchange only within an IPU
+    if own.any():
+        received_inside, sent_inside = (np.bincount(tile[inside], t.bytes[inside], TILES) for tile in (t.dst, t.src))
+        assert (received_inside + riding)[riding > 0].max() <= max(received_inside.max(), sent_inside.max())
 
 
 def test_an_element_without_a_tile_is_refused():
     emap = element_map(np.array([0]), np.array([4]), np.array([4]), np.array([2, 4]), np.array([0, -1]))
     with pytest.raises(AssertionError, match="0 2"):
-        arrange_copy((np.array([0]), np.array([1])), (np.array([1]), np.array([2])), emap, 1, refuse)
+        arrange_copy((np.array([0]), np.array([1])), (np.array([1]), np.array([2])), emap, np.array([0]), refuse)

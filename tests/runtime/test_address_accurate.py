@@ -132,6 +132,26 @@ def test_replicas_and_copies_between_ipus_and_replicas():
     np.testing.assert_allclose(accurate["product"], ordinary["product"], rtol=1e-6)
 
 
+@pytest.mark.parametrize(("source", "destination"), [((3, 4), (7, 4)), ((0, 4), (0, 1)), ((0, 4, 5), (4, 4, 6))])
+def test_a_copy_to_another_ipu_leaves_nothing_behind_on_its_tiles(source, destination):
+    """What stays on a tile is copied there, also if there is no exchange within its IPU with which it could ride."""
+
+    def run(options):
+        device, graph = graph_of(4, ipus=2)
+        a, b = (graph.addVariable(INT, [2 * len(source)], name) for name in "ab")
+        for i, tiles in enumerate(zip(source, destination, strict=True)):
+            for tensor, tile in zip((a, b), tiles, strict=True):
+                graph.setTileMapping(tensor[2 * i : 2 * i + 2], tile)
+        graph.createHostWrite("a", a)
+        graph.createHostRead("b", b)
+        values = np.arange(2 * len(source), dtype=np.int32) + 1
+        return values, results(device, graph, Copy(a, b), {"a": values}, {"b": np.dtype(np.int32)}, options)["b"]
+
+    for options in ({}, ACCURATE):
+        values, found = run(options)
+        assert np.array_equal(found, values)
+
+
 def test_programs_meet_what_others_left_behind():
     """Three programs in turn: what one leaves in a variable is there for the next, whatever shared its memory."""
     device, graph = graph_of(7)
