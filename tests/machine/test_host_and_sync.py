@@ -83,8 +83,9 @@ def test_host_copies_stay_below_the_bandwidth_and_grow_with_the_bytes(size, hard
 
 def test_packets():
     size = np.array([0, 60, 1024, 1025])
-    assert host_exchange.packets(size, to_device=True).tolist() == [0, 1, 1, 2]
-    assert host_exchange.packets(size, to_device=False).tolist() == [0, 1, 4, 5]
+    link = host_exchange.host_link(hardware=True, clock_hz=1.33e9)
+    assert host_exchange.packets(size, link, to_device=True).tolist() == [0, 1, 1, 2]
+    assert host_exchange.packets(size, link, to_device=False).tolist() == [0, 1, 4, 5]
 
 
 def test_a_sync_takes_100_cycles_after_the_nearest_tile_and_126_after_the_farthest():
