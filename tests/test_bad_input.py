@@ -219,10 +219,10 @@ PROGRAMS = {
     "not a tensor": (
         lambda c: popops.cast(c.graph, c.variable(), "half", Sequence(), "c"),
         graph_object_creation_error,
-        "'half' is not a tensor",
+        "'half' is neither a tensor nor a type",
     ),
     "run before load": (lambda c: c.engine(Sequence()).run(), poplar_error, r"call load\(device\) before run"),
-    "load on nothing": (lambda c: c.engine(Sequence()).load(None), poplar_error, "None is not a device"),
+    "load on nothing": (lambda c: c.engine(Sequence()).load(None), poplar_error, r"never loaded; call load\(device\)"),
     "missing stream": (
         lambda c: c.running(Copy(c.graph.addHostToDeviceFIFO("into", FLOAT, 4), c.variable())),
         stream_connection_error,

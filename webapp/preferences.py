@@ -64,3 +64,7 @@ def follow_requests(server: Flask) -> None:
     @server.before_request
     def read_cookies() -> None:
         _current.set(read(request.cookies))
+
+    @server.teardown_request
+    def forget(_: BaseException | None) -> None:
+        _current.set(Preferences())

@@ -15,7 +15,7 @@ from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import movement, slices
 from simulator.machine.cycles.described import described
 from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error
+from simulator.poplar.errors import graph_connection_error, graph_object_creation_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
@@ -60,6 +60,8 @@ def cast(graph: Graph, src: Tensor, *rest: Any, **named: Any) -> Any:
         done = Sequence()
         castWithOutput(graph, src, to, done, context)
         return done
+    if not isinstance(to, Type):
+        raise graph_object_creation_error(f"cast: {to!r} is neither a tensor nor a type such as FLOAT.")
     call = operation(graph, context, "popops", "cast", src=src, dstType=to)
     dst = clone_mapped(graph, src, to, (call, "cast"))
     if isinstance(place, ComputeSet):
