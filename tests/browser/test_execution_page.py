@@ -44,6 +44,7 @@ def test_pixels_of_everything_equal_the_reference(viewer: Opened) -> None:
 
 
 def test_no_block_is_asked_for_twice(viewer: Opened) -> None:
+    viewer.page.goto("about:blank")
     viewer.go("ipu=0")
     asked = viewer.page.evaluate(
         "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('/bsp?'))"
