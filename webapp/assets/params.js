@@ -18,7 +18,10 @@
     if (!box) return;
     const param = box.dataset.param;
     window.clearTimeout(timers.get(param));
-    timers.set(param, window.setTimeout(() => write(param, event.target.value), 200));
+    const path = window.location.pathname; /* who leaves meanwhile must not find it in the next page's address */
+    timers.set(param, window.setTimeout(() => {
+      if (window.location.pathname === path && box.isConnected) write(param, event.target.value);
+    }, 200));
   });
 
   document.addEventListener("keydown", (event) => {
