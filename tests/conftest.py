@@ -1,13 +1,22 @@
 """Settings of every test."""
 
 import os
-import tempfile
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says more about what else the machine does than about the code; benchmarks measure times.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
-# Devices are exclusive between processes: those of a test process are its own.
-os.environ["POPVISION_LOCKS"] = tempfile.mkdtemp(prefix="popvision-locks-")
+
+@pytest.fixture(autouse=True, scope="module")
+def own_devices(tmp_path_factory):
+    """Devices are exclusive, between processes and within one: those of a module of tests are its own."""
+    before = os.environ.get("POPVISION_LOCKS")
+    os.environ["POPVISION_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
+    yield
+    if before is None:
+        del os.environ["POPVISION_LOCKS"]
+    else:
+        os.environ["POPVISION_LOCKS"] = before
