@@ -18,7 +18,9 @@ def source(request, tmp_path):
     bench = Bench()
     loop = RepeatWhileTrue(bench.count(4), bench.flag, If(bench.flag, bench.put(1), bench.put(2)))
     program = Sequence(loop, Switch(bench.x, [(4, Repeat(3, bench.put(7)))], bench.put(8)))
-    options = {"autoReport.directory": str(tmp_path), "debug.instrumentControlFlow": request.param}
+    files = {"autoReport.directory": str(tmp_path)}
+    files |= {f"autoReport.output{part}Profile": "true" for part in ("Graph", "Execution")}
+    options = files | {"debug.instrumentControlFlow": request.param}
     with Engine(bench.graph, program, PROFILED | options) as engine:
         engine.load(bench.device)
         for x in (0, 6):
