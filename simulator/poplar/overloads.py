@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from simulator.poplar.errors import poplar_error
 
-_REQUIRED = object()
+REQUIRED = object()
 
 
 class Parameter(NamedTuple):
@@ -17,7 +17,7 @@ class Parameter(NamedTuple):
 
     name: str
     accepts: Callable[[Any], bool] | None = None
-    default: Any = _REQUIRED
+    default: Any = REQUIRED
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _bound(form: tuple[Parameter, ...], given: Sequence[Any], named: Mapping[str
         elif name in named:
             value = named[name]
             used += 1
-        elif default is _REQUIRED:
+        elif default is REQUIRED:
             return None
         else:
             out[name] = default
@@ -64,7 +64,7 @@ def _bound(form: tuple[Parameter, ...], given: Sequence[Any], named: Mapping[str
 
 
 def _spelled(parameter: Parameter) -> str:
-    return parameter.name if parameter.default is _REQUIRED else f"{parameter.name}={parameter.default!r:.20}"
+    return parameter.name if parameter.default is REQUIRED else f"{parameter.name}={parameter.default!r:.20}"
 
 
 def instance_of(*types: type) -> Callable[[Any], bool]:
