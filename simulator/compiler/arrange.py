@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 I8 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 _NONE = np.empty(0, np.int64)
+#: An operand from other tiles is received once and spread where it holds each element so often (a guess: no public
+#: source says from where on Poplar broadcasts).
+REPEATS_OF_A_BROADCAST = 2
 
 Unmapped = Callable[[int, int], Exception]
 """(variable, element within it) -> the exception to raise for an element without a tile"""
@@ -209,7 +212,7 @@ def _gathered(operand: I8 | None, pieces: Pieces, local: Bools, emap: ElementMap
 
 
 def _spread(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
-    """Pieces of operands that come wholly from other tiles and are broadcast: half of them or more is repetition. (A
+    """Pieces of operands that come wholly from other tiles and are broadcast, REPEATS_OF_A_BROADCAST or more. (A
     few repeated elements, as of padding, are received where they are read.)"""
     none = np.zeros(len(pieces.row), np.bool_)
     if operand is None or len(operand) < 2:
@@ -227,7 +230,7 @@ def _spread(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
     held = np.bincount(operand, pieces.length, len(doubtful))
     owner, _, size = union_in_groups(operand[at], pieces.start[at], pieces.length[at], int(end.max()))
     distinct_elements = np.bincount(owner, size, len(doubtful))
-    repeats = doubtful & (held >= 2 * distinct_elements)
+    repeats = doubtful & (held >= REPEATS_OF_A_BROADCAST * distinct_elements)
     return np.asarray(repeats[operand])
 
 

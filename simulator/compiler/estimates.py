@@ -7,11 +7,7 @@ opt.maxCompilationThreads = 1 from the thread that compiles.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +15,7 @@ from popvision import pvti
 from simulator.compiler.estimate import ComputeEstimate, estimate_compute_set, estimate_local_copy
 from simulator.compiler.free_workers import with_free_workers
 from simulator.compiler.instrumentation import instrumented
+from simulator.compiler.threads import on_threads
 from simulator.machine.local_copy import copy_rate
 
 if TYPE_CHECKING:
@@ -26,9 +23,6 @@ if TYPE_CHECKING:
     from simulator.compiler.machine import Machine
     from simulator.compiler.settings import CompileSettings
     from simulator.poplar.store import GraphStore, VertexBlock
-
-T = TypeVar("T")
-S = TypeVar("S")
 
 
 def estimate_all(
@@ -56,20 +50,3 @@ def estimate_all(
         for one in estimates:
             one.lanes = with_free_workers(one.lanes, random)
     return [instrumented(one, i, level, machine) for i, one in enumerate(estimates)]
-
-
-def on_threads(work: Callable[[S], T], of: Iterable[S], threads: int) -> list[T]:
-    """`work` of each, in order; on at most `threads` threads (0 = one for each processor; 1 = this one)."""
-    todo = list(of)
-    threads = min(threads or len(os.sched_getaffinity(0)), len(todo))
-    if threads <= 1:
-        return [work(one) for one in todo]
-    together = Barrier(threads)  # each share on a thread of its own, however short
-
-    def share(first: int) -> list[T]:
-        together.wait()
-        return [work(one) for one in todo[first::threads]]
-
-    with ThreadPoolExecutor(threads, thread_name_prefix="poplar compile") as pool:
-        shares = list(pool.map(share, range(threads)))
-    return [shares[i % threads][i // threads] for i in range(len(todo))]

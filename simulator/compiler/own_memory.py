@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -173,8 +173,8 @@ def add_branch_record(inventory: Inventory, settings: CompileSettings, table: Pr
         inventory.add_own("instrumentationResults", "branchRecord", size, SOURCE["branchRecord"])
 
 
-def _sum(parts: object) -> I8:
+def _sum(parts: Iterable[I8]) -> I8:
     total: I8 | int = 0
-    for part in parts:  # type: ignore[attr-defined]
+    for part in parts:
         total = total + part
     return np.asarray(total, dtype=np.int64)

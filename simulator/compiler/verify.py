@@ -20,10 +20,11 @@ from simulator.compiler.element_map import ElementMap, union_in_groups
 from simulator.compiler.exchange import Exchanges
 from simulator.compiler.items import Items
 from simulator.compiler.layout import ALIGNMENT, CODE_CATEGORIES
+from simulator.poplar import regions
 from simulator.poplar.errors import poplar_error
 
 if TYPE_CHECKING:
-    from simulator.poplar.store import GraphStore
+    from simulator.poplar.store import GraphStore, VertexBlock
 
 I8 = npt.NDArray[np.int64]
 _CODE = [model.CATEGORIES.index(name) for name in CODE_CATEGORIES]
@@ -32,11 +33,14 @@ _CODE = [model.CATEGORIES.index(name) for name in CODE_CATEGORIES]
 def verify_exchanges(store: GraphStore, items: Items, emap: ElementMap) -> None:
     """Raises poplar_error when an exchange does not deliver what the vertices or the copy behind it need, or when its
     figures are not those of what it moves. `items` must have kept their arrangements."""
+    blocks: dict[int, list[VertexBlock]] = {}
+    for block in store.blocks:
+        blocks.setdefault(block.compute_set, []).append(block)
     for compute_set, item in items.computes.items():
         if not isinstance(item.arranged, ComputeArrangement):
             continue
         name = store.compute_set_names[compute_set]
-        reads, writes = _needs_of(store, compute_set, emap)
+        reads, writes = _needs_of(blocks.get(compute_set, []), emap)
         _check_delivery(f"before compute set '{name}'", reads, item.arranged.before, emap, receiving=True)
         _check_delivery(f"after compute set '{name}'", writes, item.arranged.after, emap, receiving=False)
         _check_figures(f"before compute set '{name}'", item.arranged.before, item.before, items)
@@ -60,13 +64,11 @@ def verify_layout(lowered: Sequence[model.LoweredTile], classes: model.Equivalen
             raise _fault(f"code of tile {tile.tile} begins at byte {at}, which is no multiple of {ALIGNMENT}")
 
 
-def _needs_of(store: GraphStore, compute_set: int, emap: ElementMap) -> tuple[list[Transfer], list[Transfer]]:
+def _needs_of(blocks: Sequence[VertexBlock], emap: ElementMap) -> tuple[list[Transfer], list[Transfer]]:
     """(what vertices read, what they write) away from home, as runs between an element's tile and the vertex's."""
     reads: list[Transfer] = []
     writes: list[Transfer] = []
-    for block in store.blocks:
-        if block.compute_set != compute_set:
-            continue
+    for block in blocks:
         for name, edges in block.edges.items():
             pieces = emap.cut(edges.starts, edges.lengths)
             vertex = block.tiles.astype(np.int64)[edges.vertex_of_region(len(block))[pieces.region]]
@@ -114,11 +116,8 @@ def _check_copied(where: str, copies: Sequence[Any], moved: Transfer, emap: Elem
     tiles = len(items.machine.ipu_of_tile)
     expected = np.zeros(tiles, np.int64)
     for copy in copies:
-        to = np.concatenate([np.arange(a, a + n) for a, n in zip(*copy.destination.regions(), strict=True)])
-        at = np.concatenate([np.arange(a, a + n) for a, n in zip(*copy.source.regions(), strict=True)])
-        if len(at) < len(to):  # one value to every element
-            at = np.broadcast_to(at, to.shape)
-        row = emap.find(at)
+        to = regions.elements(*copy.destination.regions())
+        row = emap.find(regions.elements(*copy.source.regions()))
         src, dst = emap.tile[row], emap.tile[emap.find(to)]
         crosses = (src != dst) & ~items.fills[emap.variable[row]]
         expected += np.bincount(dst[crosses], weights=emap.item_bytes[row[crosses]], minlength=tiles).astype(np.int64)

@@ -18,7 +18,7 @@ from simulator.poplar import program as host
 from simulator.poplar.errors import graph_replication_error
 
 if TYPE_CHECKING:
-    from simulator.poplar.store import GraphStore
+    from simulator.poplar.store import GraphStore, VertexBlock
     from simulator.poplar.tensor import Tensor
 
 Variables = frozenset[int]
@@ -51,10 +51,10 @@ class _Divergence:
         for program in programs:
             self._after(program, before, True)
 
-    def _edges(self, block: object, directions: tuple[str, ...]) -> Variables:
+    def _edges(self, block: VertexBlock, directions: tuple[str, ...]) -> Variables:
         found: list[int] = []
-        for name, edges in block.edges.items():  # type: ignore[attr-defined]
-            if block.type.fields_by_name[name].direction in directions and len(edges.starts):  # type: ignore[attr-defined]
+        for name, edges in block.edges.items():
+            if block.type.fields_by_name[name].direction in directions and len(edges.starts):
                 found += np.unique(self._store.variable_of(edges.starts)).tolist()
         return frozenset(found)
 

@@ -116,9 +116,10 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
     def load(self, device: Device | None = None) -> None:
         """`prepare` and `deploy`; without a device onto the one of the last time. All variables get their first values
         again. Raises poplar_error where there was no last time."""
-        if device is None and self._device is None:
+        target = device or self._device
+        if target is None:
             raise poplar_error("The engine was never loaded; call load(device) with a device the first time.")
-        self.prepare(device or self._device)  # type: ignore[arg-type]
+        self.prepare(target)
         self.deploy()
 
     def loadAndRun(self, device: Device, prog: int = 0) -> None:

@@ -69,7 +69,7 @@ class EstimateMethods(FieldMethods):
         explicit = v.builder.estimates.get(v.row)
         if explicit is not None:
             return VertexPerfEstimate(*explicit)
-        self.store.blocks  # noqa: B018  (settles the block)
+        self.store.settle()
         block = v.builder.block
         try:
             costs = block.type.costs(block, elements_of(block), self._target)

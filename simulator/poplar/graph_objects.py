@@ -140,7 +140,7 @@ class VertexRef:
 
     def getId(self) -> int:
         """The number of the vertex in the graph, in order of blocks (one type in one compute set)."""
-        self.builder.store.blocks  # noqa: B018  (counts)
+        self.builder.store.settle()
         return self.builder.block.first_id + self.row
 
     def __repr__(self) -> str:

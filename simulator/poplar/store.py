@@ -199,7 +199,12 @@ class GraphStore:
 
     @property
     def blocks(self) -> list[VertexBlock]:
-        """Every block, its arrays up to date and `first_id` counted in order of creation."""
+        """Every block, settled."""
+        self.settle()
+        return self.settled_blocks
+
+    def settle(self) -> None:
+        """Bring the arrays of the blocks up to date and count `first_id` in order of creation."""
         for open_block in self.open_blocks.values():
             open_block.settle()
         first = 0
@@ -211,7 +216,6 @@ class GraphStore:
             if costs is not None and block.type.costs is not costs:
                 block.type = replace(block.type, costs=costs)
             first += len(block)
-        return self.settled_blocks
 
     @property
     def num_vertices(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from popvision import pvti
 from popvision.formats.elf_image import Section, Symbol, TileImage
 from popvision.formats.profile.model import CATEGORIES, Compilation, LoweredTile
-from simulator.compiler.estimates import on_threads
+from simulator.compiler.threads import on_threads
 
 _channel = pvti.channel("Poplar Compiler")
 _CODE = {name for name in CATEGORIES if name.endswith("Code")}

@@ -29,10 +29,14 @@ _VECTOR_LAYOUTS = ("span", "one_ptr", "short_span", "scaled_ptr32", "scaled_ptr6
 _LIST_LAYOUTS = (
     "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128", "deltan", "deltanelements", "compact_deltan",
 )  # fmt: skip
-#: Bases that say what kind of vertex a class is.
-_KINDS = {"poplar::Vertex": "worker", "poplar::SupervisorVertex": "supervisor", "poplar::MultiVertex": "multi"}
-
 Kind = Literal["worker", "supervisor", "multi"]
+
+#: Bases that say what kind of vertex a class is.
+_KINDS: dict[str, Kind] = {
+    "poplar::Vertex": "worker",
+    "poplar::SupervisorVertex": "supervisor",
+    "poplar::MultiVertex": "multi",
+}
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def _kind(entry: Entry, entries: DebugEntries) -> Kind | None:
     for base in _with_bases(entry, entries):
         kind = _KINDS.get(f"{base.path()}::{base.name}")
         if kind is not None:
-            return kind  # type: ignore[return-value]
+            return kind
     return None
 
 

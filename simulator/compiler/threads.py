@@ -1,0 +1,29 @@
+"""Work that falls into independent shares, on as many threads as opt.maxCompilationThreads allows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TypeVar
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+def on_threads(work: Callable[[S], T], of: Iterable[S], threads: int) -> list[T]:
+    """`work` of each, in order; on at most `threads` threads (0 = one for each processor; 1 = this one)."""
+    todo = list(of)
+    threads = min(threads or len(os.sched_getaffinity(0)), len(todo))
+    if threads <= 1:
+        return [work(one) for one in todo]
+    together = Barrier(threads)  # each share on a thread of its own, however short
+
+    def share(first: int) -> list[T]:
+        together.wait()
+        return [work(one) for one in todo[first::threads]]
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="poplar compile") as pool:
+        shares = list(pool.map(share, range(threads)))
+    return [shares[i % threads][i // threads] for i in range(len(todo))]
