@@ -11,6 +11,7 @@ import json
 import math
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,7 @@ class _CountedProgram:
             object_, blocks = _counted_object(unit)
             self.blocks += blocks
             objects.append(object_)
-        self._session: Session = Session(_Linked(program, tuple(objects)), limit=_PATIENCE)
+        self._session: Session = Session(_Linked(program.units, program.external, tuple(objects)), limit=_PATIENCE)
 
     def run(self, class_: UnitClass, given: SimpleNamespace, workers: tuple[int, int]) -> OperationCounts:
         """Count one vertex, or some workers of it."""
@@ -137,15 +138,14 @@ class _CountedProgram:
         self._session.close()
 
 
+@dataclass(frozen=True)
 class _Linked(Program):
     """A program of other object files of the same units."""
 
-    def __init__(self, program: Program, objects: tuple[Path, ...]) -> None:
-        super().__init__(program.units, program.external)
-        object.__setattr__(self, "_objects", objects)
+    objects: tuple[Path, ...] = ()
 
     def path(self) -> Path:
-        return linked(self._objects, self.external)  # type: ignore[attr-defined]
+        return linked(self.objects, self.external)
 
 
 @functools.lru_cache(maxsize=8)
