@@ -10,20 +10,21 @@ from simulator.poplibs import popops
 
 def main() -> None:
     device = IPUModel().createDevice()
-    graph = Graph(device)
+    graph = Graph(device.getTarget())
+    popops.addCodelets(graph)
 
-    # Two 2 x 2 variables, each element on a tile of its own, filled from constants when the program runs.
+    # Two 2 x 2 variables, their elements on four tiles in another order each, filled from constants by the program.
     v1 = graph.addVariable(FLOAT, [2, 2], "v1")
     v2 = graph.addVariable(FLOAT, [2, 2], "v2")
     for row in range(2):
         for column in range(2):
             graph.setTileMapping(v1[row, column], 2 * row + column)
-            graph.setTileMapping(v2[row, column], 2 * row + column)
-    c1 = graph.addConstant(FLOAT, [2, 2], [1.0, 1.5, 2.0, 2.5], "c1")
-    c2 = graph.addConstant(FLOAT, [2, 2], [4.0, 3.0, 2.0, 1.0], "c2")
+            graph.setTileMapping(v2[row, column], 2 * column + row)
+    c1 = graph.addConstant(FLOAT, [4], [1.0, 1.5, 2.0, 2.5], "c1")
+    c2 = graph.addConstant(FLOAT, [4], [4.0, 3.0, 2.0, 1.0], "c2")
     for constant in (c1, c2):
         graph.setTileMapping(constant, 0)
-    program = Sequence(Copy(c1, v1), Copy(c2, v2))
+    program = Sequence(Copy(c1, v1.flatten()), Copy(c2, v2.flatten()))
 
     # add() makes a new tensor for its result; transpose() is a view and costs nothing.
     v3 = popops.add(graph, v1, v2, program, "Add")

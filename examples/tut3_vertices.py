@@ -1,29 +1,22 @@
-"""A vertex of one's own: Graphcore's third Poplar tutorial on the simulated IPU, with the codelet in Python.
+"""A vertex of one's own, its codelet in C++: Graphcore's third Poplar tutorial on the simulated IPU.
 
 python examples/tut3_vertices.py
 """
 
 from __future__ import annotations
 
-from simulator.codelets.vertex import Input, Output, Vector, Vertex
+from pathlib import Path
+
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy, Execute, PrintTensor, Sequence
 
-
-class SumVertex(Vertex):
-    """The sum of a vector. The field called "in" is written `in_`, as `in` is a word of Python."""
-
-    in_ = Input(Vector(FLOAT))
-    out = Output(FLOAT)
-
-    def compute(self) -> None:
-        self.out = self.in_.sum()
+CODELETS = Path(__file__).with_name("tut3_codelets.cpp")
 
 
 def main() -> None:
     device = IPUModel().createDevice()
     graph = Graph(device.getTarget())
-    graph.addCodelets(SumVertex)
+    graph.addCodelets(str(CODELETS))
 
     v1 = graph.addVariable(FLOAT, [4], "v1")
     v2 = graph.addVariable(FLOAT, [4], "v2")
