@@ -110,14 +110,20 @@
     draw.fillStyle = palette.plain.muted;
     draw.textAlign = "right";
     const first = band.ipu * trace.facts.tiles;
-    const apart = Math.max(1, Math.ceil(band.tilesHeight / 60));
-    for (let part = 0; part <= apart; part += 1) {
-      const tile = Math.round(((trace.facts.tiles - 1) * part) / apart);
-      const at = tilesTop + Math.min(band.tilesHeight - 5, Math.max(5, (tile * band.tilesHeight) / trace.facts.tiles));
-      draw.fillText(String(first + tile), GUTTER - 6, at);
-    }
+    const last = trace.facts.tiles - 1, size = band.tilesHeight / trace.facts.tiles;
+    const middle = (tile) => tilesTop + Math.min(band.tilesHeight - 5, Math.max(5, (tile + 0.5) * size));
+    const every = labelledEvery(30 / size);
+    // The last tile has its number too, in place of one that would touch it.
+    for (let tile = 0; tile + every / 2 <= last; tile += every) draw.fillText(String(first + tile), GUTTER - 6, middle(tile));
+    draw.fillText(String(first + last), GUTTER - 6, middle(last));
     draw.textAlign = "left";
     draw.fillText("tile", 8, tilesTop + 5);
+  }
+
+  /* The least of 1, 2, 5, 10, 20 ... tiles that leaves room for the number of each. */
+  function labelledEvery(least) {
+    for (let power = 1; ; power *= 10)
+      for (const step of [power, 2 * power, 5 * power]) if (step >= least) return step;
   }
 
   function drawScrollBar(trace) {
