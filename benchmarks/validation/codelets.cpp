@@ -23,19 +23,20 @@ class Triad : public Vertex {
 template class Triad<float>;
 template class Triad<half>;
 
-// A loop whose counter lies in memory.
+// The loop of the lightweight profiling tutorial: its counter lies in memory.
+template <unsigned Trips>
 class VolatileLoop : public SupervisorVertex {
  public:
-  Output<unsigned> trips;
-  unsigned count;
-
   bool compute() {
-    volatile unsigned i = 0;
-    while (i < count) i = i + 1;
-    *trips = i;
+    for (volatile unsigned i = 0; i < Trips; i = i + 1) {
+    }
     return true;
   }
 };
+
+template class VolatileLoop<100>;
+template class VolatileLoop<600>;
+template class VolatileLoop<6000>;
 
 // A 3 x 3 Gaussian blur of one row of four interleaved channels, two channels at a time: 8 additions and 3
 // multiplications for 9 loads and a store, 11 operations for 40 bytes a channel.

@@ -20,17 +20,21 @@ from popvision.formats.generate.report import Size, generate
 @click.option("--layers", type=int, default=8, show_default=True, help="Layers of the program; 30 leaves each.")
 @click.option("--liveness-indices", type=int, default=0, help="0 = one per leaf program; up to 31,000 is usual.")
 @click.option("--lowered-variables", type=float, default=0, help="Over all tiles; 0 = 100 per tile.")
+@click.option("--compute-sets", type=int, default=0, help="At most so many; 0 = ten per layer.")
 @click.option("--seed", type=int, default=1, show_default=True)
 def main(
     out: Path, intervals: float, kind: str, tiles: int, ipus: int, layers: int, liveness_indices: int,
-    lowered_variables: float, seed: int,
+    lowered_variables: float, compute_sets: int, seed: int,
 ) -> None:  # fmt: skip
     """Write a seeded report to OUT: a folder, or a file that ends in .pop."""
     path = out if out.suffix == ".pop" else out / "profile.pop"
     began = time.perf_counter()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        size = Size(intervals, kind, tiles, ipus, layers, liveness_indices, int(lowered_variables), seed)
+        lowered = int(lowered_variables)
+        size = Size(
+            intervals, kind, tiles, ipus, layers, liveness_indices, lowered, seed, compute_sets=compute_sets
+        )  # fmt: skip
         made = generate(path, size)
     except (FormatError, OSError) as error:
         raise click.ClickException(str(error)) from None

@@ -69,8 +69,10 @@ class _Tree:
         )
 
 
-def build(layers: int, trips: int) -> Program:
-    """Main = stream copy, then a Repeat of `trips` over `layers` layers. The last sync of a layer is external."""
+def build(layers: int, trips: int, compute_sets: int = 0) -> Program:
+    """Main = stream copy, then a Repeat of `trips` over `layers` layers. The last sync of a layer is external.
+
+    With `compute_sets` there are no more of them than that: later operations run the first ones again."""
     tree = _Tree()
     main = tree.add("Sequence", "main")
     prelude = [tree.add(type, "images") for type in ("StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")]
@@ -86,17 +88,20 @@ def build(layers: int, trips: int) -> Program:
         for position, (operation, _) in enumerate(OPERATIONS):
             path = f"model/layer{layer}/{operation}"
             external = position == len(OPERATIONS) - 1
+            again = compute_sets and len(body) // 3 >= compute_sets
+            compute_set = len(body) // 3 % compute_sets if again else len(names)
             leaves = [
                 tree.add("DoExchange", f"{path}/PreArrange"),
-                tree.add("OnTileExecute", f"{path}/Compute", compute_set=len(names)),
+                tree.add("OnTileExecute", f"{path}/Compute", compute_set=compute_set),
                 tree.add("Sync", "External" if external else "Internal", sync="external" if external else "internal"),
             ]
-            names.append(f"{path}/Compute")
+            if not again:
+                names.append(f"{path}/Compute")
             tree.children[block] += leaves
             body += leaves
     count = len(names)
-    compute_sets = ComputeSets(names, np.full(count, -1), np.arange(1, count + 1) * 1_000_000)
-    return Program(tree.programs(), compute_sets, np.array(prelude), np.array(body))
+    sets = ComputeSets(names, np.full(count, -1), np.arange(1, count + 1) * 1_000_000)
+    return Program(tree.programs(), sets, np.array(prelude), np.array(body))
 
 
 def vertices(program: Program, ipus: int, tiles: int, rng: np.random.Generator) -> list[ComputeSetVertices]:
@@ -128,26 +133,35 @@ def lanes(blocks: list[ComputeSetVertices]) -> list[VertexLanes]:
 def traffic(
     program: Program, ipus: int, tiles: int, rng: np.random.Generator
 ) -> tuple[list[ProgramOnIpu], list[Messages], list[Sendings]]:
-    """Each exchange moves one message from every tile to another; received bytes follow from them. The stream copy
-    brings 1 MiB to each IPU, in equal words."""
+    """Each exchange moves one message from every tile to another; received bytes follow from them; exchanges before
+    the same compute set move the same. The stream copy brings 1 MiB to each IPU, in equal words."""
     figures, messages, sendings = [], [], []
     words = np.full(tiles, (1 << 20) // 4 // tiles)
     words[: (1 << 20) // 4 - int(words.sum())] += 1
     for ipu in range(ipus):
         figures.append(ProgramOnIpu(int(program.prelude[1]), ipu, rx=4 * words))
-    for exchange in program.body[::3].tolist():
+    source, once = np.arange(tiles), np.ones(tiles, np.int64)
+    drawn: dict[tuple[int, int], tuple[IntArray, IntArray, IntArray]] = {}
+    for exchange, compute in program.body.reshape(-1, 3)[:, :2].tolist():
         for ipu in range(ipus):
-            source = np.arange(tiles)
-            target = rng.permutation(tiles)
-            sent = rng.integers(1, 512, tiles) * 4
-            received = np.empty(tiles, dtype=np.int64)
-            received[target] = sent
-            code = 16 + 4 * (sent // 256)
+            key = int(program.programs.compute_set[compute]), ipu
+            if key not in drawn:
+                drawn[key] = _permuted(tiles, rng)
+            target, sent, received = drawn[key]
             first = ipu * tiles
-            figures.append(ProgramOnIpu(exchange, ipu, rx=received, tx=sent, exchange_code=code))
+            figures.append(ProgramOnIpu(exchange, ipu, rx=received, tx=sent, exchange_code=16 + 4 * (sent // 256)))
             messages.append(Messages(exchange, ipu, source + first, target + first, sent))
-            sendings.append(Sendings(exchange, ipu, source + first, np.ones(tiles, np.int64), sent))
+            sendings.append(Sendings(exchange, ipu, source + first, once, sent))
     return figures, messages, sendings
+
+
+def _permuted(tiles: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
+    """(target of each tile, bytes that it sends there, bytes that each tile receives)."""
+    target = rng.permutation(tiles)
+    sent = rng.integers(1, 512, tiles) * 4
+    received = np.empty(tiles, dtype=np.int64)
+    received[target] = sent
+    return target, sent, received
 
 
 def moved(compilation: Compilation, ipus: int) -> tuple[IntArray, IntArray]:

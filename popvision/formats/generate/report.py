@@ -29,6 +29,7 @@ class Size:
     seed: int = 1
     repeats: int = 27
     intervals_per_run: int = 12_500_000  #: about; at least one run
+    compute_sets: int = 0  #: at most so many, which operations then share; 0 = one per operation
 
 
 def generate(path: str | Path, size: Size) -> int:
@@ -41,7 +42,7 @@ def generate(path: str | Path, size: Size) -> int:
     rng = np.random.default_rng(size.seed)
     runs = _runs(size)
     trips = size.repeats if size.kind == "repeat" else -(-max(runs) // (size.layers * len(program.OPERATIONS) * 3))
-    tree = program.build(size.layers, trips)
+    tree = program.build(size.layers, trips, size.compute_sets)
     with ProfileWriter(path) as writer:
         compilation = _compilation(size, tree, rng)
         moved = program.moved(compilation, size.ipus)
