@@ -47,7 +47,8 @@ def groups() -> list[Group]:
     about = (
         "Counted by running the codelets (`benchmarks/validation/codelets.cpp`) with counters in their basic blocks, "
         "times the instruction table, none of which was fitted on these. The triads' published slots come from their "
-        "throughput, with launch and sync in it. The blur's source is not public: ours does its 11 operations for 40 bytes."
+        "throughput, with launch and sync in it. The blur's source is not public: ours does its 11 operations for 40 "
+        "bytes."
     )
     return [Group("Compiled C++ codelets", about, rows)]
 

@@ -56,7 +56,7 @@ def costs_by_counting(
     name: str, kind: str, fields: tuple[FieldSpec, ...], count: Count, better: str = "give it an `estimate`"
 ) -> CostFunction:
     """A cost function that counts some vertices; figures are kept by size. `better`: what the user may do."""
-    kept: dict[Any, Figures] = {}
+    kept: dict[Any, Figures | NotCountableError] = {}
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         moved = sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
@@ -81,7 +81,7 @@ def _counted(
     block: VertexBlock,
     elements: Mapping[str, I8],
     moved: I8,
-    kept: dict[Any, Figures],
+    kept: dict[Any, Figures | NotCountableError],
 ) -> BlockCosts:
     if len(block) == 0:
         return guess(kind, moved, 1)
@@ -124,8 +124,13 @@ def _shapes(block: VertexBlock, elements: Mapping[str, I8]) -> I8:
 
 
 def _figures(
-    fields: tuple[FieldSpec, ...], count: Count, block: VertexBlock, row: int, kept: dict[Any, Figures]
+    fields: tuple[FieldSpec, ...],
+    count: Count,
+    block: VertexBlock,
+    row: int,
+    kept: dict[Any, Figures | NotCountableError],
 ) -> Figures:
+    """The figures of one vertex, or why it has none, counted once for each size and state."""
     from simulator.poplar.introspection import value_at, vector_sizes
 
     nested = {field.name for field in fields if field.kind == "vectors"}
@@ -133,8 +138,14 @@ def _figures(
     values = {name: value_at(value, row) for name, value in block.values.items()}
     key = (tuple(sizes.items()), tuple((name, np.asarray(value).tobytes()) for name, value in values.items()))
     if key not in kept:
-        kept[key] = count(sizes, values)
-    return kept[key]
+        try:
+            kept[key] = count(sizes, values)
+        except NotCountableError as reason:
+            kept[key] = reason
+    found = kept[key]
+    if isinstance(found, NotCountableError):
+        raise found
+    return found
 
 
 def _drawn_on(

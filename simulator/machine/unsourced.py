@@ -95,7 +95,6 @@ UNSOURCED: list[Unsourced] = [
         "CONTROL_CODE_PER_ABORT",
     ),
     *_of("footprint", "fitted", "descriptors of copies", "COPY_VERTEX_STATE", "COPY_DESCRIPTOR_PER_RUN"),
-    *_of("instructions", "fitted", "naive triad in C++, 6.3 and 7.8 slots", "SLOTS[trip]", "SLOTS[store half]"),
     *_of("/compiler.arrange", "guess", "from where on an operand is broadcast", "REPEATS_OF_A_BROADCAST"),
     *_of("/compiler.arrange_copies", "fitted", "544 bytes ride with an exchange, 768 do not (6.1)", "RIDING_BYTES"),
     *_of("/compiler.arrange_copies", "guess", "how much longer an exchange may get by it", "RIDING_SLACK"),

@@ -64,11 +64,11 @@ def costs_of(cls: type[Vertex], sizes: dict[str, list[int]], **values: Any) -> A
 
 @pytest.mark.parametrize("cls", [Triad, FusedTriad])
 def test_a_triad_takes_the_published_slots_per_element(cls: type[Vertex]) -> None:
-    """2 loads, multiply, add, store and a loop trip: 6.3 issue slots (published-numbers 2), in a loop or as arrays."""
+    """2 loads, multiply, add, store and a loop trip: 6 issue slots (published 6.3), in a loop or as arrays."""
     n = [10, 20, 1000]
     costs = costs_of(cls, {"a": n, "b": n, "out": n}, scale=3.0)
     start = ENTRY + 3 * EDGE + VALUE
-    assert costs.cycles.tolist() == [math.ceil(start + 6.3 * k - 1e-9) for k in n]
+    assert costs.cycles.tolist() == [math.ceil(start + 6 * k - 1e-9) for k in n]
     assert costs.flops.tolist() == [2 * k for k in n]
     assert costs.provenance == "guess"
     assert "2,000 load" in costs.source or "2,007 load" in costs.source
@@ -112,16 +112,16 @@ class Softmax(Vertex):
 
 
 def test_halves_pay_for_their_stores() -> None:
-    slots = ENTRY + EDGE + 50 * (1 + 1 + 2.5 + 1.3)
+    slots = ENTRY + EDGE + 50 * (1 + 1 + 3 + 1)
     assert costs_of(HalfScale, {"x": [50]}).cycles.tolist() == [slots]
 
 
 def test_functions_and_reductions() -> None:
     n = 24
-    maximum = n * (1 + 1 + 1.3)  # load, compare, trip
+    maximum = n * (1 + 1 + 1)  # load, compare, trip
     powers = n * (1 + 1 + 3)  # load, subtract, exponential
-    total = n * (1 + 1.3)
-    quotient = n * (5 + 1 + 1.3)  # division, store, trip
+    total = n * (1 + 1)
+    quotient = n * (5 + 1 + 1)  # division, store, trip
     slots = ENTRY + 2 * EDGE + maximum + powers + total + quotient
     assert costs_of(Softmax, {"x": [n], "y": [n]}).cycles.tolist() == [math.ceil(slots - 1e-9)]
 
@@ -143,7 +143,7 @@ class OneByOne(SupervisorVertex):
 
 
 def test_multi_vertices_take_their_longest_worker_and_supervisors_a_turn_of_all() -> None:
-    each = 1 + 1 + 1 + 1.3
+    each = 1 + 1 + 1 + 1
     longest = math.ceil(ENTRY + EDGE + 3 * each - 1e-9)  # 13 elements: three for worker 0
     multi = costs_of(Shared, {"x": [13]})
     assert multi.cycles.tolist() == [6 * longest]
@@ -168,8 +168,8 @@ def test_lists_of_vectors_and_assigned_outputs() -> None:
     sums = FieldEdges(np.zeros(1, np.int64), np.array([2], np.int64))
     block = VertexBlock(0, vertex_type(Rows), 0, np.zeros(1, np.uint32), {"rows": edges, "sums": sums, "total": scalar})
     elements = {name: column.elements_per_vertex(1) for name, column in block.edges.items()}
-    reduce = 14 * (1 + 1 + 1.3) + 2 * (1 + 1.3)  # the rows, a store and a trip each
-    last = 2 * (1 + 1 + 1.3) + 1
+    reduce = 14 * (1 + 1 + 1) + 2 * (1 + 1)  # the rows, a store and a trip each
+    last = 2 * (1 + 1 + 1) + 1
     slots = ENTRY + 3 * EDGE + reduce + last
     assert block.type.costs(block, elements, model(2)).cycles.tolist() == [math.ceil(slots - 1e-9)]
 
@@ -199,7 +199,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_vertex_too_large_to_be_followed_is_drawn_on_from_smaller_ones() -> None:
     n = [100, 10_000]
     cycles = costs_of(Triad, {"a": n, "b": n, "out": n}, scale=3.0).cycles
-    assert cycles.tolist() == pytest.approx([12 + 6.3 * k for k in n], rel=1e-3)
+    assert cycles.tolist() == pytest.approx([12 + 6 * k for k in n], rel=1e-3)
 
 
 def test_what_a_codelet_prints_while_it_is_counted_is_not_seen(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +244,7 @@ class Gather(Vertex):
 
 def test_made_up_indices_that_do_not_fit_are_tried_as_zeros() -> None:
     costs = costs_of(Gather, {"table": [1], "index": [4], "out": [4]})
-    assert costs.cycles.tolist() == [math.ceil(ENTRY + 3 * EDGE + 4 * (2 + 1 + 1.3) - 1e-9)]
+    assert costs.cycles.tolist() == [math.ceil(ENTRY + 3 * EDGE + 4 * (2 + 1 + 1) - 1e-9)]
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=60))
@@ -255,7 +255,7 @@ def test_more_elements_never_take_less_and_runs_are_alike(sizes: list[int]) -> N
     assert (np.diff(cycles) >= 0).all()
     assert (np.diff(cycles)[np.diff(ordered) > 0] > 0).all()
     assert (costs_of(FusedTriad, fields, scale=2.0).cycles == cycles).all()
-    exact = np.ceil(12 + 6.3 * np.array(ordered) - 1e-9)
+    exact = np.ceil(12 + 6 * np.array(ordered) - 1e-9)
     assert np.abs(cycles - exact).max() <= 1
 
 
@@ -275,6 +275,6 @@ def test_the_report_calls_it_a_guess(tmp_path: Path) -> None:
     assert (vertices.provenance, vertices.flops) == ("guess", 48)
     assert reader.compute_sets().flops.tolist() == [48]
     [term] = [t for t in reader.cost_terms("computeSet:0") if t.term.startswith("+ ")]
-    assert term.value == 6 * math.ceil(ENTRY + 3 * EDGE + VALUE + 24 * 6.3 - 1e-9)
+    assert term.value == 6 * math.ceil(ENTRY + 3 * EDGE + VALUE + 24 * 6 - 1e-9)
     assert term.source.startswith("guess: counted in a run of the codelet")
     assert set(SLOTS) >= {"load", "store", "trip"}

@@ -139,9 +139,13 @@ def test_refusals(tmp_path, monkeypatch, files) -> None:
     (tmp_path / "foreign.gp").write_bytes(b"\x7fELF...")
     with pytest.raises(graph_object_load_error, match=r"foreign\.gp' was not made by popvision popc"):
         graph.addCodelets(tmp_path / "foreign.gp")
-    for flags, wrong in (("-o /tmp/x", "-o"), ("/etc/passwd", "/etc/passwd"), ("-fplugin=x.so", "-fplugin=x.so")):
+    for flags in ("-o /tmp/x", "-o/tmp/x", "/etc/passwd", "@file", "-fplugin=x.so", "-fsyntax-only", "--version",
+                  "-xc", "-MMD", "-flto", "-fsanitize=address", "-wrapper sh", "-Wl,-z", "-D A -c"):  # fmt: skip
+        wrong = flags.split()[-1] if flags.startswith("-D") else flags.split()[0]
         with pytest.raises(graph_program_compilation_error, match=f"Compile flag '{wrong}' is not one for codelets"):
             graph.addCodelets(files[0], CodeletFileType.Auto, flags)
+    with pytest.raises(graph_program_compilation_error, match="Compile flag '-I' at the end lacks its value"):
+        graph.addCodelets(files[0], CodeletFileType.Auto, "-O2 -I")
     with pytest.raises(graph_program_compilation_error, match="cannot be split"):
         graph.addCodelets(files[0], CodeletFileType.Auto, "-D'X")
     with pytest.raises(graph_object_load_error, match="Field 'p' of Odd is of type pointer type, which no field"):
@@ -366,6 +370,20 @@ def test_two_processes_fill_one_cache(tmp_path, monkeypatch, files) -> None:
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
     left = sorted(path.suffix for path in cache_folder().iterdir())
     assert left == [".json", ".o"]
+
+
+def test_no_shell_reads_paths_and_flags(tmp_path) -> None:
+    folder = tmp_path / 'it\'s "$(touch ran)" & more'
+    folder.mkdir()
+    (folder / "a b.h").write_text("#define AMOUNT 1\n")
+    (folder / "shift;`x`.c").write_text('#include "a b.h"\n' + SHIFT)
+
+    def add(graph: Graph) -> None:
+        graph.addCodelets([folder / "shift;`x`.c"])
+        graph.addCodelets(io.StringIO(SCALE), "-D 'FACTOR=(1 + 1)' '-DUNUSED=$(touch ran)'")
+
+    assert scaled(add) == [4, 6]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted([folder.name, "a b.h", "shift;`x`.c"])
 
 
 def test_sources_with_equal_text_and_other_includes_are_two(tmp_path) -> None:

@@ -202,7 +202,7 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
     if name.startswith("pop") and not name.startswith("popcnt"):
         yield "load"
         return
-    if name.startswith("lea"):
+    if name.startswith("lea") and name != "leave":
         if _register(operands[-1]) not in counters:
             yield "integer"
         return

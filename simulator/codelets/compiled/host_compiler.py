@@ -23,8 +23,17 @@ HOST = Path(__file__).parent.parent / "host"
 
 #: Part of every key: grows when what is made of the same text changes.
 _FORMAT = "9"
-#: Flags that choose what the compiler is asked for at all.
-_OWN_FLAGS = ("-o", "-c", "-S", "-E", "-x", "-M", "-MM", "-save-temps", "-pipe", "-shared", "-static", "-fplugin")
+#: What flags may begin with: how to compile, what to define and where to look for headers.
+_FLAGS = ("-D", "-U", "-I", "-O", "-g", "-W", "-f", "-m", "-std=", "-include", "-isystem", "-iquote", "-idirafter")
+_WHOLE_FLAGS = ("-w", "-ansi", "-pedantic", "-pedantic-errors", "-pthread", "-nostdinc", "-nostdinc++")
+#: Of these, what asks for something else than an object file, for other files, programs or libraries.
+_REFUSED = (
+    "-Wl,", "-Wa,", "-Wp,", "-flto", "-fwhole-program", "-fplugin", "-fsyntax-only", "-fdump", "-fsanitize",
+    "-fprofile", "-ftest-coverage", "-fcallgraph", "-fstack-usage", "-fpch", "-fmodules", "-fdirectives-only",
+    "-fpreprocessed", "-fuse-ld", "-gsplit-dwarf", "-m32", "-mx32", "-m16",
+)  # fmt: skip
+#: Flags whose value may stand apart.
+_APART = ("-D", "-I", "-U", "-include", "-isystem", "-iquote", "-idirafter")
 
 
 @dataclass(frozen=True)
@@ -60,14 +69,16 @@ def _version(path: str) -> str:
 
 def check_flags(flags: Sequence[str]) -> None:
     """Refuse flags that would make the compiler do something else than compile."""
-    for flag in flags:
-        if flag in _OWN_FLAGS or flag.startswith(("-fplugin", "-save-temps", "@")) or not flag.startswith("-"):
-            previous = flags[flags.index(flag) - 1] if flags.index(flag) else ""
-            if not flag.startswith("-") and previous in ("-D", "-I", "-U", "-include", "-isystem", "-iquote", "-std"):
-                continue
+    for previous, flag in zip(["", *flags], flags, strict=False):
+        if previous in _APART:
+            continue
+        known = flag in _WHOLE_FLAGS or flag.startswith(_FLAGS)
+        if not known or flag.startswith(_REFUSED):
             raise graph_program_compilation_error(
                 f"Compile flag '{flag}' is not one for codelets: give options of compilation only, as -O3, -g and -D."
             )
+    if flags and flags[-1] in _APART:
+        raise graph_program_compilation_error(f"Compile flag '{flags[-1]}' at the end lacks its value.")
 
 
 def key_of(*parts: str | bytes) -> str:

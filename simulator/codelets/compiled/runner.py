@@ -8,6 +8,7 @@ import select
 import signal
 import struct
 import subprocess
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -53,6 +54,8 @@ _FLOAT = {
     4: (ErrorCode.FLOATING_POINT_OVERFLOW, "its arithmetic overflowed"),
     7: (ErrorCode.FLOATING_POINT_INVALID_OPERATION, "its arithmetic was invalid"),
 }
+#: What the process says when its stack is full (runner.c).
+_STACK_OVERFLOW = 1000
 
 
 def seconds_allowed() -> float:
@@ -73,6 +76,7 @@ class Runner:
 
     def __init__(self, program: Path, segments: Sequence[SharedBytes], limit: float, quiet: bool = False) -> None:
         self.limit = limit
+        self._limited_by = "" if quiet else ", the limit of POPVISION_CODELET_SECONDS"
         self._control = SharedBytes(_POSITION.itemsize)
         self._position = self._control.memory.view(_POSITION)
         shared = [self._control, *segments]
@@ -138,9 +142,10 @@ class Runner:
         # Replies first: what was printed before a reply that is there, is there too.
         poll.register(self._replies, select.POLLIN)
         poll.register(self._printed, select.POLLIN)
-        before = None
+        before, since = None, time.monotonic()
         while True:
-            events = poll.poll(self.limit * 1000 if self.limit else None)
+            # Looked at four times within the limit: vertices move on unseen in between.
+            events = poll.poll(self.limit * 250 if self.limit else None)
             ready = dict(events)
             if self._replies in ready:
                 raw = self._partial(self._replies, _REPLY.size)
@@ -156,10 +161,11 @@ class Runner:
             elif self._printed in ready:
                 poll.unregister(self._printed)  # the process ends; the other pipe will say so
             elif not events:
-                now = self._position[0].item()[:2]
-                if now == before:
+                at = self._position[0].item()[:2]
+                if at != before:
+                    before, since = at, time.monotonic()
+                elif time.monotonic() - since >= self.limit:
                     raise self._too_long(place)
-                before = now
 
     def _take(self, printer: Printer) -> None:
         vertex, worker, length = _PRINTED.unpack(self._whole(self._printed, _PRINTED.size))
@@ -178,8 +184,11 @@ class Runner:
         kind, why = ErrorCode.UNKNOWN, f"it ended the process with code {code}"
         if code < 0:
             known = _CODES.get(signal.Signals(-code))
+            said = int(self._position[0]["result"])
             if -code == signal.SIGFPE:
-                known = _FLOAT.get(int(self._position[0]["result"]), known)
+                known = _FLOAT.get(said, known)
+            elif -code == signal.SIGSEGV and said == _STACK_OVERFLOW:
+                known = (ErrorCode.INVALID_ADDRESS, "its stack overflowed")
             kind, why = known or (ErrorCode.UNKNOWN, f"signal {signal.Signals(-code).name} ended it")
             if known is not None:
                 why += f" ({signal.Signals(-code).name})"
@@ -188,7 +197,7 @@ class Runner:
     def _too_long(self, place: Place) -> application_runtime_error:
         self._process.kill()
         self._process.wait()
-        why = f"it took longer than {self.limit:g} s, the limit of POPVISION_CODELET_SECONDS"
+        why = f"it took longer than {self.limit:g} s" + self._limited_by
         return self._error(ErrorCode.UNKNOWN, "was ended", why, place)
 
     def _error(self, code: ErrorCode, what: str, why: str, place: Place) -> application_runtime_error:

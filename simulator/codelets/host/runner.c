@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <signal.h>
 #include <unistd.h>
@@ -140,6 +141,33 @@ static void float_stopped(int number, siginfo_t *information, void *context) {
   raise(number);
 }
 
+/* The stack grows by itself down to its limit: a fault between there and its top means that it is full. */
+static char *stack_top;
+static char signal_stack[1 << 16];
+enum { STACK_OVERFLOW = 1000 }; /* _STACK_OVERFLOW of runner.py */
+
+static void memory_stopped(int number, siginfo_t *information, void *context) {
+  char *at = information->si_addr;
+  struct rlimit limit;
+  (void)context;
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && at < stack_top &&
+      (uintptr_t)(stack_top - at) <= limit.rlim_cur + (1 << 20))
+    position->result = STACK_OVERFLOW;
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static void watch_stack(void) {
+  stack_t own = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = memory_stopped;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  stack_top = (char *)__builtin_frame_address(0);
+  sigaltstack(&own, NULL);
+  sigaction(SIGSEGV, &action, NULL);
+}
+
 static void apply_float_flags(uint32_t flags) {
   int wanted = (flags & STOP_INVALID ? FE_INVALID : 0) | (flags & STOP_DIVISION ? FE_DIVBYZERO : 0) |
                (flags & STOP_OVERFLOW ? FE_OVERFLOW : 0);
@@ -193,6 +221,7 @@ int main(int count, char **argument) {
   signal(SIGINT, SIG_IGN);
   watch_parent();
   watch_floats();
+  watch_stack();
   greet(replies, count - 4, argument + 4);
   struct request request;
   size_t counters = (size_t)(__stop_popvision_counts - __start_popvision_counts);
