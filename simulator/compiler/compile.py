@@ -91,7 +91,7 @@ class _Compiler:
         settle_late_values(self.store)
         place_externals(self.store, settings.preallocations, target.getNumTiles())
         self.machine = machine_of(target, store.replicas, write_combining=settings.write_combining)
-        self.programs = list(programs)
+        self.programs = [program.as_part() for program in programs]  # as they are now
         self.settings = settings
         self.progress = progress
         self.done = 0

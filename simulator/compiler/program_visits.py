@@ -7,8 +7,8 @@ and what one of them knows of a place (its rows) serves the other (what runs the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from simulator.poplar.program import Program
 
@@ -46,26 +46,5 @@ def all_programs(roots: Iterable[Program]) -> list[Program]:
         program = waiting.pop()
         if id(program) not in found:
             found[id(program)] = program
-            waiting += reversed(list(children(program)))
+            waiting += reversed(program.nested())
     return list(found.values())
-
-
-def children(program: Program) -> Iterator[Program]:
-    """The programs that a program holds, in order of its attributes."""
-    for value in vars(program).values():
-        yield from _programs_in(value)
-
-
-def _programs_in(value: Any) -> Iterator[Program]:
-    if isinstance(value, Program):
-        yield value
-    elif isinstance(value, dict):
-        yield from _of_all(value.values())
-    elif isinstance(value, list | tuple):
-        yield from _of_all(value)
-
-
-def _of_all(values: Iterable[Any]) -> Iterator[Program]:
-    for value in values:
-        if isinstance(value, Program | list | tuple):
-            yield from _programs_in(value)

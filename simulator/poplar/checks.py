@@ -14,7 +14,7 @@ from simulator.poplar.errors import (
     graph_recursion_error,
     invalid_tile_mapping,
 )
-from simulator.poplar.graph_objects import Function, FunctionBuffer, RemoteBuffer
+from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer, RemoteBuffer
 from simulator.poplar.vertex_builder import UNMAPPED, BlockBuilder
 
 if TYPE_CHECKING:
@@ -51,19 +51,25 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
                 )
         if isinstance(program, host.Copy):
             _check_ends(store, program)
-        if isinstance(program, host.Execute) and program.compute_set >= len(store.compute_set_names):
-            raise control_program_error(f"Execute: compute set {program.compute_set} is not in the graph.")
+        if isinstance(program, host.Execute) and program.of.store is not store:
+            raise control_program_error(
+                f"Execute: compute set '{program.of.name}' is of another graph; make it with the one that is compiled."
+            )
         for child in program.nested():
             check(child, calls)
         if isinstance(program, host.Call):
             called = program.host_function
             if called is None:
-                _check_call(program.function, calls)
+                _check_call(program.of, calls)
             elif called.id >= len(store.host_functions) or store.host_functions[called.id] is not called:
                 raise control_program_error(f"Call: host function '{called.name}' is not of this graph.")
 
-    def _check_call(function: int, calls: tuple[int, ...]) -> None:
-        if function >= len(store.functions):
+    def _check_call(handle: Function | None, calls: tuple[int, ...]) -> None:
+        assert handle is not None
+        function = handle.id
+        if handle.store is not None and handle.store is not store:
+            raise control_program_error(f"Call: function {function} is of another graph.")
+        if not 0 <= function < len(store.functions):
             raise control_program_error(f"Call: function {function} is not in the graph.")
         if function in calls:
             raise graph_recursion_error(f"Function {function} calls itself; a program on tiles cannot recurse.")
@@ -77,6 +83,8 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
 
 def _check_ends(store: GraphStore, copy: host.Copy) -> None:
     for end in (copy.source, copy.destination):
+        if isinstance(end, DataStream) and end.store is not store:
+            raise control_program_error(f"Copy: stream '{end.name}' is not of this graph.")
         if isinstance(end, Function | FunctionBuffer) and not _has_code(store, end):
             raise control_program_error(f"Copy: {end!r} is not of this graph.")
         if isinstance(end, RemoteBuffer) and (

@@ -17,7 +17,6 @@ from simulator.codelets.vertex import vertex_type
 from simulator.codelets.vertex_type import BlockCosts, VertexType
 from simulator.compiler.executable import Executable as Compiled
 from simulator.compiler.executable import GraphSource
-from simulator.compiler.program_visits import children
 from simulator.poplar.engine_options import EngineOptions
 from simulator.poplar.errors import file_load_error, poplar_error
 from simulator.poplar.program import Execute, LibraryGroup, Program
@@ -120,7 +119,7 @@ def _executed(programs: list[Program], functions: list[Program]) -> set[int]:
         if isinstance(program, Execute):
             found.add(program.compute_set)
         elif not isinstance(program, LibraryGroup):
-            waiting += children(program)
+            waiting += program.nested()
     return found
 
 

@@ -9,6 +9,7 @@ from simulator.poplar.errors import index_error, unknown_field
 from simulator.poplar.types import DataStreamType, FunctionBufferMappingType, ReplicatedStreamMode, Type
 
 if TYPE_CHECKING:
+    from simulator.poplar.store import GraphStore
     from simulator.poplar.vertex_builder import BlockBuilder
 
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class ComputeSet:
     id: int
     name: str = field(default="", compare=False)
+    store: GraphStore | None = field(default=None, compare=False, repr=False)  #: of the graph that made it
 
     def getId(self) -> int:
         return self.id
@@ -24,6 +26,7 @@ class ComputeSet:
 @dataclass(frozen=True)
 class Function:
     id: int
+    store: GraphStore | None = field(default=None, compare=False, repr=False)  #: of the graph that made it
 
     def getId(self) -> int:
         return self.id
@@ -49,6 +52,7 @@ class DataStream:
     to_device: bool = field(compare=False)
     replicas: int = field(compare=False, default=1)
     mode: ReplicatedStreamMode = field(compare=False, default=ReplicatedStreamMode.REPLICATE)
+    store: GraphStore | None = field(default=None, compare=False, repr=False)  #: of the graph that made it
 
     def handle(self) -> str:
         return self.name

@@ -73,7 +73,8 @@ class StreamMethods(RemoteMethods):
         s.broadcast.append(broadcast)
         record(self.store, as_context(handle), "stream", arguments={"numElements": int(count), "type": type_.name})
         mode = ReplicatedStreamMode.BROADCAST if broadcast else ReplicatedStreamMode.REPLICATE
-        return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device, self.store.replicas, mode)
+        store = self.store
+        return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device, store.replicas, mode, store)
 
     def createHostWrite(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
         """Let `Engine.writeTensor(handle, ...)` write the tensor."""
@@ -98,12 +99,12 @@ class StreamMethods(RemoteMethods):
             self.store.variables.host_visible[v] = True
 
     def addFunction(self, program: Program, debugContext: Context = "") -> Function:
-        """Make a program callable: its code exists once, however often it is called."""
+        """Make a program, as it is now, callable: its code exists once, however often it is called."""
         if not isinstance(program, Program):
             raise graph_object_creation_error(f"addFunction needs a program, got {program!r}.")
-        self.store.functions.append(program)
+        self.store.functions.append(program.as_part())
         record(self.store, as_context(debugContext), "function")
-        return Function(len(self.store.functions) - 1)
+        return Function(len(self.store.functions) - 1, self.store)
 
     def addFunctionBuffer(self, f: Function, mappingType: FunctionBufferMappingType) -> FunctionBuffer:
         """A buffer that holds the code and constant graph state of a function, in tile memory (LOCAL) or outside

@@ -38,7 +38,7 @@ class VertexMethods(EstimateMethods):
         name = context.getPathName()
         self.store.compute_set_names.append(name)
         self.store.compute_set_debug_ids.append(record(self.store, context, "computeset"))
-        return ComputeSet(len(self.store.compute_set_names) - 1, name)
+        return ComputeSet(len(self.store.compute_set_names) - 1, name, self.store)
 
     def addVertex(self, cs: ComputeSet, vertexType: str | VertexType, connections: Connections = ()) -> VertexRef:
         """Add a vertex and connect fields: {field: what} or a list of (field, what), what being a tensor, a list of
@@ -47,6 +47,7 @@ class VertexMethods(EstimateMethods):
 
         A value for an edge field becomes a constant on the vertex's tile. Raises `unknown_vertex_type`,
         `unknown_field`, `type_error`, `graph_connection_error`."""
+        self._check_set(cs)
         name = vertexType if isinstance(vertexType, str) else vertexType.name
         builder = self.store.open_blocks.get((cs.id, name))
         if builder is None:
@@ -77,6 +78,7 @@ class VertexMethods(EstimateMethods):
             raise graph_object_creation_error(
                 f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {incomingDownCount!r}; give a count from 0 on."
             )
+        self._check_set(cs)
         name = vertexType if isinstance(vertexType, str) else vertexType.name
         builder = self.store.open_blocks.get((cs.id, name + _EXTERNAL))
         if builder is None:
@@ -95,10 +97,12 @@ class VertexMethods(EstimateMethods):
         self.store.settled_blocks.append(builder.block)
         return builder
 
+    def _check_set(self, cs: ComputeSet) -> None:
+        if getattr(cs, "store", None) is not self.store or not isinstance(cs, ComputeSet):
+            raise graph_connection_error(f"Compute set {cs!r} is not of this graph; make it with addComputeSet.")
+
     def _set_kind(self, cs: ComputeSet, external: bool) -> None:
         """A compute set holds external exchange vertices or ordinary ones."""
-        if not isinstance(cs, ComputeSet) or not 0 <= cs.id < len(self.store.compute_set_names):
-            raise graph_connection_error(f"Compute set {cs!r} is not of this graph; make it with addComputeSet.")
         if self.store.external_sets.setdefault(cs.id, external) is not external:
             raise graph_object_creation_error(
                 f"Compute set '{self.store.compute_set_names[cs.id]}' cannot hold external exchange vertices and "
@@ -130,6 +134,7 @@ class VertexMethods(EstimateMethods):
 
         `edges`: per edge field a `FieldEdges`, or a tensor whose first dimension counts the vertices (a vector field
         takes rank 2, a scalar field rank 1). `values`: per simple field one value for all or an array with one each."""
+        self._check_set(cs)
         type_ = self._vertex_type(vertexType)
         self._set_kind(cs, False)
         on = self._device_tiles(np.asarray(tiles, np.int64).reshape(-1))

@@ -47,6 +47,7 @@ class Execute(Program):
                 "into an output field and reduce it with popops."
             )
         self.compute_set = cs.id
+        self.of = cs  #: the handle, which knows its graph
         self.debug = as_context(debugContext)
 
 
@@ -73,6 +74,7 @@ class Call(Program):
         debugContext: Context = "",
     ) -> None:
         self.function = -1
+        self.of: Function | None = None  #: the handle, which knows its graph
         self.host_function: HostFunction | None = None
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
@@ -81,6 +83,7 @@ class Call(Program):
             self.inputs, self.outputs = check_host_call(f, inputs, outputs)
         elif isinstance(f, Function):
             self.function = f.id
+            self.of = f
             debugContext = debugContext if inputs is None else inputs
         else:
             raise control_program_error(

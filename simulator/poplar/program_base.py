@@ -1,10 +1,16 @@
-"""What every control program is, and the programs that only hold others in order."""
+"""What every control program is, and the programs that only hold others in order.
+
+Programs are values, as in Poplar: what holds a program keeps it as it is then, and what is added to it later does not
+reach there. Only programs that can change have to be kept apart; each version of one is copied once, without what it
+holds, which is kept already.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from simulator.poplar.debug_context import Context, DebugContext, as_context
 from simulator.poplar.errors import control_program_error
@@ -19,6 +25,10 @@ class Program:
     def isEmpty(self) -> bool:
         return False
 
+    def as_part(self) -> Program:
+        """This program as it is now, for another one to hold."""
+        return self
+
     def nested(self) -> SequenceOf[Program]:
         """The programs that this one holds, in the order in which they are laid out."""
         return ()
@@ -32,8 +42,39 @@ class Program:
         return ()
 
 
-class Sequence(Program):
-    """Programs one after another. `Sequence(a, b)` and `Sequence([a, b])` are the same."""
+class Changeable(Program):
+    """A program that can be added to. What others hold of it is one copy as long as nothing is added."""
+
+    _grows: ClassVar[str]  #: the attribute with the list that `add` adds to
+    _part: Changeable | None = None  #: the copy of what it is now, once another program holds it
+    _held = False  #: whether it is such a copy
+
+    def as_part(self) -> Program:
+        if self._held:
+            return self
+        if self._part is None:
+            part = copy.copy(self)
+            part._held = True
+            setattr(part, self._grows, list(getattr(self, self._grows)))
+            self._part = part
+        return self._part
+
+    def _grow(self, item: Any) -> None:
+        if self._held:
+            raise control_program_error(
+                f"This {type(self).__name__} is a part of another program and cannot be added to; add to the one that "
+                "you made."
+            )
+        getattr(self, self._grows).append(item)
+        self._part = None
+
+
+class Sequence(Changeable):
+    """Programs one after another. `Sequence(a, b)` and `Sequence([a, b])` are the same.
+
+    As in Poplar it keeps programs as they are when they are added: adding to one of them later does not reach it."""
+
+    _grows = "programs"
 
     @overload
     def __init__(self, *programs: Program, debugContext: Context = "") -> None: ...
@@ -54,8 +95,8 @@ class Sequence(Program):
         self.debug = as_context(debugContext)
 
     def add(self, program: Program) -> None:
-        """Append a program."""
-        self.programs.append(checked(program))
+        """Append a program, as it is now."""
+        self._grow(checked(program))
 
     def isEmpty(self) -> bool:
         return not self.programs
@@ -65,12 +106,12 @@ class Sequence(Program):
 
 
 def checked(program: Any) -> Program:
-    """The program; raises `control_program_error` for anything else."""
+    """What to hold of a program; raises `control_program_error` for anything else."""
     if not isinstance(program, Program):
         raise control_program_error(
             f"{program!r} is not a program; wrap compute sets in Execute and functions in Call."
         )
-    return program
+    return program.as_part()
 
 
 class LibraryGroup(Sequence):

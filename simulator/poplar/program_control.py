@@ -10,7 +10,7 @@ from simulator.poplar.debug_context import Context, as_context
 from simulator.poplar.errors import control_program_error
 from simulator.poplar.predicate_checks import CONTROL_TYPES, PREDICATE_TYPES, check_scalar
 from simulator.poplar.program_abort import Abort
-from simulator.poplar.program_base import Program, Sequence, checked
+from simulator.poplar.program_base import Changeable, Program, Sequence, checked
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import UNSIGNED_INT
 
@@ -93,12 +93,14 @@ class If(Program):
         return (self.predicate,)
 
 
-class Switch(Program):
+class Switch(Changeable):
     """Run the case whose value the controlling scalar has, or the default where no case has it (nothing, unless
     given). `cases`: pairs (value, program), or a dict.
 
     Raises `control_program_error` unless `control` is a scalar of type INT or UNSIGNED_INT, and for values that are
     no 32-bit integers or occur twice."""
+
+    _grows = "cases"
 
     @overload
     def __init__(self, control: Tensor, cases: Cases, debugContext: Context = "", /) -> None: ...
@@ -148,7 +150,7 @@ class Switch(Program):
             raise control_program_error(f"Switch: the case value {value!r} is not a signed 32-bit integer.")
         if any(known == value for known, _ in self.cases):
             raise control_program_error(f"Switch: there is a case {value} already; case values must be unique.")
-        self.cases.append((int(value), checked(body)))
+        self._grow((int(value), checked(body)))
         return self
 
     @staticmethod

@@ -15,12 +15,14 @@ from simulator.poplar import (
     HALF,
     INT,
     DebugContext,
+    Function,
     Graph,
     IPUModel,
     SyncType,
     Target,
     TargetType,
     Tensor,
+    VariableMappingMethod,
     VariableRef,
     compileGraph,
     control_program_error,
@@ -137,22 +139,30 @@ def test_programs_must_belong_to_the_graph_that_is_compiled() -> None:
     body = Sequence(Repeat(2, WriteUndef(t)))
     with pytest.raises(graph_object_creation_error, match="A WriteUndef program uses a tensor of another graph"):
         compileGraph(graph, [body])
-    other.addComputeSet()
-    with pytest.raises(control_program_error, match="compute set 1 is not in the graph"):
-        compileGraph(graph, [Execute(other.addComputeSet())])
-    with pytest.raises(control_program_error, match="function 0 is not in the graph"):
+    graph.addComputeSet("ours")
+    with pytest.raises(control_program_error, match="Execute: compute set 'theirs' is of another graph"):
+        compileGraph(graph, [Execute(other.addComputeSet("theirs"))])
+    graph.addFunction(Sequence())
+    with pytest.raises(control_program_error, match="Call: function 0 is of another graph"):
         compileGraph(graph, [Call(other.addFunction(Sequence()))])
+    with pytest.raises(control_program_error, match="Call: function 7 is not in the graph"):
+        compileGraph(graph, [Call(Function(7))])
+    stream = other.addHostToDeviceFIFO("in", INT, 2)
+    ours = graph.addVariable(INT, [2], VariableMappingMethod.LINEAR)
+    with pytest.raises(control_program_error, match="Copy: stream 'in' is not of this graph"):
+        compileGraph(graph, [Copy(stream, ours)])
 
 
 def test_functions_that_call_themselves_are_refused() -> None:
     graph = new_graph()
-    first, second = Sequence(), Sequence()
-    f, g = graph.addFunction(first), graph.addFunction(second)
-    first.add(Repeat(1, Call(g)))
+    later = Function(1)  # a handle made by hand: addFunction takes programs as they are, so none of its own can recurse
+    f = graph.addFunction(Repeat(1, Call(later)))
+    g = graph.addFunction(Sequence())
     compileGraph(graph, [Call(f), Call(g)])
-    second.add(Call(f))
-    with pytest.raises(graph_recursion_error, match="Function 0 calls itself"):
-        compileGraph(graph, [Call(f)])
+    graph.addFunction(Call(Function(3)))
+    graph.addFunction(Sequence(Call(Function(2))))
+    with pytest.raises(graph_recursion_error, match="Function 2 calls itself"):
+        compileGraph(graph, [Call(Function(2))])
 
 
 def test_hints_without_an_effect_say_so_once() -> None:

@@ -76,7 +76,7 @@ def test_other_predicates_are_refused(name):
 
 
 def test_switch_has_four_forms_and_keywords():
-    control, body, other = new_graph().addVariable(INT, []), Sequence(), Sequence()
+    control, body, other = new_graph().addVariable(INT, []), Sync(SyncType.INTERNAL), Abort("other")
     assert Switch(control, [(1, body), (-2, other)]).nested()[:2] == [body, other]
     assert Switch(control, {1: body}, other, "name").nested() == [body, other]
     assert Switch(control, "name").debug.getPathName() == "name"
