@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from simulator.codelets.quarter_fields import metadata_field, numbers, stored
 from simulator.codelets.run import store
 from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
@@ -21,7 +22,7 @@ from simulator.poplar.graph_objects import ComputeSet
 from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
 from simulator.poplar.store import VertexBlock
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, FLOAT, HALF, Type
+from simulator.poplar.types import BOOL, FLOAT, HALF, QUARTER, QUARTER_METADATA, Type
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.placement import Forms, place_elementwise
@@ -38,7 +39,15 @@ Array = npt.NDArray[Any]
 @overload
 def cast(graph: Graph, src: Tensor, dstType: Type, prog: Sequence, debugContext: Context = "") -> Tensor: ...
 @overload
+def cast(
+    graph: Graph, src: Tensor, dstType: Type, metadata: Tensor, prog: Sequence, debugContext: Context = ""
+) -> Tensor: ...
+@overload
 def cast(graph: Graph, src: Tensor, dstType: Type, cs: ComputeSet, debugContext: Context = "") -> Tensor: ...
+@overload
+def cast(
+    graph: Graph, src: Tensor, dstType: Type, metadata: Tensor, cs: ComputeSet, debugContext: Context = ""
+) -> Tensor: ...
 @overload
 def cast(graph: Graph, src: Tensor, dst: Tensor, debugContext: Context = "") -> Program: ...
 @overload
@@ -47,10 +56,12 @@ def cast(graph: Graph, src: Tensor, *rest: Any, **named: Any) -> Any:
     """(dstType, prog): a new tensor with the values of `src` as that type, made by `prog` or a compute set; (dst): the
     program that casts into a tensor; (dst, cs): the vertices that do. Casting to the same type is a copy.
 
-    Floats become integers by truncation, and halves by one rounding. Raises `graph_connection_error` where shapes
-    differ."""
+    Floats become integers by truncation, and halves by one rounding. To QUARTER takes the metadata of the new tensor
+    behind the type; from one QUARTER to another converts where their metadata are two tensors. Raises
+    `graph_connection_error` where shapes differ, `poplibs_error` where metadata is missing or not asked for."""
     arguments = list(rest)
     to = arguments.pop(0) if arguments else named.pop("dstType", None) or named.pop("dst")
+    metadata = arguments.pop(0) if arguments and isinstance(arguments[0], Tensor) else named.pop("metadata", None)
     place = arguments.pop(0) if arguments and isinstance(arguments[0], (Sequence, ComputeSet)) else None
     place = place or named.pop("prog", None) or named.pop("cs", None)
     context = arguments.pop(0) if arguments else named.pop("debugContext", "")
@@ -62,8 +73,9 @@ def cast(graph: Graph, src: Tensor, *rest: Any, **named: Any) -> Any:
         return done
     if not isinstance(to, Type):
         raise graph_object_creation_error(f"cast: {to!r} is neither a tensor nor a type such as FLOAT.")
+    _check_metadata(to, metadata)
     call = operation(graph, context, "popops", "cast", src=src, dstType=to)
-    dst = clone_mapped(graph, src, to, (call, "cast"))
+    dst = clone_mapped(graph, src, to, (call, "cast"), metadata)
     if isinstance(place, ComputeSet):
         _add_vertices(graph, src, dst, place)
     else:
@@ -71,15 +83,26 @@ def cast(graph: Graph, src: Tensor, *rest: Any, **named: Any) -> Any:
     return dst
 
 
+def _check_metadata(type_: Type, metadata: Tensor | None) -> None:
+    if (metadata is not None) != type_.requiresMetadata():
+        wrong = "has no metadata" if metadata is not None else "needs its metadata: pass the tensor behind the type"
+        raise poplibs_error(f"cast: type {type_} {wrong}.")
+
+
 def castWithOutput(graph: Graph, src: Tensor, dst: Tensor, prog: Sequence, debugContext: Context = "") -> None:
     """`cast` into an existing tensor of the same shape, else `graph_connection_error`."""
     _check_shapes(src, dst)
-    if src.elementType() is dst.elementType():
+    if src.elementType() is dst.elementType() and not (src.hasMetadata() and src.getMetadata() != dst.getMetadata()):
         prog.add(Copy(src, dst, False, debugContext))
         return
     cs = graph.addComputeSet((operation(graph, debugContext, "popops", "castWithOutput", src=src, dst=dst), "Cast"))
     _add_vertices(graph, src, dst, cs)
-    prog.add(LibraryGroup([Execute(cs)], "popops.cast", [src], [dst]))
+    metadata = [t.getMetadata() for t in (src, dst) if t.hasMetadata()]
+    if metadata:
+        attributes = {"decode": src.hasMetadata(), "encode": dst.hasMetadata()}
+        prog.add(LibraryGroup([Execute(cs)], "popops.castQuarter", [src, *metadata], [dst], attributes))
+    else:
+        prog.add(LibraryGroup([Execute(cs)], "popops.cast", [src], [dst]))
 
 
 def _check_shapes(src: Tensor, dst: Tensor) -> None:
@@ -90,7 +113,14 @@ def _check_shapes(src: Tensor, dst: Tensor) -> None:
 def _add_vertices(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None:
     _check_shapes(src, dst)
     types = short_name(src.elementType()), short_name(dst.elementType())
-    place_elementwise(graph, cs, Forms(_vertex(*types, True), _vertex(*types, False)), ("dst", dst), {"src": src}, {})
+    metadata = {
+        metadata_field(field): tensor.getMetadata()
+        for field, tensor in (("src", src), ("dst", dst))
+        if tensor.hasMetadata()
+    }
+    place_elementwise(
+        graph, cs, Forms(_vertex(*types, True), _vertex(*types, False)), ("dst", dst), {"src": src}, metadata
+    )
 
 
 def checkAccuracyWhenCast(
@@ -143,23 +173,41 @@ def _cast_kernel(outputs: list[Array], inputs: list[Array], attributes: object) 
     convert(inputs[0], outputs[0])
 
 
+@register("popops.castQuarter")
+def _quarter_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+    values, metadata = inputs[0], inputs[1:]
+    if attributes["decode"]:
+        values = numbers(values, metadata[0])
+    if attributes["encode"]:
+        values = stored(values, metadata[-1])
+    convert(values, outputs[0])
+
+
 @lru_cache(maxsize=256)
 def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
+    coded = [field for field, dtype in (("src", from_dtype), ("dst", to_dtype)) if dtype == QUARTER.name]
+
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         source = described("7.3", *((movement.cast_1d, movement.cast_core) if flat else (movement.cast_core,)))
         flops = flop_counts.cast(from_dtype, to_dtype, elements["dst"])
+        provenance: Literal["exact", "guess"] = "guess" if coded else "exact"  # no figure of 8-bit floats is published
         if flat:
-            return BlockCosts(movement.cast_1d(from_dtype, to_dtype, elements["dst"]), "exact", source, flops)
+            return BlockCosts(movement.cast_1d(from_dtype, to_dtype, elements["dst"]), provenance, source, flops)
         edges = block.edges["dst"]
         row = movement.CAST_2D_ROW + movement.cast_core(from_dtype, to_dtype, row_lengths(edges))
-        return BlockCosts(movement.CAST_2D_BASE + sum_rows(row, edges), "exact", source, flops)
+        return BlockCosts(movement.CAST_2D_BASE + sum_rows(row, edges), provenance, source, flops)
 
     def compute(vertex: Any) -> None:
         for out, source in zip([vertex.dst] if flat else vertex.dst, [vertex.src] if flat else vertex.src, strict=True):
-            convert(source, out)
+            values = numbers(source, getattr(vertex, metadata_field("src"))) if "src" in coded else source
+            convert(stored(values, getattr(vertex, metadata_field("dst"))) if "dst" in coded else values, out)
 
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
-    fields = (FieldSpec("src", kind, "in", None, "one_ptr", 8), FieldSpec("dst", kind, "out", None, "one_ptr", 8))
+    fields = (
+        FieldSpec("src", kind, "in", None, "one_ptr", 8),
+        FieldSpec("dst", kind, "out", None, "one_ptr", 8),
+        *(FieldSpec(metadata_field(field), "scalar", "in", QUARTER_METADATA) for field in coded),
+    )
     name = f"popops::{'Cast1D' if flat else 'Cast2D'}<{from_dtype},{to_dtype}>"
     apart = (("src", "dst"),)  # as the public codelets ask
     doc = "values in another type"

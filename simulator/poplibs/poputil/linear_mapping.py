@@ -101,10 +101,12 @@ def map_shares(graph: Graph, t: Tensor, ends: I8, tiles: I8) -> None:
     graph.setTileMappingIntervals(t, begins, ends, tiles)
 
 
-def clone_mapped(graph: Graph, model: Tensor, type_: Type, name: Context) -> Tensor:
-    """A new variable shaped like `model`: mapped as it is where its elements are distinct, else linearly."""
+def clone_mapped(graph: Graph, model: Tensor, type_: Type, name: Context, metadata: Tensor | None = None) -> Tensor:
+    """A new variable shaped like `model`: mapped as it is where its elements are distinct, else linearly. `metadata`:
+    of a QUARTER variable."""
+    given = () if metadata is None else (metadata,)
     if model.isParallelWriteable():
-        return graph.clone(type_, model, name)
-    out = graph.addVariable(type_, model.shape(), name)
+        return graph.clone(type_, *given, model, name)
+    out = graph.addVariable(type_, *given, model.shape(), name)
     mapTensorLinearly(graph, out)
     return out
