@@ -74,6 +74,7 @@ from simulator.poplar.metadata import createConstantMetadataTensor, createVariab
 from simulator.poplar.option_flags import OptionFlags
 from simulator.poplar.preallocations import Preallocations
 from simulator.poplar.quarter import QuarterMetadata
+from simulator.poplar.resumable_callback import ResumableStreamCallback
 from simulator.poplar.runtime_options import RuntimeOptions
 from simulator.poplar.stream_callback import (
     HostCallback,
@@ -81,6 +82,7 @@ from simulator.poplar.stream_callback import (
     LegacyStreamCallback,
     StreamCallback,
     StreamCallbackHandle,
+    StreamCallbackWithMetadata,
 )
 from simulator.poplar.target import IpuLinkConfiguration, IpuLinkTopology, Target, TargetType
 from simulator.poplar.tensor import Tensor, append, concat
@@ -196,11 +198,13 @@ __all__ = [
     "RelativeSyncDelayType",
     "RemoteBuffer",
     "ReplicatedStreamMode",
+    "ResumableStreamCallback",
     "RuntimeOptions",
     "SerializationFormat",
     "SourceLocation",
     "StreamCallback",
     "StreamCallbackHandle",
+    "StreamCallbackWithMetadata",
     "SyncType",
     "Target",
     "TargetType",

@@ -69,15 +69,17 @@ class HostDataMethods(EngineState):
     def connectStreamToCallback(self, handle: str, index: int, f: Any) -> None: ...
     def connectStreamToCallback(self, handle: str, *arguments: Any, **named: Any) -> None:
         """Connect a stream to a callback (`simulator.poplar.stream_callback`): that of replica `index`, or those of all
-        replicas. It is called with the transfer's memory, an ndarray valid during the call.
+        replicas. It is called with the transfer's memory, an ndarray valid during the call; that of a stream of QUARTER
+        with the metadata in front.
 
-        Raises stream_connection_error for an unknown handle or replica, and for what cannot be called."""
+        Raises stream_connection_error for an unknown handle or replica, and for what cannot be called;
+        tensor_metadata_error for a callback with metadata where the type has none, and the other way round."""
         given = list(arguments)
         f = named.pop("f") if "f" in named else given.pop() if given else None
         index = named.pop("index") if "index" in named else given.pop() if given else None
         if given or named or f is None:
             raise TypeError(f"connectStreamToCallback('{handle}') takes (handle, f) or (handle, index, f).")
-        self._core.streams.connect_callback(handle, f, index)
+        self._core.connect_callback(handle, f, index)
 
     def connectHostFunction(self, handle: str, index: int, f: Any) -> None:
         """Give a host function its code in replica `index`: a function or HostCallback taking (inputs, outputs), two

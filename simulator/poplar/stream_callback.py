@@ -8,6 +8,8 @@ its methods. The memory is an ndarray of the stream's element type, valid during
                                     filled (then complete() is all that follows when the device asks), or
                                     Result.NotAvailable (then fetch and complete follow)
     what was prefetched is dropped  invalidatePrefetched(): the transfers since the last complete() come again
+
+Callbacks of QUARTER streams are `StreamCallbackWithMetadata`, or functions called with (metadata, memory).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any, final
 import numpy.typing as npt
 
 from simulator.poplar.errors import stream_connection_error
+from simulator.poplar.quarter import QuarterMetadata
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +68,20 @@ class LegacyStreamCallback(StreamCallback):
         """Nothing is ever prefetched."""
 
 
+class StreamCallbackWithMetadata(StreamCallback):
+    """Makes or takes the data of a stream whose type has metadata: QUARTER. The metadata comes first, as in the
+    Engine's functions (nothing public says the order in C++): a callback sets that of what it makes
+    (`metadata.set(...)`), and finds that of what it takes."""
+
+    @abstractmethod
+    def prefetch(self, metadata: QuarterMetadata, p: Array) -> StreamCallback.Result:  # type: ignore[override]
+        """As `StreamCallback.prefetch`, for both."""
+
+    @abstractmethod
+    def fetch(self, metadata: QuarterMetadata, p: Array) -> None:  # type: ignore[override]
+        """As `StreamCallback.fetch`, for both."""
+
+
 class StreamCallbackHandle:
     """A stream's callback of whatever form. Raises stream_connection_error for what cannot be called."""
 
@@ -74,18 +91,26 @@ class StreamCallbackHandle:
             return
         if not callable(getattr(callback, "fetch", callback)):
             raise stream_connection_error(f"{what}: {callback!r} is neither callable nor an object with fetch(memory).")
-        self.fetch: Callable[[Array], Any] = getattr(callback, "fetch", callback)
+        self.callback = callback  #: as it was given
+        self._fetch: Callable[..., Any] = getattr(callback, "fetch", callback)
         self._complete: Callable[[], Any] | None = getattr(callback, "complete", None)
-        self._prefetch: Callable[[Array], Any] | None = getattr(callback, "prefetch", None)
+        self._prefetch: Callable[..., Any] | None = getattr(callback, "prefetch", None)
         self._invalidate: Callable[[], Any] | None = getattr(callback, "invalidatePrefetched", None)
+
+    def fetch(self, memory: Array, metadata: QuarterMetadata | None = None) -> None:
+        """One transfer; `metadata` of a stream that has some."""
+        self._fetch(memory) if metadata is None else self._fetch(metadata, memory)
 
     def complete(self) -> None:
         if self._complete is not None:
             self._complete()
 
-    def prefetch(self, memory: Array) -> bool:
+    def prefetch(self, memory: Array, metadata: QuarterMetadata | None = None) -> bool:
         """Whether the memory was filled."""
-        return self._prefetch is not None and self._prefetch(memory) is StreamCallback.Result.Success
+        if self._prefetch is None:
+            return False
+        done = self._prefetch(memory) if metadata is None else self._prefetch(metadata, memory)
+        return done is StreamCallback.Result.Success
 
     def invalidate(self) -> None:
         if self._invalidate is not None:

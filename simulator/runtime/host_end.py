@@ -100,11 +100,18 @@ class HostEnd:
     def connect_stream(self, handle: str, metadata: Any, begin: Any, end: Any = None) -> None:
         """Connect memory to a stream, and to one of QUARTER its metadata."""
         self.streams.connect(handle, begin, end)
-        self.metadata.connect(handle, self.streams.type_of(handle), metadata)
+        self.metadata.connect(handle, self.streams.info(handle).type, metadata)
+
+    def connect_callback(self, handle: str, callback: Any, replica: int | None) -> None:
+        """Connect a callback to a stream; what it says of metadata is that of the transfers from now on."""
+        info = self.streams.info(handle)
+        mine = self.metadata.of_callbacks(handle, info.type, callback, info.broadcast)
+        self.streams.connect_callback(handle, callback, replica, mine)
 
     def ask_to_stop(self) -> None:
         """Let a running program end at its next synchronisation with the host."""
         self._stop = True
+        self.streams.drop()
 
     def _sync(self) -> None:
         if self._stop:

@@ -7,6 +7,7 @@ from typing import Any
 
 from simulator.poplar.errors import tensor_metadata_error
 from simulator.poplar.quarter import QuarterMetadata
+from simulator.poplar.stream_callback import StreamCallback, StreamCallbackHandle, StreamCallbackWithMetadata
 from simulator.poplar.types import Type
 
 
@@ -23,6 +24,7 @@ class QuarterEnds:
     def __init__(self, replicas: int) -> None:
         self._replicas = replicas
         self._known: dict[str, Sequence[QuarterMetadata]] = {}
+        self._made: dict[str, Sequence[QuarterMetadata]] = {}  #: for callbacks
 
     def connect(self, handle: str, type_: Type, metadata: Any) -> None:
         """Remember the objects of a stream. Raises tensor_metadata_error where the type needs them and they are
@@ -36,6 +38,28 @@ class QuarterEnds:
                     f"{what} has {self._replicas} replicas, but {len(objects)} metadata objects were given."
                 )
             self._known[handle] = objects
+
+    def of_callbacks(self, handle: str, type_: Type, callback: Any, shared: bool) -> Sequence[QuarterMetadata]:
+        """What callbacks of a stream leave their metadata in, one object for each replica, or one for all; none where
+        the type has no metadata. Raises tensor_metadata_error for a callback of the other kind."""
+        callback = callback.callback if isinstance(callback, StreamCallbackHandle) else callback
+        with_metadata = isinstance(callback, StreamCallbackWithMetadata)
+        if with_metadata and not type_.requiresMetadata():
+            raise tensor_metadata_error(
+                f"Stream '{handle}' holds {type_}, which has no metadata; derive {type(callback).__name__} from "
+                "StreamCallback."
+            )
+        if isinstance(callback, StreamCallback) and type_.requiresMetadata() and not with_metadata:
+            raise tensor_metadata_error(
+                f"Stream '{handle}' holds {type_}; derive {type(callback).__name__} from StreamCallbackWithMetadata."
+            )
+        if not type_.requiresMetadata():
+            return ()
+        if handle not in self._made:
+            one = QuarterMetadata()
+            self._made[handle] = [one if shared else QuarterMetadata() for _ in range(self._replicas)]
+        self._known[handle] = self._made[handle]
+        return self._made[handle]
 
     def get(self, handle: str, replica: int) -> int:
         """The byte that goes to the device with a transfer."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from simulator.poplar.quarter import QuarterMetadata
+from simulator.poplar.resumable_callback import CallbackDroppedError, ResumableStreamCallback
 from simulator.poplar.stream_callback import StreamCallbackHandle
 from simulator.runtime.callback_threads import CallbackThreads
+from simulator.runtime.run_ended import RunStoppedError
 
 Array = npt.NDArray[Any]
 
@@ -30,6 +34,9 @@ class CircularBuffer:
     def write(self, values: Array) -> None:
         self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
 
+    def drop(self) -> None:
+        """A buffer is never suspended."""
+
     def invalidate(self) -> None:
         """Nothing is prefetched from a buffer."""
 
@@ -43,51 +50,86 @@ class CircularBuffer:
 
 
 class CallbackEnd:
-    """A callback that fetches each transfer, or has prefetched up to `depth` of them: `depth` 0 = never.
+    """A callback that fetches each transfer, or has prefetched up to `depth` of them: `depth` 0 = never. `metadata` is
+    that of the last transfer, None for types without.
 
-    With `threads`, its functions run there: prefetches while the device goes on, all of one callback in order."""
+    With `threads`, its functions run there: prefetches while the device goes on, all of one callback in order. A
+    callback that can be suspended has a thread of its own."""
 
-    def __init__(self, callback: StreamCallbackHandle, depth: int, threads: CallbackThreads) -> None:
+    def __init__(
+        self,
+        callback: StreamCallbackHandle,
+        depth: int,
+        threads: CallbackThreads,
+        metadata: QuarterMetadata | None = None,
+    ) -> None:
         self._callback = callback
         self._depth = depth
         self._threads = threads
-        self._ready: deque[Array] = deque()  #: filled ahead of time, oldest first
+        self._metadata = metadata
+        self._resumable = callback.callback if isinstance(callback.callback, ResumableStreamCallback) else None
+        self._ready: deque[tuple[Array, QuarterMetadata | None]] = deque()  #: filled ahead of time, oldest first
         self._under_way: Future[None] | None = None
 
     def read(self, into: Array) -> None:
         self._wait()
         if self._ready:
-            into[...] = self._ready.popleft()
-            self._threads.call(self._callback.complete)
+            into[...], metadata = self._ready.popleft()
+            if self._metadata is not None and metadata is not None:
+                self._metadata.set(metadata)
+            self._call(self._callback.complete)
         else:
-            self._threads.call(lambda: self._fetched(into))
+            self._call(lambda: self._fetched(into))
         if self._depth:
-            self._under_way = self._threads.start(lambda: self._prefetch(into))
+            prefetch = lambda: self._prefetch(into)  # noqa: E731  # the same for both kinds of thread
+            own = self._resumable
+            self._under_way = self._threads.start(prefetch) if own is None else own._start(prefetch)
 
     def write(self, values: Array) -> None:
         memory = values.copy()
-        self._threads.call(lambda: self._fetched(memory))
+        self._call(lambda: self._fetched(memory))
+
+    def drop(self) -> None:
+        """End what is suspended: the program is stopped."""
+        if self._resumable is not None:
+            self._resumable._drop()
 
     def invalidate(self) -> None:
         """Drop what was prefetched, and tell the callback so."""
-        self._wait()
+        self.drop()
+        with suppress(RunStoppedError):
+            self._wait()
         if self._ready:
             self._ready.clear()
-            self._threads.call(self._callback.invalidate)
+            self._call(self._callback.invalidate)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if self._resumable is None:
+            self._threads.call(function)
+        else:
+            _result(self._resumable._start(function))
 
     def _fetched(self, memory: Array) -> None:
-        self._callback.fetch(memory)
+        self._callback.fetch(memory, self._metadata)
         self._callback.complete()
 
     def _prefetch(self, like: Array) -> None:
         while len(self._ready) < self._depth:
             memory = np.zeros_like(like)
-            if not self._callback.prefetch(memory):
+            metadata = None if self._metadata is None else QuarterMetadata()
+            if not self._callback.prefetch(memory, metadata):
                 return
-            self._ready.append(memory)
+            self._ready.append((memory, metadata))
 
     def _wait(self) -> None:
         """Until the last prefetch is done; what it raised is raised here."""
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
-            under_way.result()
+            _result(under_way)
+
+
+def _result(running: Future[None]) -> None:
+    try:
+        running.result()
+    except CallbackDroppedError:
+        raise RunStoppedError from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from popvision import pvti
 from simulator.poplar.errors import stream_connection_error
+from simulator.poplar.quarter import QuarterMetadata
 from simulator.poplar.stream_callback import StreamCallbackHandle
 from simulator.poplar.types import Type
 from simulator.runtime.callback_threads import CallbackThreads
@@ -39,7 +40,7 @@ class Streams:
         self._replicas = replicas
         self._prefetch = prefetch
         self._threads = CallbackThreads()
-        self._callbacks: dict[tuple[str, int], StreamCallbackHandle] = {}
+        self._callbacks: dict[tuple[str, int], tuple[StreamCallbackHandle, QuarterMetadata | None]] = {}
         self._ends: dict[tuple[str, int], CircularBuffer | CallbackEnd] = {}
         self.host_seconds: list[tuple[int, float]] | None = None
 
@@ -47,16 +48,16 @@ class Streams:
         """Run callbacks there from now on; what was prefetched is dropped."""
         self._threads.close()
         self._threads = threads
-        for key, callback in self._callbacks.items():
+        for key, (callback, metadata) in self._callbacks.items():
             self._ends[key].invalidate()
-            self._ends[key] = self._end_of(key[0], callback)
+            self._ends[key] = self._end_of(key[0], callback, metadata)
 
     def connect(self, handle: str, begin: Any, end: Any = None) -> None:
         """Connect a buffer: any object with memory (ndarray, bytearray, array), a ctypes pointer to one transfer, or
         begin and end as two pointers or views. All replicas share it: at each copy replica 0 takes the next transfer,
         then replica 1, and so on. Raises stream_connection_error for an unknown handle, memory of another type, or
         less than one transfer of all replicas."""
-        info = self._info(handle)
+        info = self.info(handle)
         what = f"Stream '{handle}'"
         ends = 1 if info.broadcast else self._replicas
         if end is None:
@@ -73,20 +74,28 @@ class Streams:
         for key in self._all_of(handle):
             self._replace(key, circular)
 
-    def connect_callback(self, handle: str, callback: Any, replica: int | None = None) -> None:
-        """Connect a callback to one replica's stream, or to those of all of them."""
-        info = self._info(handle)
+    def connect_callback(
+        self, handle: str, callback: Any, replica: int | None = None, metadata: Sequence[QuarterMetadata] = ()
+    ) -> None:
+        """Connect a callback to one replica's stream, or to those of all of them. `metadata`: what each replica's
+        transfers of QUARTER values leave theirs in."""
+        info = self.info(handle)
         if replica is not None and not 0 <= replica < (1 if info.broadcast else self._replicas):
             last = 0 if info.broadcast else self._replicas - 1
             kind = "is one for all replicas, so its index is 0" if info.broadcast else f"has replicas 0 to {last}"
             raise stream_connection_error(f"Stream '{handle}' has no replica {replica}; it {kind}.")
         known = StreamCallbackHandle(callback, f"Stream '{handle}'")
         for key in self._all_of(handle) if replica is None else [(handle, replica)]:
-            self._replace(key, self._end_of(handle, known))
-            self._callbacks[key] = known
+            own = metadata[key[1]] if metadata else None
+            self._replace(key, self._end_of(handle, known, own))
+            self._callbacks[key] = known, own
 
-    def type_of(self, handle: str) -> Type:
-        return self._info(handle).type
+    def info(self, handle: str) -> StreamInfo:
+        """Raises stream_connection_error for an unknown handle."""
+        if handle not in self._known:
+            names = ", ".join(self._known) or "none"
+            raise stream_connection_error(f"There is no stream '{handle}'; the streams of this engine are: {names}.")
+        return self._known[handle]
 
     def read_stream(self, handle: str, replica: int, into: Array) -> None:
         """A replica reads one transfer."""
@@ -96,6 +105,11 @@ class Streams:
         """A replica writes one transfer."""
         self._timed(handle, replica, lambda end: end.write(values))
 
+    def drop(self) -> None:
+        """End the callbacks that are suspended."""
+        for end in list(self._ends.values()):
+            end.drop()
+
     def invalidate(self) -> None:
         """Drop what callbacks have prefetched: the program starts again."""
         for end in self._ends.values():
@@ -103,6 +117,7 @@ class Streams:
 
     def close(self) -> None:
         """Let the threads of callbacks end."""
+        self.drop()
         self._threads.close()
 
     def _replace(self, key: tuple[str, int], end: CircularBuffer | CallbackEnd) -> None:
@@ -112,9 +127,9 @@ class Streams:
         self._callbacks.pop(key, None)
         self._ends[key] = end
 
-    def _end_of(self, handle: str, callback: StreamCallbackHandle) -> CallbackEnd:
+    def _end_of(self, handle: str, callback: StreamCallbackHandle, metadata: QuarterMetadata | None) -> CallbackEnd:
         info = self._known[handle]
-        return CallbackEnd(callback, info.depth if self._prefetch and info.to_device else 0, self._threads)
+        return CallbackEnd(callback, info.depth if self._prefetch and info.to_device else 0, self._threads, metadata)
 
     def _all_of(self, handle: str) -> list[tuple[str, int]]:
         return [(handle, replica) for replica in range(self._replicas)]
@@ -132,9 +147,3 @@ class Streams:
             transfer(end)
         if self.host_seconds is not None:
             self.host_seconds.append((replica, time.perf_counter() - begin))
-
-    def _info(self, handle: str) -> StreamInfo:
-        if handle not in self._known:
-            names = ", ".join(self._known) or "none"
-            raise stream_connection_error(f"There is no stream '{handle}'; the streams of this engine are: {names}.")
-        return self._known[handle]
