@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from simulator.compiler import block_flushes
 from simulator.compiler.accesses import Accesses, Elements, elements_of
+from simulator.compiler.block_selection import FLUSH
 from simulator.compiler.copy_groups import regions_of
 from simulator.compiler.host_copies import HostCopy, bytes_copy, control_copy, host_copy
 from simulator.compiler.lower_steps import Steps
@@ -42,6 +44,16 @@ class HostLowering:
     def control(self, parent: int, tile: int, size: int) -> None:
         """One of the two copies that tell the device what to run."""
         self._parts(parent, "", control_copy(tile, size, self._steps.machine), None, -1)
+
+    def flush(self, parent: int) -> None:
+        """A copy of what lightweight profiling has recorded; `block_flushes` settles what it moves."""
+        nothing = bytes_copy(np.zeros(self._steps.machine.tiles, np.int64), False, self._steps.machine)
+        self._parts(parent, FLUSH, nothing, None, -1)
+
+    def settle_flushes(self, size: I8) -> None:
+        """Say what all flushes move: `size` bytes per tile."""
+        copy = bytes_copy(size, False, self._steps.machine)
+        self.packets += block_flushes.settle_flushes(self._steps.table, copy)
 
     def tensor(self, parent: int, tensor: Tensor, name: str, to_device: bool, debug_id: int) -> None:
         """A copy of a tensor, whole."""
@@ -77,9 +89,7 @@ class HostLowering:
 
     def _split(self, stream: DataStream) -> Iterator[tuple[int, int]]:
         """Elements [begin, end) of each copy that moves the stream's."""
-        limit = int(self._streams.options[stream.id].get("splitLimit", "0"))
-        size = stream.elementType().size
-        each = stream.count if limit in (0, NO_LIMIT) else max(1, limit // size)
+        each = elements_at_a_time(stream, self._streams.options[stream.id])
         return ((begin, min(begin + each, stream.count)) for begin in range(0, stream.count, each))
 
     def _offset(self, parent: int, offset: Tensor, tensor: Tensor, debug_id: int) -> None:
@@ -134,3 +144,9 @@ class HostLowering:
             self._steps.table.add(parent, f"StreamCopy{phase}", name, work=work, debug_id=debug_id)
         self.packets += copy.packets
         self._steps.barrier(parent, debug_id, "", waiting)
+
+
+def elements_at_a_time(stream: DataStream, options: Mapping[str, str]) -> int:
+    """How many elements of a stream with these options one copy moves: as many as its splitLimit lets through."""
+    limit = int(options.get("splitLimit", "0"))
+    return stream.count if limit in (0, NO_LIMIT) else min(stream.count, max(1, limit // stream.elementType().size))

@@ -22,10 +22,10 @@ from simulator.poplar.errors import (
     graph_program_compilation_error,
     invalid_option,
     poplar_error,
-    stream_memory_allocation_error,
 )
 from simulator.poplar.executable import Executable
 from simulator.poplar.graph import Graph
+from simulator.poplar.host_memory import check_host_memory
 from simulator.poplar.module import Module
 from simulator.poplar.option_table import RUNTIME_TABLE
 from simulator.poplar.overloads import Overloads, Parameter, instance_of, other_than
@@ -37,9 +37,6 @@ from simulator.poplar.target import TargetType
 from simulator.runtime.report_folder import ReportFolder
 
 ProgressFunc = Callable[[int, int], None]
-
-#: Bytes of all remote buffers of a system without target.extendedMemory.
-_REMOTE_BYTES = 16 << 30
 
 _OPTIONS = (
     Parameter("opt", other_than(bool, Preallocations), None),
@@ -104,9 +101,10 @@ def compileGraph(*arguments: Any, **named: Any) -> Executable:
     that only matter at run time; `preallocations` say where external variables are; `progressCallBack(done, maximum)`
     is called from one thread of its own.
 
-    Raises `invalid_option`; `link_error` for external variables without a place, and its kind
-    `graph_memory_allocation_error` when simulated hardware has too little memory, after the profile is saved where
-    options ask for it; and the errors of incomplete graphs."""
+    Raises `invalid_option`; `stream_memory_allocation_error` for streams and remote buffers that the host has no room
+    for; `link_error` for external variables without a place, and its kind `graph_memory_allocation_error` when
+    simulated hardware has too little memory, after the profile is saved where options ask for it; and the errors of
+    incomplete graphs."""
     given = _COMPILE.choose(arguments, named)[1]
     flags = given["opt"] or {}
     if given.get("checkOptionFlags"):
@@ -185,8 +183,11 @@ def _compile(
     graph = graph.getTopLevelGraph()
     target = graph.getTarget()
     options = resolve(flags, os.environ, target)
-    _check_remote_memory(graph.store, options)
+    if target.getTargetType() is not TargetType.CPU:
+        check_host_memory(graph.store, programs, extended=options.extended_memory)
     settings = replace(_settings(options, target.getTargetType()), module=module, preallocations=dict(places.parts))
+    if module:  # which cannot speak with the host, so nobody would read what it records
+        settings = replace(settings, blocks=None)
     _save_vertex_graph(graph, programs, options)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, report)
@@ -213,16 +214,6 @@ def _refuse_streams(store: GraphStore, program: Program) -> None:
             raise graph_program_compilation_error(
                 "compileModule: a PrintTensor program needs a data stream, which a module cannot have; leave it out."
             )
-
-
-def _check_remote_memory(store: GraphStore, options: EngineOptions) -> None:
-    """Remote buffers beyond what a system without extended memory has."""
-    size = store.replicas * sum(b.repeats * b.count * b.type.size for b in store.remote_buffers)
-    if size > _REMOTE_BYTES and not options.extended_memory:
-        raise stream_memory_allocation_error(
-            f"The remote buffers need {size} bytes, more than {_REMOTE_BYTES} (16 GiB); set target.extendedMemory to "
-            "true, or use smaller ones."
-        )
 
 
 def _save_vertex_graph(graph: Graph, programs: list[Program], options: EngineOptions) -> None:
@@ -269,6 +260,7 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         limit_vertex_state=options.limit_vertex_state,
         sync_replicas_independently=options.sync_replicas_independently,
         deterministic_workers=options.deterministic_workers,
+        blocks=options.blocks,
     )
 
 

@@ -10,14 +10,18 @@ from popvision.formats.profile.reader import ProfileReader
 from simulator.codelets.vertex import InOut, Vector, Vertex
 from simulator.poplar import (
     FLOAT,
+    UNSIGNED_INT,
     Engine,
     Graph,
+    IPUModel,
     TargetType,
+    VariableMappingMethod,
+    compileGraph,
     invalid_option,
     poplar_error,
     stream_memory_allocation_error,
 )
-from simulator.poplar.program import Copy, Execute, Sequence
+from simulator.poplar.program import Call, Copy, Execute, Sequence
 from tests.poplar.options.small import Root, model, one_vertex, result
 
 
@@ -52,6 +56,42 @@ def test_extended_memory():
     old = Graph(_mk1())
     with pytest.raises(invalid_option, match=r"extendedMemory' cannot be 'true' on a Mk1 system"):
         Engine(old, Sequence(), {"target.extendedMemory": "true"})
+
+
+def large(count):
+    """(graph, tensor of `count` floats) on a whole IPU."""
+    graph = Graph(IPUModel().createDevice())
+    x = graph.addVariable(FLOAT, [count], VariableMappingMethod.LINEAR, "x")
+    return graph, x
+
+
+def test_a_stream_has_a_buffer_of_at_most_128_mib():
+    """Splitting is what makes longer ones fit, and it is on by default."""
+    count = (128 << 20) // 4
+    message = (
+        rf"'in' needs a buffer of {4 * count + 4} bytes, more than {4 * count} \(128 MiB\); set its option splitLimit"
+    )
+    for limit, fits in ((None, True), ("0", False), (str(4 * count), True), (str(1 << 30), False)):
+        graph, x = large(count + 1)
+        options = {} if limit is None else {"splitLimit": limit}
+        program = Copy(graph.addHostToDeviceFIFO("in", FLOAT, count + 1, options=options), x)
+        if fits:
+            assert compileGraph(graph, [program]).getTarget().getNumIPUs() == 1
+        else:
+            with pytest.raises(stream_memory_allocation_error, match=message):
+                compileGraph(graph, [program])
+
+
+def test_a_copy_of_a_remote_buffer_moves_at_most_128_mib():
+    graph, x = large(3 << 24)
+    rows = graph.addVariable(UNSIGNED_INT, [3], VariableMappingMethod.LINEAR, "rows")
+    far = graph.addRemoteBuffer("far", FLOAT, 1 << 24, 4)
+    program = Copy(x.reshape([3, 1 << 24]), far, rows)
+    with pytest.raises(stream_memory_allocation_error, match=rf"'far' moves {3 << 26} bytes at a time \(3 rows\)"):
+        compileGraph(graph, [program])
+    assert compileGraph(graph, [Copy(x.slice(0, 1 << 24), far)]).getTarget().getNumIPUs() == 1
+    with pytest.raises(stream_memory_allocation_error, match="make several copies of fewer"):
+        compileGraph(graph, [Call(graph.addFunction(program))])
 
 
 def _mk1():
