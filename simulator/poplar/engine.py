@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import time
@@ -139,7 +140,11 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         loading; runtime_error where the program ends itself or meets an error."""
         self._check_ready()
         values = self._runtime if options is None else runtime_values(self._runtime, options)
-        record = self._core.run(int(prog), debugName, values)
+        try:
+            index = operator.index(prog)
+        except TypeError:
+            raise poplar_error(f"There is no program {prog!r}; programs have numbers, from 0 on.") from None
+        record = self._core.run(index, debugName, values)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)
 

@@ -39,9 +39,11 @@ class RuntimeOptions:
         return f"RuntimeOptions({self.given})"
 
 
-def runtime_values(below: Mapping[str, str], options: RuntimeOptions | None) -> dict[str, str]:
-    """Every runtime option: as `options` give it, else as `below`, which may hold more. Raises `invalid_option` for
-    options that do not go together."""
+def runtime_values(below: Mapping[str, str], options: RuntimeOptions | Mapping[str, Any] | None) -> dict[str, str]:
+    """Every runtime option: as `options` (flags become RuntimeOptions, as they do in C++) give it, else as `below`,
+    which may hold more. Raises `invalid_option` for options that do not go together."""
+    if options is not None and not isinstance(options, RuntimeOptions):
+        options = RuntimeOptions(options)
     values = {name: below.get(name, option.default) for name, option in RUNTIME_TABLE.items()}
     values.update((options or RuntimeOptions()).given)
     single = values["streamCallbacks.multiThreadMode"] == "singleThread"

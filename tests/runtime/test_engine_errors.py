@@ -70,6 +70,8 @@ def test_program_index_out_of_range(engine, device, index):
     engine.load(device)
     with pytest.raises(poplar_error, match=f"no program {index}; the engine has 1"):
         engine.run(index)
+    with pytest.raises(poplar_error, match="no program 'first'; programs have numbers"):
+        engine.run("first")
 
 
 def test_a_device_of_another_kind(engine):

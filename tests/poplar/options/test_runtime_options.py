@@ -44,6 +44,15 @@ def test_a_device_that_is_silent_too_long():
     assert ran({"target.hostSyncTimeout": "0"}) == ran()
 
 
+def test_flags_become_runtime_options():
+    with pytest.raises(unknown_runtime_error):
+        ran(None, {"target.hostSyncTimeout": "1e-7"})
+    with pytest.raises(unknown_runtime_error):
+        ran(None, None, {"target.hostSyncTimeout": "1e-7"})
+    with pytest.raises(invalid_option, match="'debug.trace' .* is not a runtime option"):
+        ran(None, {"debug.trace": "true"})
+
+
 def test_who_has_the_last_word(monkeypatch):
     short, off = RuntimeOptions({"target.hostSyncTimeout": "1e-7"}), RuntimeOptions({"target.hostSyncTimeout": "0"})
     ran({"target.hostSyncTimeout": "1e-7"}, off)  # run over engine
