@@ -32,25 +32,30 @@ def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) ->
         if not multi:
             result = instance.compute()
         else:
-            results = []
+            result = True
             for running.worker in range(WORKERS):
-                results.append(instance.compute(running.worker))
-            result = all(r is not False for r in results)
+                result &= agrees(instance.compute(running.worker))
         _write_back(cls, fields, given, instance)
         return result
 
     return run
 
 
-def batch_runner(cls: type[Any], fields: tuple[FieldSpec, ...]) -> Callable[[Any], None]:
+def agrees(result: Any) -> bool:
+    """Whether what compute() returned counts as true: nothing does, and of many values all must."""
+    return result is None or bool(np.all(result))
+
+
+def batch_runner(cls: type[Any], fields: tuple[FieldSpec, ...]) -> Callable[[Any], Any]:
     """`compute_batch`: every field has the vertices as its first dimension."""
     if any(f.kind in ("scalars", "vectors") and f.direction != "in" for f in fields):
         raise graph_object_load_error(f"{cls.__name__}: compute_batch cannot write vectors of edges; leave it out.")
 
-    def run(given: Any) -> None:
+    def run(given: Any) -> Any:
         instance = _instance(cls, fields, given, batch=True)
-        instance.compute_batch()
+        result = instance.compute_batch()
         _write_back(cls, fields, given, instance)
+        return result
 
     return run
 

@@ -298,9 +298,8 @@ def test_estimates_explicit_registered_own_and_guessed() -> None:
     assert graph.getPerfEstimate(v) == VertexPerfEstimate(7, 3)
     assert graph.store.blocks[0].cycles.tolist() == [7]
     guessed = graph.addVertex(cs, "Strided", {"y": graph.addVariable(INT, [13])})
-    # Multi-vertex: 6 workers, each 20 + 2 for each of its 3 elements, in tile cycles.
-    # worker 0 writes three: entry 5, pointer and size 2, a store and a loop trip of 1.3 each
-    assert graph.getPerfEstimate(guessed).cycles == 6 * 14
+    # Multi-vertex, in tile cycles: worker 0 writes three: entry 5, pointer and size 2, a store and a loop trip each.
+    assert graph.getPerfEstimate(guessed).cycles == 6 * 13
     assert (
         graph.store.blocks[1].type.costs(graph.store.blocks[1], {"y": np.array([13])}, graph.getTarget()).provenance
         == "guess"

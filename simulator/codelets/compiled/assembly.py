@@ -58,6 +58,7 @@ _CALLED = {
         ("floorf", "floor", "ceilf", "ceil", "truncf", "trunc", "roundf", "round", "rintf", "rint", "nearbyintf"),
         "rounding",
     ),
+    **dict.fromkeys(("popvision_from_quarter", "popvision_to_quarter"), "convert"),
 }
 #: Nothing a tile would do: widening (its addresses and integers have one size), conversions of half within a register,
 #: markers, and what belongs to entry and exit.

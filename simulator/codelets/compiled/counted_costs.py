@@ -25,10 +25,12 @@ from simulator.codelets.compiled.unit import Unit, UnitClass, compile_text
 from simulator.codelets.count_run import ENTRY, WORKERS, Figures
 from simulator.codelets.counted_costs import costs_by_counting
 from simulator.codelets.counted_functions import NotCountableError
+from simulator.codelets.quarter_fields import metadata_field
 from simulator.codelets.vertex_type import CostFunction, FieldSpec
 from simulator.machine.instructions import OperationCounts
 from simulator.poplar.errors import application_runtime_error
-from simulator.poplar.types import numpy_type
+from simulator.poplar.quarter import QuarterMetadata
+from simulator.poplar.types import QUARTER, numpy_type
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.library import CodeletLibrary
@@ -84,6 +86,8 @@ def _figures(
     given = SimpleNamespace()
     for field in class_.layout.fields:
         setattr(given, field.spec.name, _made_up(field.spec, sizes, values, fill))
+        if field.spec.type is QUARTER:
+            setattr(given, metadata_field(field.spec.name), np.full((), QuarterMetadata().getBinary(), np.uint8))
     workers = [(w, w + 1) for w in range(WORKERS)] if kind == "multi" else [(0, WORKERS)]
     runs = [counted.run(class_, given, some) for some in workers]
     longest = max(runs, key=lambda run: run.slots())

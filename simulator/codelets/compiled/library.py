@@ -22,6 +22,7 @@ from simulator.codelets.compiled.source import (
     stream_text,
 )
 from simulator.codelets.compiled.unit import Unit, UnitClass, unit_of
+from simulator.codelets.quarter_fields import with_metadata_fields
 from simulator.codelets.vertex_type import VertexType
 from simulator.poplar.errors import graph_object_load_error, graph_program_compilation_error
 from simulator.poplar.types import CodeletFileType
@@ -105,7 +106,7 @@ class CodeletLibrary:
         return VertexType(
             name=layout.name,
             kind=layout.kind,
-            fields=fields,
+            fields=with_metadata_fields(fields),
             costs=counted_costs(self, class_),
             apart=apart,
             constrained=bool(apart),

@@ -29,7 +29,7 @@ class Program:
 
 def linked(objects: Sequence[Path], external: Sequence[tuple[str, str]]) -> Path:
     """The program of these object files, with the code of external vertices."""
-    runner = [_host_object("runner.c"), _host_object("half.c")]
+    runner = [_host_object(name) for name in ("runner.c", "half.c", "quarter.c")]
     # A reference of its own, so that the linker names what is missing as it does elsewhere.
     names = [flag for here, name in external for flag in (f"-Wl,--defsym,{here}={name}", f"-Wl,-u,{name}")]
     key = key_of(compiler().version, *(path.name for path in [*runner, *objects]), *names)

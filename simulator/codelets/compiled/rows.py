@@ -14,13 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.compiled.struct_fields import ClassLayout, HostField
-from simulator.poplar.types import numpy_type
+from simulator.codelets.quarter_fields import metadata_field
+from simulator.poplar.types import QUARTER, numpy_type
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 
 _LIST_ROW = np.dtype([("pointer", "u8"), ("count", "u4"), ("padding", "u4")])
 _POINTER = np.dtype("u8")
+_LISTED_POINTER = np.dtype([("pointer", "u8")])
+#: The same of quarter: each has the address of its tensor's metadata behind it.
+_CODED_ROW = np.dtype([*_LIST_ROW.descr, ("metadata", "u8")])
+_CODED_POINTER = np.dtype([("pointer", "u8"), ("metadata", "u8")])
 ALIGNMENT = 64
 
 
@@ -60,9 +65,8 @@ class Rows:
         name = field.spec.name
         if field.vector:
             return int(sum(len(raw) for raw in self._data[name]))
-        if field.spec.kind == "scalars":
-            return len(self._pointers[name].offset) * _POINTER.itemsize
-        return len(self._pointers[name].offset) * _LIST_ROW.itemsize if field.spec.kind == "vectors" else 0
+        listed = field.spec.kind in ("scalars", "vectors")
+        return len(self._pointers[name].offset) * _listed(field).itemsize if listed else 0
 
     def fill(self, memory: Array, address: int, arena: int, scratch: int) -> None:
         """Write rows and lists into `memory`, which their code sees at `address`; `arena` and `scratch`: where it sees
@@ -86,20 +90,26 @@ class Rows:
     ) -> None:
         pointers = self._pointers[field.spec.name]
         addresses = pointers.addresses(arena, scratch)
+        metadata = None
+        if field.spec.type is QUARTER:
+            metadata = self._pointers[metadata_field(field.spec.name)].addresses(arena, scratch)
         if field.spec.kind in ("scalar", "vector"):
             self._column(memory, field.offset, _POINTER)[...] = addresses
             if field.spec.kind == "vector":
                 self._column(memory, field.offset + 8, np.dtype("u4"))[...] = pointers.count
+            if metadata is not None:
+                behind = 8 if field.spec.kind == "scalar" else 16
+                self._column(memory, field.offset + behind, _POINTER)[...] = metadata
             return
-        nested = field.spec.kind == "vectors"
-        size = _LIST_ROW.itemsize if nested else _POINTER.itemsize
-        listed: Any = memory[table : table + len(addresses) * size].view(_LIST_ROW if nested else _POINTER)
-        if nested:
-            listed["pointer"], listed["count"] = addresses, pointers.count
-        else:
-            listed[...] = addresses
+        row = _listed(field)
         bounds = np.arange(self._n + 1, dtype=np.int64) if pointers.bounds is None else pointers.bounds
-        self._column(memory, field.offset, _POINTER)[...] = list_address + bounds[:-1] * size
+        listed: Any = memory[table : table + len(addresses) * row.itemsize].view(row)
+        listed["pointer"] = addresses
+        if field.spec.kind == "vectors":
+            listed["count"] = pointers.count
+        if metadata is not None:
+            listed["metadata"] = np.repeat(metadata, np.diff(bounds))
+        self._column(memory, field.offset, _POINTER)[...] = list_address + bounds[:-1] * row.itemsize
         self._column(memory, field.offset + 8, np.dtype("u4"))[...] = np.diff(bounds)
 
     def _fill_data(self, memory: Array, field: HostField, list_address: int, table: int) -> None:
@@ -113,6 +123,14 @@ class Rows:
     def _column(self, memory: Array, offset: int, dtype: np.dtype[Any]) -> Array:
         """A member of all rows."""
         return np.ndarray((self._n,), dtype, memory.data, offset, (self._layout.bytes,))
+
+
+def _listed(field: HostField) -> np.dtype[Any]:
+    """What a list of edges holds of each."""
+    coded = field.spec.type is QUARTER
+    if field.spec.kind == "vectors":
+        return _CODED_ROW if coded else _LIST_ROW
+    return _CODED_POINTER if coded else _LISTED_POINTER
 
 
 def _vectors(field: HostField, values: Any, n: int) -> list[Array]:

@@ -14,7 +14,9 @@ from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
 from simulator.codelets.compiled.runner import WORKERS, Place, Printer, Runner, seconds_allowed
 from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.codelets.compiled.unit import UnitClass
+from simulator.codelets.quarter_fields import metadata_field
 from simulator.codelets.vertex_type import FieldSpec
+from simulator.poplar.types import QUARTER
 
 Array = npt.NDArray[Any]
 
@@ -32,6 +34,7 @@ class Session:
         self._single = 0  #: number of the segment for single vertices, 0 = none yet
         self._runner: Runner | None = None
         self.starts = 0  #: how often a process was started; addresses hold for one start
+        self.agreed = True  #: whether the last vertex of `run_one` returned true
 
     def reserve(self, size: int) -> tuple[int, int]:
         """(segment, offset) of `size` bytes that begin to exist with the next run."""
@@ -87,6 +90,10 @@ class Session:
                 continue
             arrays: list[Array] = value if isinstance(value, list) else [value]
             pointers[spec.name] = _pointers(arrays, [copies.add(a, spec.direction != "in") for a in arrays], spec.kind)
+            if spec.type is QUARTER:
+                hidden = metadata_field(spec.name)
+                byte = np.asarray(getattr(given, hidden))
+                pointers[hidden] = _pointers([byte], [copies.add(byte, False)], "scalar")
         rows = Rows(class_.layout, 1, pointers, values)
         number = self._room(rows.bytes + copies.size + self._counter_bytes(counted))
         runner = self.ready()
@@ -94,7 +101,8 @@ class Session:
         rows.fill(memory, base, 0, base + rows.bytes)
         copies.fill(memory[rows.bytes :])
         counters = rows.bytes + copies.size if counted else 0
-        runner.run(class_.entry, base, (0, 1), place, printer, workers, base + counters if counted else 0)
+        at = base + counters if counted else 0
+        self.agreed = runner.run(class_.entry, base, (0, 1), place, printer, workers, at)
         copies.back(memory[rows.bytes :])
         return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
 

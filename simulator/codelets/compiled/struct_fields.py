@@ -17,6 +17,7 @@ TYPES = {
     "unsigned int": types.UNSIGNED_INT, "float": types.FLOAT, "_Float16": types.HALF, "__fp16": types.HALF,
     "long long int": types.LONGLONG, "long long unsigned int": types.UNSIGNED_LONGLONG,
     "long int": types.INT, "long unsigned int": types.UNSIGNED_INT,  # 32 bits on a tile
+    "quarter": types.QUARTER,
 }  # fmt: skip
 #: How Poplar spells the types that it spells unlike the compiler.
 _SPELLED = {
@@ -150,7 +151,7 @@ def _fields(entry: Entry, entries: DebugEntries, owner: str, shift: int) -> list
 
 def _field(member: Entry, type_: Entry, offset: int, entries: DebugEntries, owner: str) -> HostField:
     name = member.name
-    if type_.tag == "base_type" and type_.name in TYPES:
+    if type_.name in TYPES and (type_.tag == "base_type" or TYPES[type_.name] is types.QUARTER):
         wide = type_.number("byte_size") > TYPES[type_.name].size
         return HostField(FieldSpec(name, "value", "", TYPES[type_.name]), offset, wide)
     if type_.tag == "enumeration_type":

@@ -3,6 +3,7 @@
 
 #ifdef __cplusplus
 #include <poplar/HalfFloat.hpp>
+#include <poplar/QuarterFloat.hpp>
 #elif defined(__aarch64__) || defined(__arm__)
 typedef __fp16 half;
 #else

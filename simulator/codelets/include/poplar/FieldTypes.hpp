@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct quarter;
+
 namespace poplar {
 
 enum class VectorLayout { SPAN, ONE_PTR, SHORT_SPAN, SCALED_PTR32, SCALED_PTR64, SCALED_PTR128, COMPACT_PTR };
@@ -40,8 +42,21 @@ struct Run {
   unsigned count;
 };
 
+// Edges to quarter know where the metadata of their tensor lies.
+template <class T>
+struct MetadataOf {};
+template <>
+struct MetadataOf<quarter> {
+  const unsigned char *getMetadata() const { return metadata; }
+
+ protected:
+  const unsigned char *metadata;
+};
+template <>
+struct MetadataOf<const quarter> : public MetadataOf<quarter> {};
+
 template <class T, bool Sized>
-class Elements : protected Run<T> {
+class Elements : protected Run<T>, public MetadataOf<T> {
  public:
   using value_type = T;
   using reference = T &;
@@ -69,7 +84,13 @@ class Elements<T, true> : public Elements<T, false> {
 
 // Vertex state that is a vector, or a vector of edges.
 template <class T, VectorLayout L = VectorLayout::SPAN, unsigned MinAlign = alignof(T), bool Interleaved = false>
-class Vector : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
+class Vector : public host::Elements<host::on_tile<T>, host::knows_size(L)> {
+ public:
+  template <class Edge = T>
+  auto getMetadata() const -> decltype(static_cast<const Edge *>(nullptr)->getMetadata()) {
+    return this->pointer[0].getMetadata();
+  }
+};
 
 // Vectors of one element type with a compact layout on the tile. Only inside Input, Output and InOut.
 template <class T, VectorListLayout L = VectorListLayout::DELTANELEMENTS, unsigned MinAlign = alignof(T),
@@ -88,17 +109,20 @@ class Rows : protected Run<Row<T>> {
   unsigned size() const { return this->count; }
   Row<T> *begin() const { return this->pointer; }
   Row<T> *end() const { return this->pointer + this->count; }
+  auto getMetadata() const { return this->pointer[0].getMetadata(); }
+};
+
+template <class T>
+struct Place {
+  T *pointer;
 };
 
 // One element at the other end of an edge.
 template <class T>
-class Element {
+class Element : protected Place<T>, public MetadataOf<T> {
  public:
-  T &operator*() const { return *pointer; }
-  T *operator->() const { return pointer; }
-
- protected:
-  T *pointer;
+  T &operator*() const { return *this->pointer; }
+  T *operator->() const { return this->pointer; }
 };
 
 }  // namespace host
