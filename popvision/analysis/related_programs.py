@@ -58,8 +58,8 @@ def related_programs(source: ReportSource, program: int, rule: str = "") -> Int6
 
 def _layers(source: ReportSource) -> list[str]:
     counts: dict[str, int] = {}
-    for id in source.debug:
-        layer = str(source.debug.record(id).get("layer", ""))
+    for _, record in source.debug.records():
+        layer = str(record.get("layer", ""))
         if layer and layer != BY_VERTEX:
             counts[layer] = counts.get(layer, 0) + 1
     return sorted(counts, key=lambda layer: (-counts[layer], layer))[:_MOST_LAYERS]

@@ -104,6 +104,10 @@ class DebugContexts:
         """The context with this id as a dict with the keys of the file; {} when there is none."""
         return self._records.get(id, {})
 
+    def records(self) -> Iterable[tuple[int, dict[str, Any]]]:
+        """(id, record) of every context, in the order of the file."""
+        return self._records.items()
+
     def parents(self) -> Iterator[tuple[int, list[int]]]:
         """(id, ids of its parents) of every context."""
         return ((id, list(record["parents"])) for id, record in self._records.items())

@@ -179,6 +179,15 @@ class ProfileReader:
         arrays = self.arrays([int(ids[row]) for row in rows])
         return [(int(table["program"][row]), int(table["ipu"][row]), a) for row, a in zip(rows, arrays, strict=True)]
 
+    def program_sums(self, column: str) -> tuple[AnyArray, AnyArray]:
+        """(program, sum over the tiles of an IPU) of every row where `column` of ProgramOnIpu is stored: a row per
+        program and IPU. Arrays that rows share are read and added up once."""
+        ids = np.asarray(self._tables.ints("program_by_ipu", f"{column}_array"))
+        program = np.asarray(self._tables["program_by_ipu"]["program"], np.int64)[ids >= 0]
+        unique, which = np.unique(ids[ids >= 0], return_inverse=True)
+        arrays = self.arrays(unique.tolist(), narrow=True)
+        return program, np.array([np.sum(array, dtype=np.int64) for array in arrays], np.int64)[which]
+
     def messages(self, program: int, ipu: int) -> Messages | None:
         """Tile-to-tile traffic of an exchange program that starts on `ipu`, None where nothing was stored."""
         names = ("src_array", "dst_array", "bytes_array")

@@ -1,0 +1,142 @@
+"""Code bytes of the operations of a layer, over all tiles.
+
+- Exchange and control code belong to a program, hence to its operation (operation_owners.py).
+- The code of a vertex type lies on a tile once, however many compute sets use it there. It is an operation's own where
+  no other operation (and nothing outside the layer) has vertices of that type on that tile; else it is shared, and
+  counts as not attributed. `vertex_used` says how much an operation needs, shared or not; these do not add up.
+
+So own exchange, control and vertex code of all operations, and what is not attributed, add up to the code in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.kept import kept
+from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.operation_owners import NO_OPERATION, Owners, owners
+from popvision.analysis.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+CODE = (
+    "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "
+    "autoReport.outputGraphProfile=true to record them."
+)
+
+#: Memory categories that hold code, after the column they are counted in.
+CATEGORIES = {
+    "internalExchangeCode": "exchange",
+    "hostExchangeCode": "exchange",
+    "globalExchangeCode": "exchange",
+    "controlCode": "control",
+    "vertexCode": "vertex",
+    "sharedCodeStorage": "vertex",
+}
+
+_NOBODY, _SEVERAL = -1, -2
+
+
+@dataclass(frozen=True)
+class OperationCode:
+    """Bytes by operation (rows of Owners), all IPUs. Row 0 is not attributed, so that each but `vertex_used` adds up to
+    the report's total."""
+
+    exchange: Int64
+    control: Int64
+    vertex: Int64  #: of types that no other operation has on the same tile
+    vertex_used: Int64  #: of all types that it has on a tile
+
+    @property
+    def total(self) -> Int64:
+        return self.exchange + self.control + self.vertex
+
+
+@dataclass(frozen=True)
+class VertexSharing:
+    """`tiles[o]` = tiles on which operation o has vertices."""
+
+    own: Int64
+    used: Int64
+    tiles: Int64
+
+
+def operation_code(source: ReportSource, layer: str = "") -> OperationCode:
+    """Raises NotRecordedError where the program was compiled without code, and as `owners`."""
+    found = owners(source, layer)
+    return kept(source, f"operation_code:{found.layer}", lambda: _code(source, found))
+
+
+def vertex_sharing(source: ReportSource, layer: str = "") -> VertexSharing:
+    """Vertex code and tiles by operation; no code where the sizes of types are not known. Raises as `owners`."""
+    found = owners(source, layer)
+    return kept(source, f"operation_vertices:{found.layer}", lambda: _sharing(source, found))
+
+
+def code_in_memory(source: ReportSource) -> dict[str, int]:
+    """Bytes of exchange, control and vertex code over all tiles, as the categories of memory hold them."""
+    totals = {"exchange": 0, "control": 0, "vertex": 0}
+    for part in source.reader.category_memory():
+        if part.category in CATEGORIES:
+            totals[CATEGORIES[part.category]] += int(np.sum(part.bytes, dtype=np.int64))
+    return totals
+
+
+def _code(source: ReportSource, found: Owners) -> OperationCode:
+    totals = code_in_memory(source)
+    if not any(totals.values()):
+        raise NotRecordedError(CODE)
+    n = len(found.context)
+    exchange, control = (_of_programs(source, found, f"{name}_code", n) for name in ("exchange", "control"))
+    sharing = vertex_sharing(source, found.layer)
+    columns = {"exchange": exchange, "control": control, "vertex": sharing.own.copy()}
+    for name, column in columns.items():  # what lies in memory beyond what programs say is not attributed either
+        column[NO_OPERATION] = totals[name] - int(column[1:].sum())
+    return OperationCode(exchange, control, columns["vertex"], sharing.used)
+
+
+def _of_programs(source: ReportSource, found: Owners, column: str, n: int) -> Int64:
+    program, size = source.reader.program_sums(column)
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, found.program[program], size)
+    return sums
+
+
+def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
+    """One pass over the compute sets' vertices: who has each type on each tile, and on which tiles anyone is."""
+    target = target_of(source)
+    per_ipu = target.tiles_per_ipu
+    compute_set, vertex_type, ipu, counts = source.reader.compute_set_counts()
+    size = np.maximum(np.asarray(source.reader.vertex_types().code_bytes, np.int64), 0)
+    owner_of = found.compute_set[compute_set]
+    holder: dict[int, Int64] = {}
+    uses: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
+    present: dict[int, npt.NDArray[np.bool_]] = {}
+    for row, at in enumerate(zip(owner_of.tolist(), vertex_type.tolist(), ipu.tolist(), strict=True)):
+        if not len(counts[row]):
+            continue
+        owner, type_, place = at
+        here = slice(place * per_ipu, (place + 1) * per_ipu)
+        there = present.setdefault(id(counts[row]), np.asarray(counts[row]) > 0)
+        holders = holder.setdefault(type_, np.full(target.num_tiles, _NOBODY, np.int64))[here]
+        alone = (holders == _NOBODY) | (holders == owner)
+        holders[there] = np.where(alone, owner, _SEVERAL)[there]
+        uses.setdefault((owner, type_), np.zeros(target.num_tiles, bool))[here] |= there
+    n = len(found.context)
+    own, used, tiles = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for type_, holders in holder.items():
+        own += size[type_] * np.bincount(holders[holders >= 0], minlength=n).astype(np.int64)
+    mine: dict[int, npt.NDArray[np.bool_]] = {}
+    for (owner, type_), there in uses.items():
+        used[owner] += size[type_] * int(np.count_nonzero(there))
+        mine[owner] = mine[owner] | there if owner in mine else there
+    for owner, there in mine.items():
+        tiles[owner] = np.count_nonzero(there)
+    return VertexSharing(own, used, tiles)
