@@ -69,6 +69,11 @@ LOSSES = ("target", "cycles", "shares", "longest", "memory", "live")
 
 def headline(source: ReportSource) -> Headline:
     """See the head of this module for the formulas. A figure that damage took is None, and `lost` says what it took."""
+    with source.reader.together():
+        return _headline(source)
+
+
+def _headline(source: ReportSource) -> Headline:
     lost: dict[str, str] = {}
 
     def asked(name: str, question: Callable[[], T]) -> T | None:

@@ -44,26 +44,36 @@ class SqliteFile:
         self._what = what
         self._salvage = salvage
         self._lock = threading.Lock()
+        self._held = threading.local()  #: connection of the request that this thread is in, and the state it sees
         self._copy: tuple[Signature, tempfile.TemporaryDirectory[str]] | None = None
         self._check_header()
 
     def signature(self) -> Signature:
-        """Changes whenever the file or its log does."""
+        """Changes whenever the file or its log does; within `connect` it is that of the state seen there."""
+        if getattr(self._held, "db", None) is not None:
+            seen: Signature = self._held.signature
+            return seen
         return _stat(self.path), _stat(self._log)
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction; every SQLite error becomes a FormatError."""
+        """A connection inside one read transaction; every SQLite error becomes a FormatError. Within such a context the
+        same thread gets the same connection again, so that a request of several parts sees one state of the file."""
+        held: sqlite3.Connection | None = getattr(self._held, "db", None)
+        before = self.signature()
         try:
-            db = self._open()
+            db = held or self._open()
         except (*_DAMAGE, OSError) as error:
             raise self._unreadable(error) from error
+        self._held.db, self._held.signature = db, before
         try:
             yield db
         except _DAMAGE as error:
             raise self._unreadable(error) from error
         finally:
-            db.close()
+            if held is None:
+                self._held.db = None
+                db.close()
 
     @property
     def _log(self) -> Path:

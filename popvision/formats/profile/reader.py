@@ -77,6 +77,13 @@ class ProfileReader:
         """Tables, and columns as "table.column", of the format that are not in the file."""
         return self._tables.missing
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Questions that this thread asks within the context are answered of one state of the file, by one connection:
+        for requests of many small questions."""
+        with self._file.connect():
+            yield
+
     @property
     def lost(self) -> list[str]:
         """What damage has cost, one sentence each; empty for a whole file, and always without `salvage`.

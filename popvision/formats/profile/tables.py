@@ -92,8 +92,10 @@ class Tables:
 
     def _settle_runs(self) -> None:
         """Find out how many runs are whole before any of their rows is handed out."""
-        if not self._settled:
-            self._settled = True
+        if self._settled:
+            return
+        self._settled = True
+        with self.file.connect():
             for name in self.expected():
                 if TABLES[name].per_run and "" not in self._lost:
                     with contextlib.suppress(LostError):
