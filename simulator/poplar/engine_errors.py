@@ -22,8 +22,6 @@ class SimulatedErrorMethods(EngineState):
         program, and for one where an error is simulated already."""
         if not self._core.loaded:
             raise poplar_error("The engine is not loaded; call load(device) before insertSimulatedError.")
-        if self._core.executable.address_facts is not None:
-            raise poplar_error("Errors are not simulated with popvision.addressAccurate; turn that option off.")
         self._core.planted.insert(error, location)
         self._core.bind()
 

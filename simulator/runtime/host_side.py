@@ -57,6 +57,10 @@ class HostSide(Protocol):
         """What is done in place of `action`, the running of the program at a place; itself where nobody watches."""
         ...
 
+    def at_row(self, row: int, action: Action) -> Action:
+        """The same for the lowered program in a row, where programs run row by row."""
+        ...
+
 
 Step = Callable[[Sequence[Arena], HostSide], Action]
 """A part of a program before it is bound to the arenas of all replicas."""

@@ -65,6 +65,11 @@ class PlantedErrors:
             return action
         return lambda: self._stop(mine)
 
+    def around_row(self, row: int, action: Action) -> Action:
+        """The same as `around` for one lowered program, where programs run row by row."""
+        mine = [error for error in self._all() if error[0] == row] if self._planted else []
+        return (lambda: self._stop(mine)) if mine else action
+
     def _all(self) -> list[tuple[int, ErrorLocation, ErrorCode]]:
         """(row, location, code) of every planted error; one of a vertex type stands in each of its compute sets."""
         found = [

@@ -49,9 +49,13 @@ def summing(device, options=None):
     return Engine(graph, [first, added], {"debug.retainDebugInformation": "true", **(options or {})})
 
 
-def loaded():
+#: The ordinary engine and the one that keeps values at the report's addresses.
+BOTH = pytest.mark.parametrize("options", [{}, {"popvision.addressAccurate": "true"}], ids=["ordinary", "addresses"])
+
+
+def loaded(options=None):
     device = model()
-    engine = summing(device)
+    engine = summing(device, options)
     calls = []
     engine.connectStreamToCallback("out", lambda memory: calls.append(1))
     engine.load(device)
@@ -62,8 +66,9 @@ def programs(engine, kind, word=""):
     return [p for p in engine.getReport().compilation.programs if str(p.type).endswith(kind) and word in p.name]
 
 
-def test_the_example_of_the_pages():
-    engine, _, calls = loaded()
+@BOTH
+def test_the_example_of_the_pages(options):
+    engine, _, calls = loaded(options)
     locations = engine.getSimulatedErrorLocations("Sum", 1)
     assert [location.tile for location in locations] == [1]
     engine.insertSimulatedError(ErrorCode.IPUSOFTERR, locations[0])
@@ -104,8 +109,9 @@ def test_a_program_id_is_the_same_number_everywhere(tmp_path):
         ("Sequence", "", 0),
     ],
 )
-def test_programs_of_every_kind_can_fail(kind, word, calls):
-    engine, _, made = loaded()
+@BOTH
+def test_programs_of_every_kind_can_fail(kind, word, calls, options):
+    engine, _, made = loaded(options)
     program = programs(engine, kind, word)[0]
     locations = engine.getSimulatedErrorLocations(programId=program._id)
     engine.insertSimulatedError(ErrorCode.TRAP, locations[0])
@@ -114,8 +120,9 @@ def test_programs_of_every_kind_can_fail(kind, word, calls):
     assert len(made) == calls
 
 
-def test_what_another_program_runs_does_not_matter():
-    engine, _, _ = loaded()
+@BOTH
+def test_what_another_program_runs_does_not_matter(options):
+    engine, _, _ = loaded(options)
     inside = programs(engine, "OnTileExecute", "twice")[0]
     engine.insertSimulatedError(ErrorCode.INVALID_ADDRESS, engine.getSimulatedErrorLocations(inside._id)[0])
     engine.run(0)

@@ -75,7 +75,7 @@ class AddressPlan:
         choosing = Choosing(self._lowered, self._replicas, memories, side)
         code = CodeletCode(self._codelets, side.print_codelet)
         leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing, code)
-        branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory)
+        branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.at_row)
 
         def guarded(action: Callable[[], None]) -> Callable[[], None]:
             def run() -> None:

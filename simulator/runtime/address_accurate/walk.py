@@ -18,11 +18,16 @@ Ending = tuple[int, slice]
 
 
 def branch_actions(
-    table: ProgramTable, branches: list[int], claims: Claims, leaves: Leaves, memory: TileMemory
+    table: ProgramTable,
+    branches: list[int],
+    claims: Claims,
+    leaves: Leaves,
+    memory: TileMemory,
+    at_row: Callable[[int, Action], Action],
 ) -> list[Action]:
-    """One action per branch of the root switch. Raises poplar_error when the report's static order is another one than
+    """One action per branch of the root switch. `at_row`: as HostSide's. Raises poplar_error when the report's static order is another one than
     the order in which programs run."""
-    walk = _Walk(table, frozenset(branches), claims, leaves, memory)
+    walk = _Walk(table, frozenset(branches), claims, leaves, memory, at_row)
     walk.node(0)
     if walk.position != len(claims.order):
         raise poplar_error(f"The report has {len(claims.order)} liveness indices, the programs {walk.position}.")
@@ -31,8 +36,15 @@ def branch_actions(
 
 class _Walk:
     def __init__(
-        self, table: ProgramTable, wanted: frozenset[int], claims: Claims, leaves: Leaves, memory: TileMemory
+        self,
+        table: ProgramTable,
+        wanted: frozenset[int],
+        claims: Claims,
+        leaves: Leaves,
+        memory: TileMemory,
+        at_row: Callable[[int, Action], Action],
     ) -> None:
+        self._at_row = at_row
         self.position = 0
         self.branches: dict[int, Action] = {}
         #: what ends to live at a position: there, then at the end of each loop that ends there, inner loops first
@@ -43,7 +55,7 @@ class _Walk:
         """What running the program in this row does, at this place of the order. Syncs have no place."""
         type_ = self._table.type[row]
         if type_ == "Sync":
-            return lambda: None
+            return self._at_row(row, lambda: None)
         first = self.position + 1
         own = self._own(row)
         inner = [self.node(child) for child in self._table.children[row]]
@@ -54,6 +66,7 @@ class _Walk:
         run = self._running(row, type_, own, inner)
         if type_ in ("Repeat", "RepeatWhile"):
             run = self._ending_after(first, run)
+        run = self._at_row(row, run)
         if row in self._wanted:
             self.branches[row] = run
         return run
