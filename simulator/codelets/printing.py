@@ -3,8 +3,8 @@
     [tile 3, worker 1] 0.5
     [replica 1, tile 0, supervisor] done
 
-A worker vertex is labelled by its turn among the vertices of its tile in the compute set, modulo six: the worker that
-it gets when all of them take equally long. A line that a vertex leaves unfinished ends with the run.
+A worker vertex is labelled by the worker that the report has it on: the first that was free, by the costs of the
+vertices of its tile before it. A line that a vertex leaves unfinished ends with the run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -22,18 +22,33 @@ import numpy.typing as npt
 from simulator.poplar.errors import ErrorLocation
 
 if TYPE_CHECKING:
+    from popvision.formats.profile.model import VertexLanes
     from simulator.poplar.store import VertexBlock
 
-WORKERS = 6
+
+class Workers:
+    """The worker of every vertex of a compiled program, as `lanes` have them."""
+
+    def __init__(self, lanes: Iterable[VertexLanes], tiles_per_ipu: int) -> None:
+        self._lanes = {(lane.compute_set, lane.ipu): lane for lane in lanes}
+        self._tiles_per_ipu = tiles_per_ipu
+
+    def of(self, compute_set: int, tile: int, turn: int) -> int:
+        """Of the vertex that is number `turn` of its tile in a compute set."""
+        ipu, tile = divmod(tile, self._tiles_per_ipu)
+        lane = self._lanes[compute_set, ipu]
+        return int(lane.worker[int(lane.tile_offsets[tile]) + turn])
 
 
 @dataclass(frozen=True)
 class VertexPlaces:
-    """Where the vertices of a block are. `before`: vertices of each tile in earlier blocks of the compute set."""
+    """Where the vertices of a block are. `number`: of its compute set. `before`: vertices of each tile in earlier
+    blocks of the compute set."""
 
     type_name: str
     kind: str
     compute_set: str
+    number: int
     tiles: npt.NDArray[Any]
     before: dict[int, int]
 
@@ -51,10 +66,14 @@ class VertexPlaces:
         text = f"Vertex {row} of type {self.type_name} in compute set '{self.compute_set}' on tile {tile}"
         return text, ErrorLocation(tile, vertex=self.type_name)
 
-    def label(self, row: int, worker: int) -> str:
+    def label(self, row: int, worker: int, workers: Workers) -> str:
+        """`worker`: of a MultiVertex."""
+        tile = self.tile(row)
         if self.kind == "supervisor":
-            return f"tile {self.tile(row)}, supervisor"
-        return f"tile {self.tile(row)}, worker {worker if self.kind == 'multi' else self.turn(row) % WORKERS}"
+            return f"tile {tile}, supervisor"
+        return (
+            f"tile {tile}, worker {worker if self.kind == 'multi' else workers.of(self.number, tile, self.turn(row))}"
+        )
 
 
 def places_of(block: VertexBlock, earlier: list[VertexBlock], compute_set: str) -> VertexPlaces:
@@ -64,7 +83,7 @@ def places_of(block: VertexBlock, earlier: list[VertexBlock], compute_set: str) 
         tiles, counts = np.unique(other.tiles, return_counts=True)
         for tile, count in zip(tiles.tolist(), counts.tolist(), strict=True):
             before[tile] = before.get(tile, 0) + count
-    return VertexPlaces(block.type.name, block.type.kind, compute_set, block.tiles, before)
+    return VertexPlaces(block.type.name, block.type.kind, compute_set, block.compute_set, block.tiles, before)
 
 
 class _Running(threading.local):
@@ -81,15 +100,16 @@ running = _Running()
 class CodeletPrints:
     """Collects lines and labels them. `stream` None = standard error, looked up when something is printed."""
 
-    def __init__(self, replicas: int) -> None:
+    def __init__(self, replicas: int, workers: Workers) -> None:
         self.stream: TextIO | None = None
+        self._workers = workers
         self._replicas = replicas
         self._unfinished: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def write(self, places: VertexPlaces, replica: int, row: int, worker: int, text: str) -> None:
         """Print text of a vertex."""
-        label = places.label(row, worker)
+        label = places.label(row, worker, self._workers)
         if self._replicas > 1:
             label = f"replica {replica}, {label}"
         with self._lock:

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.printing import CodeletPrints
+from simulator.codelets.printing import CodeletPrints, Workers
 from simulator.compiler.executable import Executable
 from simulator.compiler.program_visits import Place
 from simulator.poplar.errors import poplar_error, stream_connection_error
@@ -44,7 +44,8 @@ class HostEnd:
         self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
         self.printf_stream: TextIO | None = None  #: of codelets; None = standard error
         self.threads = 1
-        self.codelet_prints = CodeletPrints(self._replicas)
+        workers = Workers(executable.compilation.vertex_lanes, executable.machine.tiles_per_ipu)
+        self.codelet_prints = CodeletPrints(self._replicas, workers)
         self.print_codelet = self.codelet_prints.write
         self.choices: list[int] = []  #: what data decided in the last run, in order
         self.watchers: list[Watcher] = []

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import io
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,8 @@ class Crowd : public poplar::MultiVertex {
 """
 
 
-def fates(what: list[int]) -> Bench:
+def fates(what: list[int], placed: int = 0) -> Bench:
+    """A vertex for each element of `what`, or the first `placed` of them."""
     bench = Bench()
     bench.graph.addCodelets(io.StringIO(SOURCE))
     x = bench.graph.addVariable(FLOAT, [len(what)], "x")
@@ -77,7 +79,7 @@ def fates(what: list[int]) -> Bench:
     bench.graph.createHostRead("x", x)
     bench.graph.createHostWrite("x in", x)
     chosen = bench.tensor("what", INT, what)
-    for i in range(len(what)):
+    for i in range(placed or len(what)):
         bench.graph.setTileMapping(x[i], i % 4)
         vertex = bench.vertex("Fate", {"what": chosen[i], "x": x[i]}, i % 4)
         bench.graph.setPerfEstimate(vertex, 10)
@@ -175,6 +177,23 @@ def test_prints_are_labelled_by_tile_and_worker(options) -> None:
         "[tile 0, worker 0] 6", "[tile 0, worker 1] 6", "[tile 0, worker 1] and", "[tile 0, worker 1] x is 4",
         "[tile 1, worker 1] 6", "[tile 1, worker 1] and", "[tile 1, worker 1] x is 5",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, {"popvision.addressAccurate": "true"}], ids=["rows", "bytes of tiles"])
+def test_the_worker_is_the_one_that_was_free(options) -> None:
+    bench = fates([0, 0, 0, 0] + 7 * [6], 4)
+    for i in range(4, 11):  # on tile 2 after a short one, the first of them long
+        x = bench._names["x"][i]
+        bench.graph.setTileMapping(x, 2)
+        vertex = bench.vertex("Fate", {"what": bench._names["what"][i], "x": x}, 2)
+        bench.graph.setPerfEstimate(vertex, 100 if i == 4 else 10)
+    printed = io.StringIO()
+    with bench.engine(None, options) as engine:
+        engine.setPrintStream(printed)
+        engine.run(0)
+    found = re.findall(r"tile 2, worker (\d)\] 6?x is (\d+)", printed.getvalue())  # 6: what its worker printed last
+    workers = {int(what): worker for worker, what in found}
+    assert [workers[i] for i in range(4, 11)] == ["1", "2", "3", "4", "5", "0", "2"]
 
 
 def test_prints_go_to_standard_error_at_first(capfd) -> None:
