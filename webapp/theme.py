@@ -35,6 +35,8 @@ STEP_FAMILY = {
     "Abort": "other",
     "AssumeEqualAcrossReplicas": "other",
     "SetLocalConsensusFromVar": "other",
+    "SetLocalConsensus": "other",
+    "GetGlobalConsensus": "other",
     "Sequence": "control",
     "Repeat": "control",
     "RepeatWhile": "control",

@@ -25,6 +25,8 @@ _CONTROL_CODE = {
     "Switch": footprint.CONTROL_CODE_PER_CHOICE,
     "RepeatWhile": footprint.CONTROL_CODE_PER_WHILE,
     "SetLocalConsensusFromVar": footprint.CONTROL_CODE_PER_CONSENSUS,
+    "SetLocalConsensus": footprint.CONTROL_CODE_PER_CONSENSUS,
+    "GetGlobalConsensus": footprint.CONTROL_CODE_PER_CONSENSUS,
     "Abort": footprint.CONTROL_CODE_PER_ABORT,
     "AbortOnCondition": footprint.CONTROL_CODE_PER_ABORT,
 }

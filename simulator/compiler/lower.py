@@ -232,6 +232,8 @@ class Lowering:
             self._steps.on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
         item.placed = True
 
+        if program.consensus is not None:
+            self._choices.consensus(parent, program.consensus, self._debug_id(program))
     def _cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:
         item = self._steps.items.cross_replica_copy(program)
         debug_id = self._debug_id(program)

@@ -6,6 +6,8 @@
 - RepeatWhile: a Sequence of the condition, SetLocalConsensusFromVar on the tile of the predicate, a Sync that tells all
   tiles what it says (the sync network joins the tiles' answers, so nothing is exchanged), and a Sequence of the body,
   after which it starts again; Loop: a RepeatWhile that holds its body alone;
+- Execute with a tensor for what compute() returns: SetLocalConsensus on all tiles, a Sync that joins what they say, and
+  GetGlobalConsensus, with which the tensor's tile writes it down;
 - Abort, AbortOnCondition: a node of their own, without time; ErrorProgram: its tensor goes to the host before.
 
 That If goes by exchange and RepeatWhile by consensus is a guess; that both exist is published (poplar-model 3.2.6). No
@@ -66,6 +68,14 @@ class ChoiceLowering:
 
     def without_end(self, parent: int, program: host.Loop, debug_id: int) -> None:
         self._branch(self._steps.table.add(parent, "RepeatWhile", debug_id=debug_id), program.body)
+
+    def consensus(self, parent: int, agreed: Tensor, debug_id: int) -> None:
+        """All tiles say what their vertices returned, and the tile of `agreed` writes whether all of them said true."""
+        self._steps.items.mapped_pieces(agreed.regions())  # which refuses one without a tile
+        self._steps.table.add(parent, "SetLocalConsensus", debug_id=debug_id)
+        self._steps.sync(parent, debug_id, "GS1" if self._steps.machine.num_ipus > 1 else "", None)
+        written = Work(accesses=Accesses(writes=elements_of([agreed.regions()])))
+        self._steps.table.add(parent, "GetGlobalConsensus", work=written, debug_id=debug_id)
 
     def ending(
         self, parent: int, program: host.Abort | host.AbortOnCondition | host.ErrorProgram, debug_id: int

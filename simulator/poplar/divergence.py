@@ -68,8 +68,10 @@ class _Divergence:
                     unequal = self._after(part, unequal, checking)
                 return unequal
             case host.Execute():
+                agreed = frozenset(v for tensor in program.writes() for v in tensor._variables())
+                unequal = unequal - agreed
                 for read, written in self._blocks.get(program.compute_set, ()):
-                    unequal = unequal | written if read & unequal else unequal
+                    unequal = unequal | written | agreed if read & unequal else unequal
                 return unequal
             case host.AssumeEqualAcrossReplicas():
                 return unequal - frozenset(program.tensor._variables())

@@ -34,7 +34,7 @@ def check_host_memory(store: GraphStore, programs: Iterable[Program], *, extende
     for program in all_programs([*programs, *store.functions]):
         if isinstance(program, Copy):
             for end in (program.source, program.destination):
-                if isinstance(end, DataStream):
+                if isinstance(end, DataStream) and end.store is store:
                     _check_stream(store, end)
                 elif isinstance(end, RemoteBuffer):
                     _check_rows(end, program)

@@ -15,6 +15,7 @@ from simulator.poplar.debug_context import Context, as_context
 from simulator.poplar.errors import control_program_error
 from simulator.poplar.graph_objects import ComputeSet, Function, HostFunction
 from simulator.poplar.host_call_checks import check_host_call
+from simulator.poplar.predicate_checks import check_scalar
 from simulator.poplar.program_abort import Abort, AbortOnCondition, ErrorProgram
 from simulator.poplar.program_base import LibraryGroup, Program, Sequence, checked
 from simulator.poplar.program_control import If, Loop, Repeat, RepeatWhile, RepeatWhileFalse, RepeatWhileTrue, Switch
@@ -22,7 +23,7 @@ from simulator.poplar.program_copies import Copy, CrossReplicaCopy
 from simulator.poplar.program_dump import dumpProgram
 from simulator.poplar.program_print import FloatFormat, PrintTensor, PrintTensorFmt
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import SyncType
+from simulator.poplar.types import BOOL, SyncType
 
 __all__ = [
     "Abort", "AbortOnCondition", "AssumeEqualAcrossReplicas", "Block", "Call", "Copy", "CrossReplicaCopy",
@@ -33,22 +34,35 @@ __all__ = [
 
 
 class Execute(Program):
-    """Run all vertices of a compute set.
+    """Run all vertices of a compute set. Afterwards `t`, a scalar of type BOOL, is 1 if the compute() of every vertex
+    returned true (or nothing), else 0: tiles agree on that by the sync network, and the tile of `t` writes it down.
 
-    Raises `control_program_error` for anything else, and for the old form with a tensor that takes what the vertices'
-    compute() returns."""
+    Raises `control_program_error` for anything else; `graph_connection_error` for a `t` that cannot be written."""
 
-    def __init__(self, cs: ComputeSet, debugContext: Context = "") -> None:
+    @overload
+    def __init__(self, cs: ComputeSet, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, cs: ComputeSet, t: Tensor, debugContext: Context = "") -> None: ...
+    def __init__(self, cs: ComputeSet, *arguments: Any, t: Tensor | None = None, debugContext: Context = "") -> None:
         if not isinstance(cs, ComputeSet):
             raise control_program_error(f"Execute needs a compute set from Graph.addComputeSet, got {cs!r}.")
-        if isinstance(debugContext, Tensor):
-            raise control_program_error(
-                "Execute: a tensor for what compute() returns is not supported; let the vertices write their answers "
-                "into an output field and reduce it with popops."
-            )
+        rest = list(arguments)
+        if rest and isinstance(rest[0], Tensor):
+            t = rest.pop(0)
+        if rest:
+            debugContext = rest.pop(0)
+        if rest:
+            raise control_program_error(f"Execute: {rest[0]!r} is one argument too many; give (cs, t, debugContext).")
+        if t is not None:
+            check_scalar(t, "Execute: the tensor for what compute() returns", (BOOL,))
+            check_writeable(t, "Execute")
         self.compute_set = cs.id
+        self.consensus = t
         self.of = cs  #: the handle, which knows its graph
         self.debug = as_context(debugContext)
+
+    def writes(self) -> SequenceOf[Tensor]:
+        return () if self.consensus is None else (self.consensus,)
 
 
 class Call(Program):

@@ -57,9 +57,12 @@ class CompiledBlock:
         self._values = dict(block.values)
 
     def bind(
-        self, arena: Arena, print_codelet: Callable[[VertexPlaces, int, int, int, str], None]
+        self,
+        arena: Arena,
+        print_codelet: Callable[[VertexPlaces, int, int, int, str], None],
+        denied: list[bool] | None = None,
     ) -> Callable[[], None]:
-        """A function that runs all vertices once."""
+        """A function that runs all vertices once. `denied`: grows where a compute() returns false."""
         session = arena.session
         assert session is not None, "an arena for compiled codelets is shared with their process"
         shift = arena.offset
@@ -68,7 +71,7 @@ class CompiledBlock:
             for name, p in self._columns.items()
         }
         rows = Rows(self._class.layout, self._n, columns, self._values)
-        return _Bound(self, arena, session, rows, print_codelet).run
+        return _Bound(self, arena, session, rows, print_codelet, denied).run
 
     def _pointers(self, spec: FieldSpec, edges: FieldEdges, items: I8) -> Pointers:
         dtype = numpy_type(spec.type)
@@ -127,9 +130,17 @@ def _in_pieces(items: I8, lengths: I8, ends: I8) -> npt.NDArray[np.bool_]:
 class _Bound:
     """A block on one arena. Addresses are written when the process was started anew."""
 
-    def __init__(self, block: CompiledBlock, arena: Arena, session: Session, rows: Rows, print_codelet: Any) -> None:
+    def __init__(
+        self,
+        block: CompiledBlock,
+        arena: Arena,
+        session: Session,
+        rows: Rows,
+        print_codelet: Any,
+        denied: list[bool] | None,
+    ) -> None:
         self._block, self._arena, self._session, self._rows = block, arena, session, rows
-        self._print = print_codelet
+        self._print, self._denied = print_codelet, denied
         self._segment, self._begin = session.reserve(rows.bytes + block._scratch)
         self._filled = 0
 
@@ -145,7 +156,9 @@ class _Bound:
             scratch = memory[self._rows.bytes : self._rows.bytes + block._scratch]
             for part in block._gathered:
                 scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
-            runner.run(block._class.entry, base, (0, block._n), block._places.located, self._printed)
+            agreed = runner.run(block._class.entry, base, (0, block._n), block._places.located, self._printed)
+            if self._denied is not None and not agreed:
+                self._denied.append(True)
             for part in block._gathered:
                 if part.written:
                     self._arena.flat(part.dtype)[part.items] = scratch.view(part.dtype)[part.places]

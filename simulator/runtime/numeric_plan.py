@@ -108,7 +108,7 @@ class NumericPlan:
             case host.Sequence():
                 return _in_order([self._step(p) for p in program.programs])
             case host.Execute():
-                return _each(self._execute(program.compute_set))
+                return _each(self._execute(program))
             case host.Copy():
                 return self._copy(program)
             case host.CrossReplicaCopy():
@@ -180,15 +180,20 @@ class NumericPlan:
 
         return bind
 
-    def _execute(self, compute_set: int) -> Leaf:
+    def _execute(self, program: host.Execute) -> Leaf:
+        compute_set = program.compute_set
         if compute_set not in self._blocks:
             self._blocks[compute_set] = self._plans_of(compute_set)
         blocks, compiled = self._blocks[compute_set]
 
+        agreed = None if program.consensus is None else self.layout.place(program.consensus)
+
         def bind(arena: Arena, side: HostSide) -> Action:
-            parts = [part for block in blocks for part in block.bind_parts(arena, side.threads)]
-            parts += [block.bind(arena, side.print_codelet) for block in compiled]
-            return parts[0] if len(parts) == 1 else lambda: side.together(parts)
+            denied: list[bool] | None = None if agreed is None else []
+            parts = [part for block in blocks for part in block.bind_parts(arena, side.threads, denied)]
+            parts += [block.bind(arena, side.print_codelet, denied) for block in compiled]
+            run = parts[0] if len(parts) == 1 else lambda: side.together(parts)
+            return run if agreed is None or denied is None else _agreed(run, denied, arena, agreed)
 
         return bind
 
@@ -232,6 +237,17 @@ class NumericPlan:
             return _each(transfer_steps.to_rows(copy.destination.name, offset, self.layout.place(copy.source)))
         source, destination = self.layout.place(copy.source), self.layout.place(copy.destination)
         return _each(lambda arena, side: lambda: arena.write(destination, arena.read(source)))
+
+
+def _agreed(run: Action, denied: list[bool], arena: Arena, place: Place) -> Action:
+    """Run a compute set, and write whether every compute() returned true."""
+
+    def run_and_note() -> None:
+        denied.clear()
+        run()
+        arena.write(place, np.array(not denied))
+
+    return run_and_note
 
 
 def _all(actions: list[Action]) -> Action:

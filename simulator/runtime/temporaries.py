@@ -53,6 +53,7 @@ class _Walk:
                     self._walk(part, block)
             case host.Execute():
                 self._pin_vertices(program.compute_set)
+                self._access(block, (), program.writes())
             case host.Call() if program.host_function is None:
                 if program.function not in self.functions:
                     self.functions.add(program.function)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.printing import VertexPlaces, running
+from simulator.codelets.run import agrees
 from simulator.poplar import regions
 from simulator.poplar.types import numpy_type
 from simulator.runtime.arena import Arena, ArenaLayout
@@ -62,30 +63,31 @@ class BlockPlan:
         dtype = np.dtype(np.float32) if type_ is None else numpy_type(type_)
         return _Field(spec, dtype, edges, layout.items(edges.starts))
 
-    def bind_parts(self, arena: Arena, parts: int) -> list[Callable[[], None]]:
-        """Functions that together run all vertices once, in any order: `parts` of them where that is worth it."""
+    def bind_parts(self, arena: Arena, parts: int, denied: list[bool] | None = None) -> list[Callable[[], None]]:
+        """Functions that together run all vertices once, in any order: `parts` of them where that is worth it.
+        `denied`: grows where a compute() returns false."""
         if self._type.compute_batch is not None:
             batches = list(self._batches(arena))
             shares = [batches[i::parts] for i in range(min(parts, len(batches)))]
             here = self._places, arena.replica
-            return [_bind_batches(self._type.compute_batch, share, here) for share in shares]
+            return [_bind_batches(self._type.compute_batch, share, here, denied) for share in shares]
         if parts == 1 or self._n < _SHARED_VERTICES:
-            return [self._bind_each(arena, range(self._n))]
-        return [self._bind_each(arena, range(i, self._n, parts)) for i in range(parts)]
+            return [self._bind_each(arena, range(self._n), denied)]
+        return [self._bind_each(arena, range(i, self._n, parts), denied) for i in range(parts)]
 
-    def _bind_each(self, arena: Arena, vertices: range) -> Callable[[], None]:
+    def _bind_each(self, arena: Arena, vertices: range, denied: list[bool] | None) -> Callable[[], None]:
         """A function that runs these vertices one after another."""
         compute = self._type.compute
         assert compute is not None, f"{self._type.name} has no compute function"
         here = self._places, arena.replica
         if self._n > _KEPT_VERTICES:
-            return lambda: _run_each(compute, (self._vertex(arena, i) for i in vertices), here)
+            return lambda: _run_each(compute, (self._vertex(arena, i) for i in vertices), here, denied)
         kept: list[_Bound] = []
 
         def run() -> None:
             if not kept:
                 kept.extend(self._vertex(arena, i) for i in vertices)
-            _run_each(compute, kept, here)
+            _run_each(compute, kept, here, denied)
 
         return run
 
@@ -159,14 +161,18 @@ class _Bound:
         return buffer
 
 
-def _run_each(compute: Callable[[Any], Any], vertices: Any, here: tuple[VertexPlaces, int]) -> None:
+def _run_each(
+    compute: Callable[[Any], Any], vertices: Any, here: tuple[VertexPlaces, int], denied: list[bool] | None
+) -> None:
     running.places = here
     try:
         for vertex in vertices:
             running.row = vertex.row
             for flat, items, buffer, _ in vertex.buffers:
                 buffer[...] = flat[items]
-            compute(vertex.fields)
+            result = compute(vertex.fields)
+            if denied is not None and not agrees(result):
+                denied.append(True)
             for flat, items, buffer, direction in vertex.buffers:
                 if direction != "in":
                     flat[items] = buffer
@@ -196,7 +202,7 @@ class _Batch:
 
 
 def _bind_batches(
-    compute: Callable[[Any], None], batches: list[_Batch], here: tuple[VertexPlaces, int]
+    compute: Callable[[Any], Any], batches: list[_Batch], here: tuple[VertexPlaces, int], denied: list[bool] | None
 ) -> Callable[[], None]:
     def run() -> None:
         running.places = here
@@ -211,7 +217,9 @@ def _bind_batches(
             given = SimpleNamespace(**batch.values)
             for name, f in batch.fields.items():
                 setattr(given, name, f.read())
-            compute(given)
+            result = compute(given)
+            if denied is not None and not agrees(result):
+                denied.append(True)
             for name, f in batch.fields.items():
                 if f.direction != "in" and f.items is not None:
                     f.flat[f.items] = getattr(given, name)

@@ -31,7 +31,7 @@ class WriteGuard:
     def around(self, place: Place, program: Program, action: Action) -> Action:
         if not isinstance(program, Execute):
             return action
-        allowed = self._written(program.compute_set)
+        allowed = self._written(program)
         name = self._store.compute_set_names[program.compute_set]
 
         def run() -> None:
@@ -44,9 +44,11 @@ class WriteGuard:
 
         return run
 
-    def _written(self, compute_set: int) -> npt.NDArray[np.bool_]:
+    def _written(self, program: Execute) -> npt.NDArray[np.bool_]:
         allowed = np.zeros(self._layout.total_bytes, np.bool_)
-        for edge in edges_of(self._store, self._layout, compute_set):
+        if program.consensus is not None:
+            allowed[self._layout.items(program.consensus.regions()[0])] = True  # BOOL: a byte
+        for edge in edges_of(self._store, self._layout, program.compute_set):
             if edge.written:
                 first = edge.items * edge.type.size
                 allowed[(first[:, None] + np.arange(edge.type.size)).reshape(-1)] = True

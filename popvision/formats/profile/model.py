@@ -26,7 +26,7 @@ PROGRAM_TYPES = (
     "Sequence", "Repeat", "RepeatWhile", "If", "Switch", "OnEveryTileSwitch", "Call", "OnTileExecute",
     "DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd", "Sync", "SyncAns",
     "Sans", "WriteUndef", "Block", "AbortOnCondition", "CrossReplicaCopy", "Unknown",
-    "SetLocalConsensusFromVar", "AssumeEqualAcrossReplicas", "Abort",
+    "SetLocalConsensusFromVar", "AssumeEqualAcrossReplicas", "Abort", "SetLocalConsensus", "GetGlobalConsensus",
 )  # fmt: skip
 
 #: The phase of an interval follows from the program type alone (DESIGN section 4). Types not named here take no time.

@@ -31,12 +31,13 @@ class CodeletCode:
         assert session is not None, "compiled vertices have a program"
         places, replica, row = place
 
-        def compute(given: Any) -> None:
+        def compute(given: Any) -> bool:
             session.run_one(
                 class_,
                 given,
                 lambda _: places.located(row),
                 lambda _, worker, text: self._print(places, replica, row, worker, text),
             )
+            return session.agreed
 
         return compute

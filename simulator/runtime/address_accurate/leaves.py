@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from simulator.runtime.address_accurate.moves import Moved, joined
 from simulator.runtime.address_accurate.sendings import Sending, check_sent
 from simulator.runtime.address_accurate.slots import bytes_from
 from simulator.runtime.address_accurate.tile_memory import POISON, TileMemory
-from simulator.runtime.address_accurate.transfers import HostTransfers
+from simulator.runtime.address_accurate.transfers import HostTransfers, addressed
 from simulator.runtime.address_accurate.vertices import run_vertices, vertices_of
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Leaves:
         self._ipu_of_tile = facts.items.machine.ipu_of_tile
         self._made: dict[int, Action | None] = {}
         self._on_tile: dict[int, Action] = {}  #: by compute set
+        self._denied: dict[int, set[int]] = {}  #: by compute set: replicas in which a compute() returned false
         self._exchanges: dict[int, tuple[list[Sending], Packets, bool]] = {}  #: by id of the exchange
         for compute_set, item in self._items.computes.items():
             self._enter_compute(compute_set, item)
@@ -78,6 +79,8 @@ class Leaves:
             return self._host.action(program, work.part)
         if type_ in ("If", "Switch", "SetLocalConsensusFromVar", "Abort", "AbortOnCondition"):
             return self.choosing.action(row, self._facts.programs.get(self._table.debug_id[row]), work.words)
+        if type_ == "GetGlobalConsensus":
+            return self._agreed(self._facts.programs.get(self._table.debug_id[row]))
         if type_ == "WriteUndef" and work.undefined is not None:
             return self._undefined(work.undefined)
         return None
@@ -141,7 +144,7 @@ class Leaves:
                 block, read.elements, written.elements, store, self._code, (places_of(block, blocks[:i], name), number)
             )
         ]
-        self._on_tile[compute_set] = lambda: run_vertices(vertices, self._memory)
+        self._on_tile[compute_set] = lambda: self._run(compute_set, vertices)
         if item.gather >= 0:
             self._on_tile[item.gather] = self._copying(joined([side.near for side, _ in inputs]))
         if item.scatter >= 0:
@@ -149,6 +152,23 @@ class Leaves:
             self._on_tile[item.scatter] = self._copying(joined(back))
         self._enter_exchanges(item.before, [s for _, s in inputs], item.packets_before, False)
         self._enter_exchanges(item.after, [s for _, s in outputs], item.packets_after, False)
+
+    def _run(self, compute_set: int, vertices: list[Any]) -> None:
+        self._denied[compute_set] = run_vertices(vertices, self._memory)
+
+    def _agreed(self, program: host.Program | None) -> Action:
+        """Write whether every compute() of a compute set returned true."""
+        assert isinstance(program, host.Execute)
+        assert program.consensus is not None
+        places = addressed(program.consensus, self._replicas).addresses
+        compute_set = program.compute_set
+
+        def run() -> None:
+            for replica, addresses in enumerate(places):
+                agreed = replica not in self._denied.get(compute_set, ())
+                self._memory.write(addresses, np.full(1, agreed, np.bool_))
+
+        return run
 
     def _enter_copy(self, item: CopyItem) -> None:
         arranged = item.arranged

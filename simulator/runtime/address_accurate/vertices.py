@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.printing import VertexPlaces, running
+from simulator.codelets.run import agrees
 from simulator.poplar.types import numpy_type
 from simulator.runtime.address_accurate.codelet_code import CodeletCode, VertexPlace
 from simulator.runtime.address_accurate.tile_memory import TileMemory
@@ -66,8 +67,10 @@ def vertices_of(
     return found
 
 
-def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> None:
-    """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write."""
+def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> set[int]:
+    """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write. Returns the
+    replicas in which a compute() returned false."""
+    denied: set[int] = set()
     for vertex in vertices:
         places, replica, running.row = vertex.place
         running.places = places, replica
@@ -76,7 +79,8 @@ def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> None:
             given = [_read(v, memory) for v in field] if isinstance(field, list) else _read(field, memory)
             setattr(fields, name, given)
         try:
-            vertex.compute(fields)
+            if not agrees(vertex.compute(fields)):
+                denied.add(replica)
         finally:
             running.places = None
         for name, field in vertex.fields.items():
@@ -86,6 +90,7 @@ def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> None:
                     _write(vector, values, memory)
             else:
                 _write(field, made, memory)
+    return denied
 
 
 def _read(vector: _Vector, memory: TileMemory) -> Any:
