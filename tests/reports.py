@@ -48,6 +48,7 @@ def tiny_compilation() -> model.Compilation:
         ],
         messages=[model.Messages(3, 0, u4(1, 1), u4(0, 2), u4(8, 8))],
         sendings=[model.Sendings(3, 0, u4(1), u4(2), u4(8))],
+        program_variables=[model.ProgramVariables(1, u4(0, 1, 2)), model.ProgramVariables(3, u4(1))],
         compute_set_vertices=[
             model.ComputeSetVertices(0, 0, 0, u4(1, 1, 0, 1), u4(10, 20, 0, 5), "exact", flops=64),
         ],

@@ -83,11 +83,21 @@ def divided(a: Allocations, parts: Parts | None, inventory: Inventory) -> Divide
     at = (place + within)[parted]
     rows = a.take(owner)
     variable, size, class_ = rows.variable.copy(), rows.bytes.copy(), rows.live_class.copy()
-    row = inventory.part_rows(parts.variable, parts.live_class, parts.bytes)
+    row = inventory.part_rows(parts.variable, parts.live_class, _repeats(own, parts.live_class), parts.bytes)
     variable[parted], size[parted], class_[parted] = row[at], parts.bytes[at], parts.live_class[at]
     end = np.cumsum(size)
     offset = end - size - (end - size)[first[owner]]
     return Divided(replace(rows, variable=variable, bytes=size, live_class=class_), owner, offset)
+
+
+def _repeats(holder: I8, live_class: I8) -> I8:
+    """How many parts of the same holder and class stand before each part."""
+    order = np.lexsort((live_class, holder))  # stable, so in the order of places
+    head = _changes(holder[order], live_class[order])
+    at = np.arange(len(order))
+    repeat = np.empty(len(order), np.int64)
+    repeat[order] = at - at[head][np.cumsum(head) - 1]
+    return repeat
 
 
 def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -86,13 +86,14 @@ class Inventory:
         live_class = live.of_variable[variable]
         self._chunks.append(Allocations(tile, total, category, variable, live_class, variable, interleaved[variable]))
 
-    def part_rows(self, variable: I8, live_class: I8, size: I8) -> I8:
-        """The variable row of each part of graph variables: the row of the variable for its largest class, further rows
-        of the same name for the others, opened here. Call this when everything else has been added."""
-        base = int(live_class.max()) + 1
-        key, inverse = np.unique(variable * base + live_class, return_inverse=True)
+    def part_rows(self, variable: I8, live_class: I8, repeat: I8, size: I8) -> I8:
+        """The variable row of each part of graph variables: the row of the variable for its largest part, further rows
+        of the same name for the others, opened here. `repeat` counts the parts of equal class before it on its tile, so
+        that a row has one allocation on a tile. Call this when everything else has been added."""
+        base, again = int(live_class.max()) + 1, int(repeat.max()) + 1
+        key, inverse = np.unique((variable * base + live_class) * again + repeat, return_inverse=True)
         total = np.bincount(inverse, weights=size, minlength=len(key)).astype(np.int64)
-        owner, class_ = key // base, key % base
+        owner, class_ = key // again // base, key // again % base
         order = np.lexsort((class_, -total, owner))
         first = np.ones(len(order), np.bool_)
         first[1:] = owner[order][1:] != owner[order][:-1]

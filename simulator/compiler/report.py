@@ -17,6 +17,7 @@ from simulator.compiler.items import Items
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory import MemoryReport
 from simulator.compiler.program_table import ProgramTable, Work
+from simulator.compiler.program_variables import program_variables
 from simulator.compiler.settings import CompileSettings
 from simulator.compiler.vertex_memory import state_bytes
 from simulator.machine.links import Links
@@ -58,6 +59,7 @@ def compilation_of(r: Reported) -> model.Compilation:
         program_on_ipu=list(_programs_on_ipus(r)),
         messages=list(_messages(r)),
         sendings=list(_sendings(r)),
+        program_variables=list(program_variables(r.table, r.items.numels, memory)) if memory else (),
         compute_set_vertices=[row for e in r.estimates for row in e.vertices],
         vertex_lanes=[row for e in r.estimates for row in e.lanes],
         cost_terms=[

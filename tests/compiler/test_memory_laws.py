@@ -82,6 +82,9 @@ def check_parts(compilation):
     memory, classes = compilation.tile_memory, compilation.eq_classes
     assert (memory.excluding_gaps >= memory.always_live + memory.not_always_live).all()
     assert compilation.variables.bytes.sum() == sum(tile.bytes.sum() for tile in compilation.lowered)
+    named = np.flatnonzero(compilation.variables.debug_id >= 0)
+    for tile in compilation.lowered:
+        assert np.bincount(tile.variable, minlength=1 + named.max(initial=0))[named].max(initial=0) <= 1
     alive = np.zeros((len(classes.offsets), len(compilation.liveness.program)), np.bool_)
     for number in range(len(classes.offsets) - 1):
         for row in range(classes.offsets[number], classes.offsets[number + 1]):

@@ -46,6 +46,9 @@ def test_every_column_of_the_compilation(reader: ProfileReader) -> None:
     assert same(c.eq_classes, reader.eq_classes())
     assert same(c.liveness, reader.liveness())
     assert same(c.messages[0], reader.messages(3, 0))
+    touched = reader.program_variables()
+    assert touched is not None
+    assert {program: reader.array(id).tolist() for program, id in touched.items()} == {1: [0, 1, 2], 3: [1]}
     ((program, ipu, (src, receivers, size)),) = reader.traffic("sendings", [1, 3])
     assert (program, ipu, src.tolist(), receivers.tolist(), size.tolist()) == (3, 0, [1], [2], [8])
     ((_, _, columns),) = reader.traffic("messages", [3])

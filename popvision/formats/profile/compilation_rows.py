@@ -86,6 +86,7 @@ def _write_programs(db: sqlite3.Connection, add: AddArray, compilation: Compilat
     write_rows(db, "messages", messages)
     sendings = ((s.program, s.ipu, add(s.src), add(s.receivers), add(s.bytes)) for s in compilation.sendings)
     write_rows(db, "sendings", sendings)
+    write_rows(db, "program_variables", ((x.program, add(x.variables)) for x in compilation.program_variables))
 
 
 def program_type_codes(types: list[str]) -> list[int]:

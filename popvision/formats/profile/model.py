@@ -19,7 +19,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.integer[Any]]
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
-FORMAT_VERSION = (1, 1, 0)
+FORMAT_VERSION = (1, 2, 0)
 
 #: Program types, spelled as libpva's Program.Type members.
 PROGRAM_TYPES = (
@@ -138,6 +138,15 @@ class Sendings:
     src: IntArray
     receivers: IntArray
     bytes: IntArray
+
+
+@dataclass(frozen=True)
+class ProgramVariables:
+    """The variables that a program reads or writes by itself: ascending rows of Variables. Where a variable has parts
+    that live at different times, the parts that are live while the program runs."""
+
+    program: int
+    variables: IntArray
 
 
 @dataclass(frozen=True)
@@ -282,6 +291,7 @@ class Compilation:
     program_on_ipu: Sequence[ProgramOnIpu] = ()
     messages: Sequence[Messages] = ()
     sendings: Sequence[Sendings] = ()
+    program_variables: Sequence[ProgramVariables] = ()
     compute_set_vertices: Sequence[ComputeSetVertices] = ()
     vertex_lanes: Sequence[VertexLanes] = ()
     cost_terms: Sequence[CostTerm] = ()

@@ -216,6 +216,15 @@ class ProfileReader:
                 yield program, ipu, [known[identity] if identity >= 0 else _present(None) for identity in ids]
 
     def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
+    def program_variables(self) -> dict[int, int] | None:
+        """Program -> id of the array with the rows of `variables` that it reads or writes by itself; None where the
+        file does not say, as those before format 1.2."""
+        if not self._tables.holds("program_variables", since=(1, 2)):
+            return None
+        table = self._tables["program_variables"]
+        columns = (np.asarray(table[name]).tolist() for name in ("program", "variables_array"))
+        return dict(zip(*columns, strict=True))
+
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
 

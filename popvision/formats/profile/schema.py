@@ -59,6 +59,7 @@ _TABLES = (
     ),
     _table("messages", "program ipu", "program:i ipu:i src_array:i dst_array:i bytes_array:i"),
     _table("sendings", "program ipu", "program:i ipu:i src_array:i receivers_array:i bytes_array:i"),
+    _table("program_variables", "program", "program:i variables_array:i"),
     _table("compute_sets", "compute_set", "compute_set:i name:t debug_id:i flops:i"),
     _table("vertex_types", "id", "id:i name:t kind:t state_bytes:i code_bytes:i"),
     _table(
