@@ -215,7 +215,6 @@ class ProfileReader:
             for program, ipu, ids in batch:
                 yield program, ipu, [known[identity] if identity >= 0 else _present(None) for identity in ids]
 
-    def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
     def program_variables(self) -> dict[int, int] | None:
         """Program -> id of the array with the rows of `variables` that it reads or writes by itself; None where the
         file does not say, as those before format 1.2."""
@@ -225,6 +224,7 @@ class ProfileReader:
         columns = (np.asarray(table[name]).tolist() for name in ("program", "variables_array"))
         return dict(zip(*columns, strict=True))
 
+    def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
 
