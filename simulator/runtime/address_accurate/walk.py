@@ -25,8 +25,8 @@ def branch_actions(
     memory: TileMemory,
     at_row: Callable[[int, Action], Action],
 ) -> list[Action]:
-    """One action per branch of the root switch. `at_row`: as HostSide's. Raises poplar_error when the report's static order is another one than
-    the order in which programs run."""
+    """One action per branch of the root switch. `at_row`: as HostSide's. Raises poplar_error when the report's static
+    order is another one than the order in which programs run."""
     walk = _Walk(table, frozenset(branches), claims, leaves, memory, at_row)
     walk.node(0)
     if walk.position != len(claims.order):
