@@ -30,6 +30,11 @@ def _each(cycles: int, *types: str) -> Rates:
     return {name: Rate(cycles, 1, "plus") for name in types}
 
 
+def _words(cycles: int) -> Rates:
+    """One pass per 64 bits of whole numbers, with the wrapper's overhead."""
+    return {name: Rate(cycles, 2, "plus") for name in ("int", "uint")}
+
+
 def _pair(float_rate: tuple[int, int], half_rate: tuple[int, int]) -> Rates:
     return {"float": Rate(*float_rate), "half": Rate(*half_rate)}
 
@@ -90,9 +95,9 @@ _ROUNDING = _vector(2)
 
 #: non-in-place unary operators
 UNARY: dict[str, Rates] = {
-    "ABSOLUTE": _each(1, "float", "half", "int"),
-    "NEGATE": _pair((2, 2), (2, 4)) | _each(2, "int"),
-    "SQUARE": _pair((2, 2), (2, 4)),
+    "ABSOLUTE": _each(1, "float", "half", "int") | _each(10, "longlong"),
+    "NEGATE": _pair((2, 2), (2, 4)) | _each(2, "int") | _each(5, "longlong"),
+    "SQUARE": _pair((2, 2), (2, 4)) | _words(1),
     "SQRT": _pair((10, 2), (23, 4)) | _each(110, "int"),
     "RSQRT": _pair((8, 2), (19, 4)),
     "EXPONENT": _pair((6, 2), (4, 4)),
@@ -114,11 +119,11 @@ UNARY: dict[str, Rates] = {
     "FLOOR": _ROUNDING,
     "ROUND": _ROUNDING,
     "TRUNC": _pair((3, 2), (11, 4)),
-    "SIGNUM": _vector(5),
+    "SIGNUM": _vector(5) | _each(5, "int"),
     "IS_FINITE": _vector(5),
     "IS_NAN": _vector(3),
     "IS_INF": {"float": Rate(3, 2, "plus"), "half": Rate(5, 4, "plus")},
-    "BITWISE_NOT": {"int": Rate(1, 2, "plus"), "uint": Rate(1, 2, "plus")},
+    "BITWISE_NOT": _words(1) | _each(3, "longlong", "ulonglong") | _shorts(2, 4),
     "POPCOUNT": _each(1, "int", "uint"),
     "COUNT_LEADING_ZEROS": _each(1, "int", "uint"),
     "LOGICAL_NOT": _each(17, "bool"),
@@ -126,8 +131,8 @@ UNARY: dict[str, Rates] = {
 
 #: unary operators whose in-place loop is shorter or longer than the other
 UNARY_IN_PLACE: dict[str, Rates] = {
-    "ABSOLUTE": _vector(1) | _each(1, "int"),
-    "NEGATE": _pair((3, 2), (3, 4)) | _each(2, "int"),
+    "ABSOLUTE": _vector(1) | _each(1, "int") | _each(10, "longlong"),
+    "NEGATE": _pair((3, 2), (3, 4)) | _each(2, "int") | _each(5, "longlong"),
     "LOGARITHM": _pair((14, 2), (6, 4)),
     "TANH": _pair((10, 2), (2, 4)),
     "SIGMOID": _pair((10, 2), (4, 4)),
