@@ -10,12 +10,13 @@ from typing import cast
 
 import click
 
-from popvision.formats.errors import FormatError
+from popvision.formats.errors import FormatError, NotRecordedError
 
 #: Sub-command -> what it does, in the order of the help text. The module of the same name holds `command`.
 COMMANDS = {
     "info": "What a report or trace holds: counts, sizes, versions.",
     "summary": "The profile summary as text.",
+    "query": "Read-only SQL over a report.",
     "explain": "Where a figure comes from: terms, formulas, sources.",
     "diff": "Two reports compared; a gate for continuous integration.",
     "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
@@ -54,7 +55,7 @@ def main(args: list[str] | None = None) -> None:
         group.main(args=args, prog_name="popvision", standalone_mode=True)
     except BrokenPipeError:
         raise SystemExit(0) from None
-    except FormatError as error:
+    except (FormatError, NotRecordedError) as error:
         click.echo(f"popvision: {error}", err=True)
         raise SystemExit(1) from None
     except OSError as error:

@@ -1,0 +1,23 @@
+"""Texts of files as a terminal may show them: no character moves the cursor, clears the screen or turns the line."""
+
+from __future__ import annotations
+
+import re
+
+#: Control characters, line separators and characters that change the direction of writing.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""The text with each such character spelled out, "\x1b" for an escape."""
+    return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def clipped(text: str, most: int) -> str:
+    """At most so many characters of `printable`; an ellipsis stands in the middle for what is left out, for the ends of
+    debug names tell them apart."""
+    shown = printable(text)
+    if len(shown) <= most:
+        return shown
+    head = (most - 1) // 3
+    return f"{shown[:head]}…{shown[len(shown) - (most - 1 - head) :]}"

@@ -1,0 +1,52 @@
+"""DataFrames that carry their units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: End of a column's name -> its unit.
+UNITS = {
+    "_bytes": "bytes",
+    "_cycles": "tile clock cycles",
+    "_cycle": "tile clock cycles since the first recorded run began",
+    "_us": "microseconds",
+    "_ns": "nanoseconds",
+    "_hz": "hertz",
+    "_share": "part of the whole, 0 to 1",
+    "_bytes_per_cycle": "bytes per tile clock cycle",
+    "_flops": "floating point operations",
+    "flops": "floating point operations",
+}
+
+#: Columns whose number is a time on the host's clock.
+SINCE_EPOCH = "microseconds since the epoch, host clock"
+
+
+def unit_of(column: str) -> str:
+    """The unit that a column's name says, "" for ids, names and counts."""
+    if column.startswith("host_start"):
+        return SINCE_EPOCH
+    ends = [end for end in UNITS if column.endswith(end)]
+    return UNITS[max(ends, key=len)] if ends else ""
+
+
+def units_of(columns: Any) -> dict[str, str]:
+    """Column -> unit of those that have one."""
+    return {str(each): unit_of(str(each)) for each in columns if unit_of(str(each))}
+
+
+def frame(columns: Mapping[str, Any], provenance: str, **facts: Any) -> pd.DataFrame:
+    """A DataFrame with `attrs` "units", "provenance" and the given facts."""
+    import pandas as pd
+
+    return labelled(pd.DataFrame(dict(columns)), provenance, **facts)
+
+
+def labelled(table: pd.DataFrame, provenance: str, **facts: Any) -> pd.DataFrame:
+    """The same frame with its attributes."""
+    table.attrs = {"units": units_of(table.columns), "provenance": provenance} | facts
+    return table

@@ -1,0 +1,76 @@
+"""Small pictures as SVG text: they need no script, no style sheet and no request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+WIDTH, HEIGHT = 640, 130
+_LEFT, _TOP, _BOTTOM = 70, 10, 24
+
+#: Phases in colours that can be told apart with any colour vision, on light and dark ground (Okabe and Ito).
+COLOURS = {
+    "compute": "#D55E00",
+    "exchange": "#0072B2",
+    "global exchange": "#56B4E9",
+    "host": "#009E73",
+    "sync": "#999999",
+}
+
+
+def line_picture(values: npt.ArrayLike, title: str, unit: str, axis: str, limit: float | None = None) -> str:
+    """A filled curve over its positions; of many values the maximum of each column of pixels is drawn. `limit` is a
+    line drawn across where it lies within twice the maximum. Axis texts: `unit` at the maximum, `axis` below."""
+    curve = np.asarray(values, np.float64)
+    width = WIDTH - _LEFT - 10
+    if len(curve) > width:
+        curve = np.maximum.reduceat(curve, np.linspace(0, len(curve), width, endpoint=False).astype(np.int64))
+    most = float(curve.max(initial=0)) or 1.0
+    if limit is not None and limit <= 2 * most:
+        most = max(most, float(limit))
+    floor = HEIGHT - _BOTTOM
+    x = _LEFT + np.arange(len(curve) + 1) * (width / max(len(curve), 1))
+    y = floor - curve / most * (floor - _TOP)
+    path = " ".join(f"L{x[i]:.1f} {y[i]:.1f} L{x[i + 1]:.1f} {y[i]:.1f}" for i in range(len(curve)))
+    parts = [
+        f'<path d="M{_LEFT} {floor} {path} L{x[-1]:.1f} {floor} Z" fill="#0072B2" fill-opacity="0.55"/>',
+        _text(_LEFT - 6, _TOP + 8, f"{most:,.0f}", "end"),
+        _text(_LEFT - 6, _TOP + 22, unit, "end"),
+        _text(_LEFT - 6, floor, "0", "end"),
+        _text(_LEFT, HEIGHT - 6, axis, "start"),
+        _text(WIDTH - 10, HEIGHT - 6, f"{np.size(values):,}", "end"),
+        f'<line x1="{_LEFT}" y1="{floor}" x2="{WIDTH - 10}" y2="{floor}" stroke="currentColor"/>',
+    ]
+    if limit is not None and limit <= most:
+        at = floor - limit / most * (floor - _TOP)
+        line = f'x1="{_LEFT}" y1="{at:.1f}" x2="{WIDTH - 10}" y2="{at:.1f}"'
+        parts.append(f'<line {line} stroke="#D55E00" stroke-dasharray="4 3"/>')
+    return _svg(HEIGHT, title, parts)
+
+
+def share_picture(shares: Mapping[str, float], title: str) -> str:
+    """One bar cut into shares (0 to 1), each named below."""
+    parts, left, at = [], float(_LEFT), _LEFT
+    width = WIDTH - _LEFT - 10
+    for name, share in shares.items():
+        size = max(share, 0) * width
+        colour = COLOURS.get(name, "#777777")
+        parts.append(f'<rect x="{left:.1f}" y="4" width="{size:.1f}" height="18" fill="{colour}"/>')
+        left += size
+        if share > 0:
+            parts.append(f'<rect x="{at}" y="30" width="9" height="9" fill="{colour}"/>')
+            parts.append(_text(at + 13, 39, f"{name} {share:.1%}", "start"))
+            at += 24 + 7 * len(f"{name} {share:.1%}")
+    return _svg(46, title, parts)
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x}" y="{y}" font-size="11" fill="currentColor" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(height: int, title: str, parts: Sequence[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+    return f'{head} role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>{"".join(parts)}</svg>'

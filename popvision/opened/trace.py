@@ -1,0 +1,223 @@
+"""OpenedTrace: a host trace (.pvti) as frames. Times are microseconds of the host's clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.trace_source import TraceSource
+from popvision.analysis.trace_statistics import label_statistics
+from popvision.formats.errors import FormatError
+from popvision.opened.asked import NoSuchError
+from popvision.opened.frames import frame, labelled
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import pandas as pd
+    from rich.table import Table
+
+    from popvision.analysis.trace_source import TraceThread
+
+_US = 1_000.0
+
+
+class OpenedTrace:
+    """A trace of the host. Times of events count from the first one in the file (`begin_ns`, since the epoch). All
+    methods raise FormatError, one sentence."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._source: TraceSource | None = TraceSource(path)
+
+    @property
+    def source(self) -> TraceSource:
+        """The `popvision.analysis.trace_source.TraceSource` behind it."""
+        if self._source is None:
+            raise FormatError(f"{self.path} was closed; open it again with popvision.open.")
+        return self._source
+
+    def close(self) -> None:
+        """Let go of everything that was read."""
+        self._source = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def begin_ns(self) -> int:
+        """First moment in the file, nanoseconds since the epoch."""
+        return self.source.begin
+
+    @property
+    def duration_us(self) -> float:
+        """From the first begin to the last end."""
+        return (self.source.end - self.source.begin) / _US
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the file says of itself: run_id, command, producer, state ..."""
+        return dict(self.source.meta)
+
+    def processes(self) -> pd.DataFrame:
+        """A row per process: pid, parent_pid (missing where not known), name."""
+        import pandas as pd
+
+        rows = self.source.reader.processes()
+        parents = pd.array([parent for _, parent, _ in rows], dtype="Int64")
+        columns = {"pid": [pid for pid, _, _ in rows], "parent_pid": parents, "name": [name for *_, name in rows]}
+        return frame(columns, self._provenance())
+
+    def threads(self) -> pd.DataFrame:
+        """A row per thread: thread (its number here), tid, pid, name, events (with a duration), instants, depth (how
+        deep events nest)."""
+        threads = self.source.threads
+        return frame(
+            {
+                "thread": np.arange(len(threads)),
+                "tid": [each.row.tid for each in threads],
+                "pid": [each.row.pid for each in threads],
+                "name": [each.row.name for each in threads],
+                "events": [each.events for each in threads],
+                "instants": [len(each.instant_time) for each in threads],
+                "depth": [len(each.lanes) for each in threads],
+            },
+            self._provenance(),
+        )
+
+    def channels(self) -> pd.DataFrame:
+        """A row per channel: name, enabled."""
+        rows = self.source.reader.channels()
+        return frame({"name": [a for a, _ in rows], "enabled": [b for _, b in rows]}, self._provenance())
+
+    def events(self, thread: int | None = None) -> pd.DataFrame:
+        """A row per event with a duration, of one thread or all, by begin: thread, depth, begin_us (since the first
+        moment of the file), duration_us, channel, label."""
+        import pandas as pd
+
+        parts = [self._lanes(number, each) for number, each in self._threads(thread)]
+        table = pd.concat([pd.DataFrame(part) for each in parts for part in each] or [pd.DataFrame(self._no_events())])
+        return labelled(table.sort_values(["begin_us", "depth"], ignore_index=True), self._provenance())
+
+    def instants(self, thread: int | None = None) -> pd.DataFrame:
+        """A row per event without a duration, of one thread or all, by time: thread, time_us, channel, label."""
+        import pandas as pd
+
+        labels, channels = self._texts()
+        parts = [
+            pd.DataFrame(
+                {
+                    "thread": number,
+                    "time_us": (each.instant_time - self.source.begin) / _US,
+                    "channel": channels[each.instant_name],
+                    "label": labels[each.instant_name],
+                }
+            )
+            for number, each in self._threads(thread)
+        ]
+        empty = pd.DataFrame({name: [] for name in ("thread", "time_us", "channel", "label")})
+        table = pd.concat(parts) if parts else empty
+        return labelled(table.sort_values("time_us", ignore_index=True, kind="stable"), self._provenance())
+
+    def statistics(self) -> pd.DataFrame:
+        """A row per channel and label: label, channel, count, total_us, self_us (less what events inside took),
+        mean_us, min_us, p50_us, p95_us, p99_us, max_us."""
+        return labelled(label_statistics(self.source), self._provenance())
+
+    def series(self) -> pd.DataFrame:
+        """A row per sample of a line graph: graph, series, unit, time_us, value."""
+        import pandas as pd
+
+        parts = [
+            pd.DataFrame(
+                {
+                    "graph": row.graph,
+                    "series": row.name,
+                    "unit": row.unit,
+                    "time_us": (times - self.source.begin) / _US,
+                    "value": values,
+                }
+            )
+            for row, times, values in self.source.series
+        ]
+        empty = pd.DataFrame({name: [] for name in ("graph", "series", "unit", "time_us", "value")})
+        return labelled(pd.concat(parts, ignore_index=True) if parts else empty, self._provenance())
+
+    def heatmaps(self) -> pd.DataFrame:
+        """A row per heat map: heatmap (its number), name, unit, bins, columns (moments recorded)."""
+        found = self.source.heatmaps
+        return frame(
+            {
+                "heatmap": np.arange(len(found)),
+                "name": [row.name for row, *_ in found],
+                "unit": [row.unit for row, *_ in found],
+                "bins": [len(row.edges) - 1 for row, *_ in found],
+                "columns": [len(times) for _, times, _ in found],
+            },
+            self._provenance(),
+        )
+
+    def heatmap(self, number: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.uint32]]:
+        """(time_us of each column, edges of the bins, quantities[column, underflow + bins + overflow])."""
+        found = self.source.heatmaps
+        if not 0 <= number < len(found):
+            raise NoSuchError(f"{self.path.name}: heat map {number} does not exist: this trace has {len(found)}.")
+        row, times, quantities = found[number]
+        return (times - self.source.begin) / _US, np.asarray(row.edges, np.float64), quantities
+
+    def _threads(self, thread: int | None) -> list[tuple[int, TraceThread]]:
+        count = len(self.source.threads)
+        if thread is not None and not 0 <= thread < count:
+            raise NoSuchError(f"{self.path.name}: thread {thread} does not exist: this trace has {count} threads.")
+        return [(number, self.source.threads[number]) for number in (range(count) if thread is None else [thread])]
+
+    def _texts(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
+        """(label, channel) by name."""
+        names = self.source.names
+        labels = np.asarray(names.label, dtype=object)
+        return labels, np.asarray(names.channel_name, dtype=object)[names.channel] if len(names) else labels
+
+    def _lanes(self, number: int, thread: TraceThread) -> list[dict[str, object]]:
+        labels, channels = self._texts()
+        return [
+            {
+                "thread": number,
+                "depth": depth,
+                "begin_us": (lane.start - self.source.begin) / _US,
+                "duration_us": lane.duration / _US,
+                "channel": channels[lane.name],
+                "label": labels[lane.name],
+            }
+            for depth, lane in enumerate(thread.lanes)
+            if len(lane)
+        ]
+
+    @staticmethod
+    def _no_events() -> dict[str, object]:
+        return {name: [] for name in ("thread", "depth", "begin_us", "duration_us", "channel", "label")}
+
+    def _provenance(self) -> str:
+        return f"Host trace: {self.source.meta.get('producer', 'unknown producer')}; host clock"
+
+    def __repr__(self) -> str:
+        from popvision.opened.showing import trace_text
+
+        return trace_text(self)
+
+    def __rich__(self) -> Table:
+        from popvision.opened.showing import trace_table
+
+        return trace_table(self)
+
+    def _repr_html_(self) -> str:
+        from popvision.opened.showing import trace_html
+
+        return trace_html(self)

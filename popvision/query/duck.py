@@ -1,0 +1,87 @@
+"""The same queries in DuckDB, where it is installed: for aggregates over many rows and for its SQL.
+
+The views and tables that a query names are read through SQLite, within the same limits, and handed to an in-memory
+DuckDB that can reach neither files nor the network."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from popvision.formats.errors import FormatError
+from popvision.query.answer import Answer, Limits, gathered
+from popvision.query.guard import check_statement
+from popvision.query.run import run_query
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+#: Rows of one view that are handed over.
+MOST_ROWS = 5_000_000
+
+#: Rows fetched together: each may hold much text.
+_AT_ONCE = 100
+
+_CONFIG = {"enable_external_access": "false", "memory_limit": "1GB", "temp_directory": "", "threads": "2"}
+
+
+def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answer:  # noqa: B008
+    """As `run.run_query`. FormatError also when DuckDB is not installed."""
+    try:
+        duckdb = importlib.import_module("duckdb")
+    except ImportError:
+        raise FormatError("DuckDB is not installed: pip install 'popvision[sql]', or leave --engine out.") from None
+    check_statement(sql)
+    ends = time.monotonic() + limits.seconds
+    with duckdb.connect(":memory:", config=_CONFIG) as db:
+        try:
+            for name in _named(duckdb, db, sql):
+                db.register(name, _table(source, name, max(0.1, ends - time.monotonic())))
+            db.execute("SET lock_configuration=true")
+            return _run(db, sql, limits, max(0.1, ends - time.monotonic()))
+        except duckdb.InterruptException:
+            raise FormatError(
+                f"The query took longer than {limits.seconds:g} s; narrow it with WHERE, or allow more time."
+            ) from None
+        except duckdb.Error as error:
+            text = " ".join(str(error).split())[:500].rstrip(".")
+            raise FormatError(f"The query cannot be run by DuckDB: {text}.") from None
+
+
+def _named(duckdb: Any, db: Any, sql: str) -> list[str]:
+    """Tables that the one statement names; FormatError when it is several, or does anything but select."""
+    statements = db.extract_statements(sql)
+    if len(statements) != 1:
+        raise FormatError(f"Give one statement at a time, not {len(statements)}.")
+    if statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+        raise FormatError(f"Queries only read: {statements[0].type.name} is no SELECT.")
+    names = db.get_table_names(sql)
+    return sorted(name for name in names if name.replace("_", "").isalnum())
+
+
+def _table(source: ReportSource, name: str, seconds: float) -> Any:
+    import pandas as pd
+
+    found = run_query(source, f'SELECT * FROM "{name}"', Limits(seconds=seconds, rows=MOST_ROWS))
+    if found.more:
+        raise FormatError(f"{name} has more than {MOST_ROWS:,} rows in this report; leave --engine out for it.")
+    return pd.DataFrame(found.rows, columns=found.columns)
+
+
+def _run(db: Any, sql: str, limits: Limits, seconds: float) -> Answer:
+    stop = threading.Timer(seconds, db.interrupt)
+    stop.start()
+    try:
+        cursor = db.execute(sql)
+        rows, more = gathered(_each(cursor), limits)
+    finally:
+        stop.cancel()
+    return Answer([name for name, *_ in cursor.description or ()], rows, more)
+
+
+def _each(cursor: Any) -> Iterator[tuple[Any, ...]]:
+    while batch := cursor.fetchmany(_AT_ONCE):
+        yield from batch

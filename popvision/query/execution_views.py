@@ -1,0 +1,76 @@
+"""Views of what ran: runs, steps, cycles of tiles."""
+
+from __future__ import annotations
+
+from popvision.query.view import view
+
+_STEP = "steps s JOIN programs p ON p.id = s.program JOIN program_types k ON k.id = s.type"
+
+EXECUTION = (
+    view("execution_runs", "A row per recorded run.", "runs", """
+        run | id | | number of the run
+        name | name | | text given to Engine.run
+        program_index | program_index | | control program that ran
+        first_step | first_step | | its first execution step
+        steps | n_steps | | its execution steps
+        run_cycles | cycles | cycles | device time
+        device_us | cycles / clock_hz() * 1e6 | us | device time
+        host_start_us | host_start_us | us | since the epoch, host clock
+        host_us | host_end_us - host_start_us | us | host clock
+        truncated | truncated | | 1 = the cap on recorded steps was reached
+        """),
+    view("execution_steps", "A row per execution step and IPU, in the order they ran.",
+         f"{_STEP} JOIN steps_by_ipu i ON i.step_id = s.id", """
+        step | s.id | | number of the execution step, over all runs
+        ipu | i.ipu | | IPU
+        run | s.run | | run
+        program | s.program | | program
+        type | k.name | | its type
+        phase | phase_of(k.name) | | compute, exchange, global exchange, host, sync, NULL for types that take no time
+        name | p.name | | its debug name
+        compute_set | s.compute_set | | what it executes, -1 where nothing
+        step_cycles | i.cycles | cycles | length of the step on the IPU; lengths add up to the total
+        begin_cycle | i.cycles_base + i.all_cycles_from_min | cycles | first begin over its tiles
+        end_cycle | i.cycles_base + i.all_cycles_to_max | cycles | last end over its tiles
+        active_tiles | i.active_tiles | | tiles that take part
+        tile_cycles | i.tile_cycles | cycles | sum over tiles
+        longest_tile_cycles | i.max_cycles | cycles | maximum over tiles
+        data_in_bytes | i.data_in | bytes | received
+        data_out_bytes | i.data_out | bytes | sent
+        tile_balance | i.tile_balance | 0 to 1 | mean / maximum of cycles over all tiles
+        active_tile_balance | i.active_tile_balance | 0 to 1 | the same over tiles that take part
+        cycles_array | i.cycles_array | | array id for array_value(cycles_array, tile on the IPU)
+        """),
+    view("program_cycles", "Steps, cycles and bytes of each program on each IPU over all recorded runs.", """
+        (SELECT s.program, i.ipu, count(*) AS n, sum(i.cycles) AS c, sum(i.tile_cycles) AS t, sum(i.data_in) AS a,
+        sum(i.data_out) AS b FROM steps s JOIN steps_by_ipu i ON i.step_id = s.id GROUP BY 1, 2) g
+        JOIN programs p ON p.id = g.program JOIN program_types k ON k.id = p.type""", """
+        program | g.program | | program
+        ipu | g.ipu | | IPU
+        type | k.name | | its type
+        name | p.name | | its debug name
+        executions | g.n | | execution steps of its own
+        self_cycles | g.c | cycles | lengths of its own steps added up
+        tile_cycles | g.t | cycles | the same summed over tiles
+        data_in_bytes | g.a | bytes | received
+        data_out_bytes | g.b | bytes | sent
+        """),
+    view("phase_cycles",
+         "Tile cycles by phase and IPU over all recorded runs; the tail of a run on each tile counts as sync.", """
+        (SELECT i.ipu, phase_of(k.name) AS phase, sum(i.tile_cycles) AS c FROM steps s
+        JOIN steps_by_ipu i ON i.step_id = s.id JOIN program_types k ON k.id = s.type GROUP BY 1, 2
+        UNION ALL SELECT ipu, 'sync', sum(array_sum(tail_array)) FROM run_tail GROUP BY 1)
+        WHERE phase IS NOT NULL GROUP BY ipu, phase""", """
+        ipu | ipu | | IPU
+        phase | phase | | compute, exchange, global exchange, host or sync
+        tile_cycles | sum(c) | cycles | sum over tiles
+        """),
+    view("cycles_by_tile", "What each tile did in each execution step; cycles 0 = it takes no part.", """
+        steps_by_ipu i, json_each(array_rows(i.start_array, i.cycles_array)) j""", """
+        step | i.step_id | | execution step
+        ipu | i.ipu | | IPU
+        tile | i.ipu * tiles_per_ipu() + j.key | | tile
+        begin_cycle | i.cycles_base + (j.value ->> 0) | cycles | since the first recorded run began
+        cycles | j.value ->> 1 | cycles | how long
+        """, fast="step between A and B (one tile of many steps: array_value on execution_steps.cycles_array)"),
+)  # fmt: skip

@@ -1,0 +1,146 @@
+"""SQL functions over what a report stores as arrays: one array at a time, checksums verified.
+
+`array_json(id)` and `array_rows(id, ...)` give JSON text for json_each, so a view expands only the arrays of those rows
+that a query reaches. An id below 0 ("zero or not known on every tile") gives NULL. Arrays that were read are kept, up
+to 64 MB."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.formats.profile.array_reader import read_arrays
+from popvision.formats.profile.arrays import AnyArray, widened
+from popvision.formats.profile.model import PHASE_OF_TYPE
+
+if TYPE_CHECKING:
+    from popvision.analysis.source import ReportSource
+
+_KEPT_BYTES = 64 << 20
+
+
+class ArrayFunctions:
+    """The functions of one session. `problem` is the exception that one of them met: SQLite itself passes on only that
+    there was one."""
+
+    def __init__(self, source: ReportSource, arrays: sqlite3.Connection) -> None:
+        self.problem: FormatError | NotRecordedError | None = None
+        self._source = source
+        self._db = arrays
+        self._known: OrderedDict[int, AnyArray] = OrderedDict()
+        self._bytes = 0
+
+    def add_to(self, db: sqlite3.Connection) -> None:
+        """Register all of them with a connection."""
+        facts = self._facts()
+        for name, value in facts.items():
+            db.create_function(name, 0, lambda value=value: value, deterministic=True)  # type: ignore[misc]
+        db.create_function("phase_of", 1, PHASE_OF_TYPE.get, deterministic=True)
+        functions: dict[str, tuple[int, Callable[..., Any]]] = {
+            "array_json": (1, self._json),
+            "array_rows": (-1, self._rows),
+            "array_sum": (1, lambda id: self._figure(id, lambda values: int(values.sum(dtype=np.int64)))),
+            "array_max": (1, lambda id: self._figure(id, lambda values: int(values.max(initial=0)))),
+            "array_nonzero": (1, lambda id: self._figure(id, lambda values: int(np.count_nonzero(values)))),
+            "array_length": (1, lambda id: self._figure(id, len)),
+            "array_value": (2, self._value),
+            "lowered_rows": (1, self._lowered),
+            "live_range_rows": (0, self._ranges),
+            "live_variable_rows": (1, self._live),
+        }
+        for name, (count, function) in functions.items():
+            db.create_function(name, count, self._noting(function), deterministic=True)
+
+    def _facts(self) -> dict[str, Any]:
+        """Constants of the target; None (NULL) in reports that do not say."""
+        try:
+            target = self._source.reader.target()
+        except (FormatError, NotRecordedError):
+            return dict.fromkeys(("tiles_per_ipu", "bytes_per_tile", "num_replicas", "clock_hz", "always_live_bytes"))
+        try:
+            memory = self._source.reader.tile_memory()
+        except (FormatError, NotRecordedError):
+            memory = None
+        replicas = max(target.num_replicas, 1)
+        always = None if memory is None else int(np.sum(memory.always_live, dtype=np.int64)) // replicas
+        return {
+            "tiles_per_ipu": target.tiles_per_ipu,
+            "bytes_per_tile": target.bytes_per_tile,
+            "num_replicas": replicas,
+            "clock_hz": target.clock_hz or None,
+            "always_live_bytes": always,
+        }
+
+    def _noting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except (FormatError, NotRecordedError) as problem:
+                self.problem = problem
+                raise
+
+        return called
+
+    def _array(self, id: Any) -> AnyArray | None:
+        if not isinstance(id, int) or id < 0:
+            return None
+        if id in self._known:
+            self._known.move_to_end(id)
+            return self._known[id]
+        (values,) = read_arrays(self._db, [id])
+        self._known[id] = values
+        self._bytes += values.nbytes
+        while self._bytes > _KEPT_BYTES and len(self._known) > 1:
+            self._bytes -= self._known.popitem(last=False)[1].nbytes
+        return values
+
+    def _json(self, id: Any) -> str | None:
+        values = self._array(id)
+        return None if values is None else json.dumps(values.tolist())
+
+    def _rows(self, *ids: Any) -> str | None:
+        columns = [self._array(id) for id in ids]
+        held = [column for column in columns if column is not None]
+        if not held:
+            return None
+        size = min(len(column) for column in held)
+        lists = [[None] * size if column is None else column[:size].tolist() for column in columns]
+        return json.dumps(list(zip(*lists, strict=True)))
+
+    def _figure(self, id: Any, figure: Callable[[AnyArray], int]) -> int | None:
+        values = self._array(id)
+        return None if values is None else figure(widened(values))
+
+    def _value(self, id: Any, at: Any) -> int | None:
+        values = self._array(id)
+        return int(values[at]) if values is not None and isinstance(at, int) and 0 <= at < len(values) else None
+
+    def _lowered(self, tile: Any) -> str | None:
+        low = self._source.reader.lowered_tile(tile) if isinstance(tile, int) else None
+        if low is None:
+            return None
+        columns = (low.bytes, low.address, low.category, low.region, low.variable, low.eq_class, low.name)
+        return json.dumps(list(zip(*(np.asarray(each).tolist() for each in columns), strict=True)))
+
+    def _ranges(self) -> str | None:
+        classes = self._source.reader.eq_classes()
+        if classes is None:
+            return None
+        count = np.diff(np.asarray(classes.offsets, np.int64))
+        owner = np.repeat(np.arange(len(count)), count)
+        return json.dumps(list(zip(owner.tolist(), classes.starts.tolist(), classes.ends.tolist(), strict=True)))
+
+    def _live(self, index: Any) -> str | None:
+        from popvision.analysis.liveness import live_classes
+        from popvision.analysis.lowered import variables
+
+        known = variables(self._source)
+        alive = live_classes(self._source, int(index))
+        rows = np.isin(np.asarray(known.eq_class, np.int64), alive) & ~np.asarray(known.always_live, bool)
+        return json.dumps(np.flatnonzero(rows).tolist())

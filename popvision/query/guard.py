@@ -1,0 +1,49 @@
+"""What SQL may do here: read. Everything else is refused before it runs."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from popvision.formats.errors import FormatError
+
+#: Reading, selecting, calling a function, recursion of WITH RECURSIVE.
+_ALLOWED = {sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+
+#: Functions that reach beyond the database; and those whose one call can run for a minute, which no clock interrupts.
+_FORBIDDEN = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "printf", "format"}
+
+#: What a statement that only reads begins with.
+_READS = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(select|with|values|explain)\b", re.IGNORECASE | re.DOTALL)
+
+#: (limit, value): nothing is attached, and no text, statement or pattern grows until memory is full.
+_LIMITS = (
+    (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+    (sqlite3.SQLITE_LIMIT_LENGTH, 64 << 20),
+    (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 100_000),
+    (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+    (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
+)
+
+
+def check_statement(sql: str) -> None:
+    """Raises FormatError unless the text begins like a statement that reads."""
+    if not sql.strip():
+        raise FormatError("The query is empty; give a SELECT, such as 'select * from tiles limit 5'.")
+    if not _READS.match(sql):
+        word = sql.split()[0][:40]
+        raise FormatError(f"Queries only read: {word!r} is no SELECT, WITH, VALUES or EXPLAIN.")
+
+
+def lock(db: sqlite3.Connection) -> None:
+    """From here on the connection reads and does nothing else."""
+    for limit, value in _LIMITS:
+        db.setlimit(limit, value)
+    db.execute("PRAGMA query_only=ON")
+    db.set_authorizer(_allowed)
+
+
+def _allowed(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
+    if action == sqlite3.SQLITE_FUNCTION:
+        return sqlite3.SQLITE_DENY if (second or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
