@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from popvision.export.printable import clipped
+from popvision.opened.printable import clipped
 
 #: Characters of a text cell; names of programs are longer.
 WIDEST = 60

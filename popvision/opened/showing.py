@@ -12,9 +12,9 @@ from popvision.analysis.headline import headline
 from popvision.analysis.liveness import curve
 from popvision.analysis.memory import memory_by_tile
 from popvision.analysis.provenance import provenance_line
-from popvision.export.printable import printable
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.pictures import line_picture, share_picture
+from popvision.opened.printable import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
