@@ -12,6 +12,7 @@ import numpy.typing as npt
 from popvision import pvti
 from simulator.compiler import own_memory
 from simulator.compiler.allocation_parts import parts_of
+from simulator.compiler.block_recording import block_recording
 from simulator.compiler.conflicts import check_conflicts
 from simulator.compiler.constraints import check_constraints
 from simulator.compiler.control_code import control_code
@@ -102,7 +103,8 @@ class _Compiler:
         items = Items(self.store, emap, self.machine, keep_arrangements=keep)
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
-        lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group)
+        blocks = self.settings.blocks
+        lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group, blocks=blocks)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
         aim_exchanges(lowering.table, self.settings.exchange_goal)
         control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
@@ -129,7 +131,8 @@ class _Compiler:
         compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
         lowered = Lowered(
             lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow,
-            lowering.spans,
+            spans=lowering.spans,
+            blocks=blocks and block_recording(lowering.table, cycles, blocks, lowering.block_buffers, self.machine),
         )  # fmt: skip
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
@@ -171,6 +174,7 @@ class _Compiler:
         own_sets = len(store.compute_set_names)
         own_memory.add_counters(inventory, self.settings, store.blocks, own_sets, items.local_copies, machine)
         own_memory.add_branch_record(inventory, self.settings, table, machine)
+        own_memory.add_block_buffers(inventory, self.settings, lowering.block_buffers, machine)
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names), store.bases()) if multi_access else []
         needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
+from simulator.compiler.block_recording import BlockRecording
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.compiler.program_visits import Place
@@ -36,6 +37,7 @@ class Lowered:
     branches: list[int]
     function_roots: dict[int, int]
     control_flow: bool = False  #: whether runs record what their loops and switches did
+    blocks: BlockRecording | None = None  #: what lightweight profiling records
     spans: Mapping[Place, tuple[int, int]] = field(default_factory=dict)  #: rows that each program became
 
     def row_of(self, place: Place) -> int:

@@ -27,6 +27,9 @@ import numpy.typing as npt
 
 from simulator.compiler import copy_groups, function_buffers
 from simulator.compiler.accesses import Accesses, Moves, elements_of
+from simulator.compiler.block_flushes import BlockFlushes
+from simulator.compiler.block_recording import buffer_tiles
+from simulator.compiler.block_selection import BlockSettings
 from simulator.compiler.exchange import broadcast
 from simulator.compiler.items import Items, Packets
 from simulator.compiler.lower_choices import ChoiceLowering
@@ -63,12 +66,15 @@ class Lowering:
         *,
         sync_after_compute: bool = False,
         host_group: str = "GS2",
+        blocks: BlockSettings | None = None,
     ) -> None:
         nobody = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
         self._steps = Steps(items, machine, nobody, sync_after_compute)
         self._host = HostLowering(self._steps, store.streams, host_group)
-        self._choices = ChoiceLowering(self._steps, self._host, self._into)
         self.table = self._steps.table
+        self._blocks = blocks
+        self._flushes = BlockFlushes(self.table, blocks, self._function_records, self._host.flush)
+        self._choices = ChoiceLowering(self._steps, self._host, self._into, self._flushes.end_of_trip)
         self.branches: list[int] = []
         self.function_roots = self.table.function_roots
         self._store = store
@@ -77,6 +83,7 @@ class Lowering:
         self.pending: list[function_buffers.Pending] = []  #: copies of function buffers
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
         self.spans: dict[Place, tuple[int, int]] = {}  #: rows [first, end) that each program became
+        self.block_buffers: I8 = np.empty(0, np.int64)  #: tiles that record blocks
         self._visits = ProgramVisits([], [])
 
     @property
@@ -118,6 +125,11 @@ class Lowering:
             self._visits.owner = ("function", index)
             self._into(body, self._store.functions[index])
             done += 1
+        if self._blocks is not None:
+            self.block_buffers = buffer_tiles(self.table, self._blocks, self._steps.machine)
+            size = np.zeros(self._steps.machine.tiles, np.int64)
+            size[self.block_buffers] = self._blocks.buffer_bytes
+            self._host.settle_flushes(size)
 
     def programs_by_debug_id(self) -> dict[int, host.Program]:
         """The host program of each record of a lowered one."""
@@ -253,7 +265,13 @@ class Lowering:
         index = program.function
         if index not in self._functions:
             self._functions.append(index)
+        self._flushes.called(parent, index)
         self.table.add(parent, "Call", f"function {index}", function=index, debug_id=self._debug_id(program))
+
+    def _function_records(self, index: int) -> bool:
+        """Whether lightweight profiling records something in a function."""
+        store, call = self._store, self._store.functions[index]
+        return self._blocks is not None and self._blocks.records_inside(call, store.functions, store.compute_set_names)
 
     def _function_copy(self, parent: int, copy: host.Copy) -> None:
         debug_id = self._debug_id(copy)

@@ -35,12 +35,14 @@ Into = Callable[[int, host.Program], None]
 class ChoiceLowering:
     """Appends programs that choose to the table of `steps`."""
 
-    def __init__(self, steps: Steps, host_lowering: HostLowering, into: Into) -> None:
-        self._steps, self._host, self._into = steps, host_lowering, into
+    def __init__(
+        self, steps: Steps, host_lowering: HostLowering, into: Into, end_of_trip: Callable[[int], None]
+    ) -> None:
+        self._steps, self._host, self._into, self._end_of_trip = steps, host_lowering, into, end_of_trip
 
     def repeat(self, parent: int, program: host.Repeat, debug_id: int) -> None:
         row = self._steps.table.add(parent, "Repeat", repeat_count=program.count, debug_id=debug_id)
-        self._branch(row, program.body)
+        self._trip(row, program.body)
 
     def one_of(self, parent: int, program: host.If | host.Switch, debug_id: int) -> None:
         """An If or a Switch."""
@@ -64,10 +66,10 @@ class ChoiceLowering:
         self._branch(row, program.cond, "condition")
         self._look(row, "SetLocalConsensusFromVar", program.predicate, debug_id)
         self._steps.sync(row, debug_id, "GS1" if self._steps.machine.num_ipus > 1 else "", None)
-        self._branch(row, program.body, "body")
+        self._trip(row, program.body, "body")
 
     def without_end(self, parent: int, program: host.Loop, debug_id: int) -> None:
-        self._branch(self._steps.table.add(parent, "RepeatWhile", debug_id=debug_id), program.body)
+        self._trip(self._steps.table.add(parent, "RepeatWhile", debug_id=debug_id), program.body)
 
     def consensus(self, parent: int, agreed: Tensor, debug_id: int) -> None:
         """All tiles say what their vertices returned, and the tile of `agreed` writes whether all of them said true."""
@@ -94,5 +96,11 @@ class ChoiceLowering:
         work = Work(accesses=Accesses(reads=elements_of([predicate.regions()])))
         self._steps.table.add(parent, type_, work=work, debug_id=debug_id)
 
-    def _branch(self, row: int, body: host.Program, name: str = "") -> None:
-        self._into(self._steps.table.add(row, "Sequence", name), body)
+    def _branch(self, row: int, body: host.Program, name: str = "") -> int:
+        branch = self._steps.table.add(row, "Sequence", name)
+        self._into(branch, body)
+        return branch
+
+    def _trip(self, row: int, body: host.Program, name: str = "") -> None:
+        """The body of a loop. `end_of_trip` may add to it."""
+        self._end_of_trip(self._branch(row, body, name))

@@ -17,6 +17,7 @@ from simulator.compiler.settings import CompileSettings
 from simulator.compiler.vertex_memory import vertex_memory
 from simulator.machine import footprint, host_exchange
 from simulator.machine import packets as packet
+from simulator.machine.block_records import BUFFER_SOURCE
 from simulator.machine.footprint import SOURCE
 
 if TYPE_CHECKING:
@@ -171,6 +172,14 @@ def add_branch_record(inventory: Inventory, settings: CompileSettings, table: Pr
         words = sum(type_ in BRANCHING for type_ in table.type)
         size[settings.branch_record_tile % machine.tiles] = words * footprint.BRANCH_RECORD_BYTES
         inventory.add_own("instrumentationResults", "branchRecord", size, SOURCE["branchRecord"])
+
+
+def add_block_buffers(inventory: Inventory, settings: CompileSettings, tiles: I8, machine: Machine) -> None:
+    """Where lightweight profiling stores what it records, on `tiles`."""
+    if settings.blocks is not None and len(tiles):
+        size = np.zeros(machine.tiles, np.int64)
+        size[tiles] = settings.blocks.buffer_bytes
+        inventory.add_own("instrumentationResults", "blockBuffer", size, BUFFER_SOURCE)
 
 
 def _sum(parts: Iterable[I8]) -> I8:

@@ -147,6 +147,8 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         record = self._core.run(index, debugName, values)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)
+        elif self._core.last_blocks and self._folder is not None:
+            self._folder.append_blocks(self._core.last_blocks)
 
     def stop(self) -> None:
         """Stop a running program from another thread or a callback: `run` returns where the program would synchronise

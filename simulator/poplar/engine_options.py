@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from simulator.compiler.block_selection import BlockSettings
+from simulator.machine import block_records
 from simulator.poplar.errors import invalid_option
 from simulator.poplar.option_flags import OptionFlags, checked, from_environment, integer, notice_without_effect
 from simulator.poplar.option_table import ENGINE_TABLE, REPORTS
@@ -78,6 +80,7 @@ class EngineOptions:
     compilation_threads: int  #: 0 = one for each processor
     linker_threads: int
     write_combining: bool
+    blocks: BlockSettings | None  #: lightweight profiling; None = no filter is set
 
     @property
     def any_report(self) -> bool:
@@ -148,6 +151,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         compilation_threads=integer(values["opt.maxCompilationThreads"]),
         linker_threads=integer(values["opt.maxLinkerThreads"]) or integer(values["opt.maxCompilationThreads"]),
         write_combining=on["target.gatewayWriteCombining"],
+        blocks=_blocks(values, target),
     )
 
 
@@ -175,6 +179,22 @@ def _values(given: Mapping[str, str], target: Target) -> dict[str, str]:
     imply("debug.branchRecordTile", str(target.getNumTiles() - 1))
     imply("opt.useAutoloader", "false" if target.getTargetArchString() == "ipu1" else "true")
     return values
+
+
+def _blocks(values: Mapping[str, str], target: Target) -> BlockSettings | None:
+    """Lightweight profiling, which a filter turns on."""
+    tile = _tile("profiler.blocks.tile", values, target.getTilesPerIPU())
+    size = values["profiler.blocks.bufferSize"]
+    if not block_records.capacity(integer(size)):
+        least = block_records.COUNT_BYTES + block_records.RECORD_BYTES
+        raise invalid_option(
+            f"Option 'profiler.blocks.bufferSize' cannot be '{size}'; a buffer of one record takes {least} bytes."
+        )
+    filters = values["profiler.blocks.filter"], values["profiler.programs.filter"]
+    if not any(filters) or target.getTargetType() is TargetType.CPU:
+        return None
+    flush, streams = values["profiler.blocks.implicitFlush"], values["debug.instrumentExternalExchange"]
+    return BlockSettings(*filters, tile, integer(size), flush == "true", streams == "true")
 
 
 def _path(value: str) -> Path | None:

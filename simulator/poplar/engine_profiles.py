@@ -32,16 +32,18 @@ class ProfileMethods(EngineState):
         """The profile as libpva shows it, as of now.
 
         Raises missing_graph_profile for CPU targets and when neither autoReport.outputGraphProfile nor
-        debug.retainDebugInformation was given."""
+        debug.retainDebugInformation nor a filter of lightweight profiling was given."""
         if self._kind is TargetType.CPU:
             raise missing_graph_profile("A CPU target has no graph profile; use an IPUModel.")
-        if not (self._options.output_graph_profile or self._options.retain_debug_information):
+        options = self._options
+        if not (options.output_graph_profile or options.retain_debug_information or options.blocks):
             raise missing_graph_profile(
                 "The engine kept no graph profile; set debug.retainDebugInformation or autoReport.outputGraphProfile."
             )
         from simulator.poplar.report_snapshot import snapshot_report
 
-        return snapshot_report(*self._what(), self._records(reportExecution))
+        blocks = self._core.recorder.block_records if reportExecution else []
+        return snapshot_report(*self._what(), self._records(reportExecution), blocks)
 
     def printProfileSummary(self, outputStream: IO[str], opt: Mapping[str, Any] | None = None) -> None:
         """Write the summary of graph and execution. Options, all "false" at first: colours, showVarStorage,

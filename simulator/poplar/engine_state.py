@@ -34,6 +34,7 @@ def _run_settings(options: EngineOptions, can_record: Callable[[], bool]) -> Run
     return RunSettings(
         recording=can_record(),
         runs_kept=options.runs_kept,
+        blocks_of_all=options.blocks is not None and not options.output_execution_profile,
         measured_host=os.environ.get("POPVISION_HOST_CLOCK") == "measured",
         float_exceptions=options.float_exceptions,
         nan_on_overflow=options.nan_on_overflow,

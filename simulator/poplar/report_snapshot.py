@@ -15,7 +15,7 @@ from popvision.analysis.intervals import write_intervals
 from popvision.analysis.profile_summary import SummaryOptions, profile_summary
 from popvision.analysis.source import ReportSource
 from popvision.formats.debug_info import write_debug_info
-from popvision.formats.profile.model import RunRecord
+from popvision.formats.profile.model import RunRecord, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.pva import Report, openReport
 from simulator.compiler.executable import Executable
@@ -33,10 +33,16 @@ _OPTIONS = {
 }
 
 
-def snapshot_report(executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]) -> Report:
-    """A report that stays readable as long as it is in use."""
+def snapshot_report(
+    executable: Executable,
+    options: EngineOptions,
+    name: str,
+    records: Sequence[RunRecord],
+    blocks: Sequence[Sequence[TileBlocks]] = (),
+) -> Report:
+    """A report that stays readable as long as it is in use. `blocks`: of further runs, of which only they are kept."""
     folder = tempfile.TemporaryDirectory(prefix="popvision-report-")
-    path = _write(Path(folder.name), executable, options, name, records)
+    path = _write(Path(folder.name), executable, options, name, records, blocks)
     report = openReport(path, path.with_name("debug.cbor"))
     weakref.finalize(report._columns, folder.cleanup)  # every object of the report holds these
     return report
@@ -94,7 +100,12 @@ def _source(
 
 
 def _write(
-    folder: Path, executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]
+    folder: Path,
+    executable: Executable,
+    options: EngineOptions,
+    name: str,
+    records: Sequence[RunRecord],
+    blocks: Sequence[Sequence[TileBlocks]] = (),
 ) -> Path:
     meta = report_meta(options, name, "", executable)
     path = folder / PROFILE_NAME
@@ -102,5 +113,7 @@ def _write(
         writer.write_compilation(replace(executable.compilation, meta=meta))
         for record in records:
             writer.append_run(record)
+        for each in blocks:
+            writer.append_blocks(each)
     write_debug_info(folder, debug_contexts(executable.debug_infos), "", ["debug.cbor"])
     return path

@@ -161,7 +161,8 @@ def arenas(layout: ArenaLayout, codelets: Program | None = None, autoload: bool 
     else:
         shared = SharedBytes(layout.replicas * layout.total_bytes)
         session = Session(codelets, shared)
-        block = shared.memory.reshape(layout.replicas, layout.total_bytes)
+        size = layout.replicas * layout.total_bytes  # may be 0: vertices need no fields
+        block = shared.memory[:size].reshape(layout.replicas, layout.total_bytes)
     made: list[Arena] = []
     for replica, row in enumerate(block):
         made.append(Arena(layout, row, replica, session, made[0] if autoload and made else None))

@@ -21,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile.model import PHASE_OF_TYPE, IntArray, StepOnIpu
+from simulator.compiler.block_recording import BlockRecording
 from simulator.compiler.machine import Machine
 from simulator.compiler.program_table import ProgramTable
 from simulator.runtime.barriers import external_barrier, internal_barrier
+from simulator.runtime.block_marks import BlockMarks
 from simulator.runtime.chosen_time import ChosenTime
 from simulator.runtime.data_choices import CHOOSING, DataChoices
-from simulator.runtime.idle_tiles import BusyTiles, carried, put_back
+from simulator.runtime.idle_tiles import BusyTiles, carried, owed_by, put_back
 from simulator.runtime.segments import Parts, Segment, State
 
 I8 = npt.NDArray[np.int64]
@@ -72,6 +74,7 @@ class DeviceClock:
         machine: Machine,
         max_steps: int = MAX_STEPS,
         max_arrays: int = MAX_ARRAYS,
+        blocks: BlockRecording | None = None,
     ) -> None:
         self._table = table
         self._cycles = cycles
@@ -81,7 +84,8 @@ class DeviceClock:
         self._max_arrays = max_arrays * machine.device_ipus
         self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.device_tiles))
         self._additive: dict[int, bool] = {}
-        self._busy = BusyTiles(table, cycles, function_roots, machine)
+        self._busy = BusyTiles(table, cycles, function_roots, machine, blocks.costly() if blocks else None)
+        self._marks = BlockMarks(blocks, machine, self._parts, self._state)
         self._waits: Iterator[I8] | None = None
         self._branch = -1
         self._data: dict[int, DataChoices] = {}
@@ -112,16 +116,17 @@ class DeviceClock:
         self._states: dict[bytes, State] = {}
         self._arrays: dict[bytes, IntArray] = {}
 
-    def _state(self, offsets: I8) -> State:
+    def _state(self, offsets: I8, owed: I8 | None = None) -> State:
         """The state with these clocks; the same object while it is remembered."""
-        key = _digest(offsets)
+        owed = None if owed is None or not owed.any() else owed
+        key = _digest(offsets) if owed is None else _digest(offsets) + _digest(owed)
         state = self._states.get(key)
         if state is None:
             if len(self._states) >= self._max_states:
                 for old in self._states.values():
                     old.segments.clear()
                 self._states.clear()
-            state = self._states[key] = State(offsets)
+            state = self._states[key] = State(offsets, owed)
         return state
 
     def _segment(self, state: State, row: int) -> Segment:
@@ -129,22 +134,30 @@ class DeviceClock:
         kept = state.segments.get(row) if self._waits is None else None
         if kept is not None:
             return kept
-        type_, by_data = self._table.type[row], self._data[self._branch].in_program(row)
+        by_data = self._data[self._branch].in_program(row)
+        if row in self._marks:
+            segment = self._marks.around(state, row, lambda s: self._unmarked(s, row, by_data))
+        else:
+            segment = self._unmarked(state, row, by_data)
+        chosen_by_host = self._table.type[row] == "OnEveryTileSwitch"
+        if self._waits is None and row != 0 and not by_data and not chosen_by_host:
+            state.segments[row] = segment
+        return segment
+
+    def _unmarked(self, state: State, row: int, by_data: bool) -> Segment:
+        """The program in this row from a state, without marks of its own. `by_data`: data choose something in it."""
+        type_ = self._table.type[row]
         if by_data and (type_ == "Repeat" or type_ in CHOOSING):
             return self._chosen.segment(state, row)
         if type_ == "Repeat":
-            segment = self._loop(state, self._table.children[row], self._table.repeat_count[row])
-        elif type_ == "Call":
-            segment = self._segment(state, self._functions[self._table.function[row]])
-        elif type_ == "OnEveryTileSwitch":
+            return self._loop(state, self._table.children[row], self._table.repeat_count[row])
+        if type_ == "Call":
+            return self._segment(state, self._functions[self._table.function[row]])
+        if type_ == "OnEveryTileSwitch":
             return self._segment(state, self._branch)
-        elif self._table.children[row] or type_ not in PHASE_OF_TYPE:
-            segment = self._in_order(state, self._table.children[row])
-        else:
-            segment = self._step(state, row)
-        if self._waits is None and row != 0 and not by_data:
-            state.segments[row] = segment
-        return segment
+        if self._table.children[row] or type_ not in PHASE_OF_TYPE:
+            return self._in_order(state, self._table.children[row])
+        return self._step(state, row)
 
     def _parts(self, state: State) -> Parts:
         return Parts(self._machine.device_ipus, self._max_steps, state)
@@ -169,7 +182,7 @@ class DeviceClock:
         loop, low = self._carrying(state, rows, count, idle)
         own = {}
         for ipu in np.flatnonzero(~busy).tolist():
-            clocks = state.offsets[self._machine.tiles_of(ipu)]
+            clocks = state.ends[self._machine.tiles_of(ipu)]
             own[ipu] = len(self.patterns)
             self.patterns.append(StepOnIpu(self._kept(clocks - clocks.min()), self._kept(np.zeros(tiles, np.int64))))
         return put_back(loop, state, low, idle, own, self._state)
@@ -177,7 +190,7 @@ class DeviceClock:
     def _carrying(self, state: State, rows: list[int], count: int, idle: Bools) -> tuple[Segment, int]:
         """A loop with its idle tiles carried along, and the smallest clock of the others before it."""
         low = int(state.offsets[~idle].min())
-        inner = self._state(np.where(idle, 0, state.offsets - low))
+        inner = self._state(np.where(idle, 0, state.offsets - low), owed_by(idle, None, state.owed))
         return self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state)), low
 
     def _repeat(
@@ -236,23 +249,27 @@ class DeviceClock:
 
     def _step(self, state: State, row: int) -> Segment:
         offsets = state.offsets
-        cycles = self._duration(offsets, row)
+        spent = self._duration(offsets, row)
         m = self._machine
-        after = offsets + cycles
+        after = offsets + spent
         elapsed = int(after.min())
-        then = self._state(after - elapsed)
+        begins, cycles, owed = state.ends, spent, None
+        if state.owed is not None:
+            takes_part = spent > 0
+            cycles, owed = spent + state.owed * takes_part, state.owed * ~takes_part
+        then = self._state(after - elapsed, owed)
         if len(self._arrays) >= self._max_arrays:
             none = np.empty((0, m.device_ipus), np.int64)
             return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
         base = np.empty((1, m.device_ipus), np.int64)
         pattern = np.empty((1, m.device_ipus), np.int64)
-        own = self._cycles[row]
+        own = self._cycles[row] if state.owed is None else None
         for ipu in range(m.device_ipus):
             part = m.tiles_of(ipu)
-            base[0, ipu] = offsets[part].min()
+            base[0, ipu] = begins[part].min()
             pattern[0, ipu] = len(self.patterns)
             busy = self._kept(cycles[part]) if own is None else own[m.tiles_of(ipu % m.num_ipus)]
-            self.patterns.append(StepOnIpu(self._kept(offsets[part] - base[0, ipu]), busy))
+            self.patterns.append(StepOnIpu(self._kept(begins[part] - base[0, ipu]), busy))
         return Segment(np.array([row]), base, pattern, then, elapsed)
 
     def _kept(self, values: I8) -> IntArray:

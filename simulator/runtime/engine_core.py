@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision import pvti
-from popvision.formats.profile.model import RunRecord
+from popvision.formats.profile.model import RunRecord, TileBlocks
 from simulator.codelets.float_state import FloatState, running
 from simulator.compiler.executable import Executable
 from simulator.compiler.machine import Machine
@@ -52,6 +52,7 @@ class EngineCore(HostEnd):
         self.executable = executable
         self.recording = settings.recording
         self.device_cycles = 0  #: of all runs since loading
+        self.last_blocks: list[TileBlocks] = []  #: of the last run, where nothing else of it was kept
         self.recorder = Recorder(executable.lowered, executable.machine, settings.runs_kept)
         self._settings = settings
         self._plan = _plan_of(executable)
@@ -61,7 +62,8 @@ class EngineCore(HostEnd):
         self._threads = VertexThreads(self._float, settings.several_threads)
         self.threads, self.together = self._threads.count, self._threads.together
         lowered = executable.lowered
-        self.clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)
+        roots, machine = lowered.function_roots, executable.machine
+        self.clock = DeviceClock(lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks)
         self._response = HostResponse(lowered.table)
         self._callback_threads: tuple[str, ...] = ()
 
@@ -102,6 +104,7 @@ class EngineCore(HostEnd):
         if not 0 <= index < len(self._actions):
             raise poplar_error(f"There is no program {index}; the engine has {len(self._actions)}, numbered from 0.")
         given = options or {}
+        self.last_blocks = []
         self._use_threads(given)
         self.streams.host_seconds = [] if self._settings.measured_host else None
         begin = time.time_ns() // 1000
@@ -116,9 +119,13 @@ class EngineCore(HostEnd):
         time_of_run = self._modelled(index, given)
         self.device_cycles += time_of_run.cycles
         self._check_response(time_of_run, given)
-        if not self.recording or not self.recorder.wants(index):
-            return None
-        return self.recorder.record(self.clock, time_of_run, index, name, begin, end, self.choices)
+        blocks_of_all = self._settings.blocks_of_all and self.executable.lowered.blocks is not None
+        behind = blocks_of_all and bool(self.recorder.block_records)  # steps are there of the first runs only
+        if self.recording and self.recorder.wants(index) and not behind:
+            return self.recorder.record(self.clock, time_of_run, index, name, begin, end, self.choices)
+        if blocks_of_all:
+            self.last_blocks = self.recorder.record_blocks(time_of_run)
+        return None
 
     def _act(self, index: int, options: Mapping[str, str]) -> bool:
         """Compute what a program computes; False when it was stopped."""

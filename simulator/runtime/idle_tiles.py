@@ -9,7 +9,7 @@ because starts are counted from the smallest clock of the IPU, so there only tim
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,15 +21,23 @@ from simulator.runtime.segments import Segment, State
 
 I8 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+StateOf = Callable[[I8, I8 | None], State]
 
 
 class BusyTiles:
-    """Which tiles lowered programs concern: those that spend time in one of them, or in what they call."""
+    """Which tiles lowered programs concern: those that spend time in one of them, or in what they call. `recording`:
+    tiles that spend time on recording a program."""
 
     def __init__(
-        self, table: ProgramTable, cycles: list[I8 | None], functions: dict[int, int], machine: Machine
+        self,
+        table: ProgramTable,
+        cycles: list[I8 | None],
+        functions: dict[int, int],
+        machine: Machine,
+        recording: Mapping[int, I8] | None = None,
     ) -> None:
         self._table, self._cycles, self._functions, self._machine = table, cycles, functions, machine
+        self._recording = recording or {}
         self._known: dict[int, Bools] = {}
 
     def of(self, rows: list[int]) -> Bools:
@@ -47,6 +55,8 @@ class BusyTiles:
                 found |= own > 0
             if self._table.type[row] in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch"):
                 found |= True if waiting is None else waiting
+            if row in self._recording:
+                found[self._recording[row]] = True
             below = list(self._table.children[row])
             if self._table.function[row] >= 0:
                 below.append(self._functions[self._table.function[row]])
@@ -56,23 +66,30 @@ class BusyTiles:
         return self._known[row]
 
 
-def carried(trip: Segment, idle: Bools, state_of: Callable[[I8], State]) -> Segment:
+def carried(trip: Segment, idle: Bools, state_of: StateOf) -> Segment:
     """A trip after which the idle tiles (flags) stand at the smallest clock of the others."""
     clocks = trip.state.offsets + trip.elapsed
     elapsed = int(clocks[~idle].min())
-    return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed)), elapsed=elapsed)
+    return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed), trip.state.owed), elapsed=elapsed)
 
 
-def put_back(
-    loop: Segment, before: State, low: int, idle: Bools, own: dict[int, int], state_of: Callable[[I8], State]
-) -> Segment:
+def put_back(loop: Segment, before: State, low: int, idle: Bools, own: dict[int, int], state_of: StateOf) -> Segment:
     """The loop as seen from the state `before` it, in which the busy tiles began at `low`. `own`: for each idle IPU the
     pattern of its tiles as they stand."""
     clocks = np.where(idle, before.offsets, loop.state.offsets + loop.elapsed + low)
     base, pattern = loop.base + low, loop.pattern.copy()
     tiles = len(clocks) // base.shape[1]
     for ipu, row in own.items():
-        base[:, ipu] = before.offsets[ipu * tiles : (ipu + 1) * tiles].min()
+        base[:, ipu] = before.ends[ipu * tiles : (ipu + 1) * tiles].min()
         pattern[:, ipu] = row
     elapsed = int(clocks.min())
-    return replace(loop, base=base, pattern=pattern, state=state_of(clocks - elapsed), elapsed=elapsed)
+    state = state_of(clocks - elapsed, owed_by(idle, before.owed, loop.state.owed))
+    return replace(loop, base=base, pattern=pattern, state=state, elapsed=elapsed, marks=loop.marks.later(low))
+
+
+def owed_by(idle: Bools, before: I8 | None, after: I8 | None) -> I8 | None:
+    """Cycles owed to the next step: idle tiles those of `before`, the others those of `after`."""
+    if before is None and after is None:
+        return None
+    first, then = (np.zeros(len(idle), np.int64) if each is None else each for each in (before, after))
+    return np.where(idle, first, then)

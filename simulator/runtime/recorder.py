@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from popvision.formats.profile.model import BranchRecord, RunRecord
+from popvision.formats.profile.model import BranchRecord, RunRecord, TileBlocks
 from simulator.compiler.executable import Lowered
 from simulator.compiler.machine import Machine
+from simulator.runtime.block_buffers import blocks_of_run, later
 from simulator.runtime.branch_record import branch_record
 from simulator.runtime.device_clock import DeviceClock, RunTime
 
@@ -25,10 +26,12 @@ class Recorder:
 
     def __init__(self, lowered: Lowered, machine: Machine, runs_kept: int) -> None:
         self.records: list[RunRecord] = []
+        self.block_records: list[list[TileBlocks]] = []  #: of runs of which nothing else is recorded
         self.cycles = 0  #: length of all recorded runs
         self._runs_kept = runs_kept
         self._counts: dict[int, int] = {}
         self._shapes: dict[int, tuple[RunTime, RunRecord]] = {}
+        self._known_blocks: dict[int, tuple[RunTime, list[TileBlocks]]] = {}
         self._bytes_in, self._bytes_out = _bytes_by_program(lowered, machine)
         self._lowered = lowered
         self._branches: dict[int, BranchRecord] = {}
@@ -64,15 +67,24 @@ class Recorder:
             data_out=shape.data_out,
             truncated=shape.truncated,
             branches=self._branch_record(program_index, choices),
+            blocks=later(shape.blocks, self.cycles),
         )
         self.records.append(record)
         self.cycles += run.cycles
         self._counts[program_index] = self._counts.get(program_index, 0) + 1
         return record
 
+    def record_blocks(self, run: RunTime) -> list[TileBlocks]:
+        """Keep the blocks of a run of which nothing else is kept."""
+        assert self._lowered.blocks is not None
+        blocks = later(self._blocks(run), self.cycles)
+        self.block_records.append(blocks)
+        self.cycles += run.cycles
+        return blocks
+
     def reset(self) -> None:
         """Forget all records; the clock starts again."""
-        self.records = []
+        self.records, self.block_records = [], []
         self.cycles = 0
         self._counts = {}
 
@@ -107,10 +119,22 @@ class Recorder:
             data_in=self._bytes_in[segment.program],
             data_out=self._bytes_out[segment.program],
             truncated=segment.truncated,
+            blocks=self._blocks(run),
         )
         if run.repeatable:
             self._shapes[id(run)] = (run, shape)
         return shape
+
+    def _blocks(self, run: RunTime) -> list[TileBlocks]:
+        recording = self._lowered.blocks
+        if recording is None:
+            return []
+        known = self._known_blocks.get(id(run))
+        if known is None or known[0] is not run:
+            known = run, blocks_of_run(run.segment.marks, recording, self._lowered.table, run.cycles)
+            if run.repeatable:
+                self._known_blocks[id(run)] = known
+        return known[1]
 
 
 def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[I8, I8]:

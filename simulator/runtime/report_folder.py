@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from popvision import pvti
 from popvision.formats.archive import write_archive
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.model import Compilation, RunRecord
+from popvision.formats.profile.model import Compilation, RunRecord, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.serialized_graph import write_serialized_graph
 from simulator.compiler.executable import Executable
@@ -75,7 +75,7 @@ class ReportFolder:
         self._directory = _directories.setdefault(self._root.absolute(), _Directory())
         self.folder = self._root / self._directory.folder_name(engine_name)
         self._writer: ProfileWriter | None = None
-        self._waiting: list[RunRecord] = []
+        self._waiting: list[RunRecord | Sequence[TileBlocks]] = []
         self._failed = False
 
     @property
@@ -124,7 +124,18 @@ class ReportFolder:
 
     def append_run(self, record: RunRecord) -> None:
         """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""
-        if self._writer is None or not self._options.output_execution_profile or self._failed:
+        if not self._options.output_execution_profile:
+            self.append_blocks(record.blocks)
+        else:
+            self._take(record)
+
+    def append_blocks(self, blocks: Sequence[TileBlocks]) -> None:
+        """Add what lightweight profiling recorded of a run, of which no steps are kept, likewise."""
+        if blocks:
+            self._take(blocks)
+
+    def _take(self, record: RunRecord | Sequence[TileBlocks]) -> None:
+        if self._writer is None or self._failed:
             return
         if not self._options.stream_at_each_run:
             self._waiting.append(record)
@@ -138,22 +149,29 @@ class ReportFolder:
             return
         try:
             for record in self._waiting:
-                writer.append_run(record)
+                _write(writer, record)
         except FormatError as error:
             raise poplar_error(_sentence(error)) from None
         finally:
             self._waiting = []
             writer.close()
 
-    def _append(self, record: RunRecord) -> None:
+    def _append(self, record: RunRecord | Sequence[TileBlocks]) -> None:
         assert self._writer is not None
         try:
-            self._writer.append_run(record)
+            _write(self._writer, record)
         except FormatError as error:
             self._failed = True
             raise poplar_error(
                 f"{_sentence(error)} The report keeps the runs before this one; further runs are not recorded."
             ) from None
+
+
+def _write(writer: ProfileWriter, record: RunRecord | Sequence[TileBlocks]) -> None:
+    if isinstance(record, RunRecord):
+        writer.append_run(record)
+    else:
+        writer.append_blocks(record)
 
 
 def debug_contexts(infos: Iterable[dict[str, Any]], shift: int = 0) -> list[DebugInfo]:

@@ -10,6 +10,7 @@ from pathlib import Path
 class RunSettings:
     recording: bool = True  #: keep records of runs
     runs_kept: int = 2  #: of each program
+    blocks_of_all: bool = False  #: runs that are not kept leave the blocks that lightweight profiling recorded
     measured_host: bool = False  #: the time that host callbacks take becomes waiting of the device, not a constant
     float_exceptions: bool = False  #: stop at invalid floating-point operations
     nan_on_overflow: bool = False  #: overflowing halves become NaN

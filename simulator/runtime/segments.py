@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +11,34 @@ import numpy.typing as npt
 I8 = npt.NDArray[np.int64]
 
 
+class Marks(NamedTuple):
+    """Beginnings and ends of what lightweight profiling records, in the order in which they happen on each tile."""
+
+    event: I8  #: 2 * lowered program at its beginning, 1 more at its end
+    tile: I8  #: of the device
+    time: I8
+
+    def later(self, cycles: int) -> Marks:
+        return self._replace(time=self.time + cycles) if cycles and len(self.time) else self
+
+
+NO_MARKS = Marks(*(np.empty(0, np.int64) for _ in range(3)))
+
+
 class State:
-    """Clocks of all tiles, less the smallest, and what programs do from there."""
+    """Clocks of all tiles, less the smallest, and what programs do from there. `owed`: cycles of each clock that belong
+    to the next step in which its tile takes part; None = none."""
 
-    __slots__ = ("offsets", "segments")
+    __slots__ = ("offsets", "owed", "segments")
 
-    def __init__(self, offsets: I8) -> None:
-        self.offsets = offsets
+    def __init__(self, offsets: I8, owed: I8 | None = None) -> None:
+        self.offsets, self.owed = offsets, owed
         self.segments: dict[int, Segment] = {}
+
+    @property
+    def ends(self) -> I8:
+        """Where each tile's last step ended."""
+        return self.offsets if self.owed is None else self.offsets - self.owed
 
 
 @dataclass(frozen=True)
@@ -30,6 +51,7 @@ class Segment:
     state: State  #: the state afterwards
     elapsed: int  #: how far the smallest clock moved
     truncated: bool = False
+    marks: Marks = NO_MARKS
 
     def __len__(self) -> int:
         return len(self.program)
@@ -45,8 +67,10 @@ class Parts:
         self._room = max_steps
         self.truncated = False
         self._columns: tuple[list[I8], list[I8], list[I8]] = ([np.empty(0, np.int64)], [none], [none])
+        self._marks: list[Marks] = []
 
     def add(self, part: Segment) -> None:
+        self._mark(part.marks, 1, 0)
         self._append(part.program, part.base + self._elapsed, part.pattern)
         self.truncated |= part.truncated
         self._elapsed += part.elapsed
@@ -64,12 +88,21 @@ class Parts:
             return
         n = len(part)
         fit = min(times, -(-self._room // n)) if n and not self.truncated else 0
+        self._mark(part.marks, fit if n else min(times, self._room), part.elapsed)
         if fit:
             shift = self._elapsed + np.repeat(np.arange(fit, dtype=np.int64) * part.elapsed, n)
             base = np.tile(part.base, (fit, 1)) + shift[:, None]
             self._append(np.tile(part.program, fit), base, np.tile(part.pattern, (fit, 1)))
         self.truncated |= fit < times and n > 0
         self._elapsed += times * part.elapsed
+
+    def _mark(self, marks: Marks, times: int, elapsed: int) -> None:
+        n = len(marks.event)
+        if not n or not times or self.truncated:
+            return
+        shift = self._elapsed + np.repeat(np.arange(times, dtype=np.int64) * elapsed, n)
+        event, tile, time = (np.tile(column, times) for column in marks)
+        self._marks.append(Marks(event, tile, time + shift))
 
     def _append(self, program: I8, base: I8, pattern: I8) -> None:
         if self.truncated:
@@ -82,4 +115,5 @@ class Parts:
 
     def joined(self) -> Segment:
         program, base, pattern = (np.concatenate(column) for column in self._columns)
-        return Segment(program, base, pattern, self.state, self._elapsed, self.truncated)
+        marks = Marks(*map(np.concatenate, zip(*self._marks, strict=True))) if self._marks else NO_MARKS
+        return Segment(program, base, pattern, self.state, self._elapsed, self.truncated, marks)

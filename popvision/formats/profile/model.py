@@ -327,6 +327,22 @@ class BranchRecord:
     trips: IntArray  #: bodies (Repeat) or branches (switch) run in all
 
 
+#: Kinds of blocks that lightweight profiling records.
+COMMON, OVERFLOW, FLUSH, STREAM_COPY = range(4)
+
+
+@dataclass(frozen=True)
+class TileBlocks:
+    """Blocks that lightweight profiling recorded on one tile in one run, by beginning, an outer block before those
+    within it. Absolute cycles, on the axis of the steps where there are steps."""
+
+    tile: int
+    program: IntArray  #: lowered program, -1 for an overflow
+    kind: IntArray  #: COMMON, OVERFLOW (the buffer was full), FLUSH (a copy that empties it) or STREAM_COPY
+    start: IntArray
+    end: IntArray
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """One recorded Engine.run. Steps are rows; `pattern[step, ipu]` is an index into `patterns`, so a loop in steady
@@ -346,6 +362,7 @@ class RunRecord:
     data_out: IntArray | None = None  #: (steps, ipus) bytes sent
     truncated: bool = False  #: the cap on recorded steps was reached
     branches: BranchRecord | None = None  #: None where control flow is not instrumented
+    blocks: Sequence[TileBlocks] = ()  #: by ascending tile
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from popvision.formats.profile.model import (
     Steps,
     StepsOnIpu,
     Target,
+    TileBlocks,
     TileMemory,
     Variables,
     VertexLanes,
@@ -351,6 +352,15 @@ class ProfileReader:
     def branch_record(self, run: int) -> BranchRecord:
         """What loops and switches did in a run; no rows where control flow was not instrumented."""
         return run_reader.branch_record(self._tables, run)
+
+    def blocks(self, tile: int) -> list[TileBlocks]:
+        """What lightweight profiling recorded on a tile, run after run; nothing where it did not, or in a file before
+        format 1.2."""
+        return run_reader.blocks(self._tables, self.arrays, tile)
+
+    def tiles_with_blocks(self) -> list[int]:
+        """Tiles that recorded blocks, ascending."""
+        return run_reader.tiles_with_blocks(self._tables)
 
     def total_cycles(self) -> int:
         """Device cycles of all recorded runs together."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from popvision.formats.errors import AbsentError, FormatError
 from popvision.formats.profile.arrays import AnyArray
-from popvision.formats.profile.model import BranchRecord, Runs, Steps, StepsOnIpu
+from popvision.formats.profile.model import BranchRecord, Runs, Steps, StepsOnIpu, TileBlocks
 from popvision.formats.profile.tables import Tables
 
 _STEPS_AT_ONCE = 256
@@ -30,6 +30,29 @@ def branch_record(tables: Tables, run: int) -> BranchRecord:
     table = tables["branch_record"]
     rows = np.flatnonzero(np.asarray(table["run"]) == run)
     return BranchRecord(*(np.asarray(table[name])[rows] for name in ("program", "entered", "trips")))
+
+
+def blocks(tables: Tables, arrays: Callable[[Sequence[int]], list[AnyArray]], tile: int) -> list[TileBlocks]:
+    if not tables.holds("blocks", since=(1, 2)):
+        return []
+    table = tables["blocks"]
+    rows = np.flatnonzero(np.asarray(table["tile"]) == tile)
+    ids = [np.asarray(table[f"{name}_array"])[rows] for name in ("program", "kind", "start", "end")]
+    found = arrays(np.concatenate(ids).tolist())
+    columns = [found[begin : begin + len(rows)] for begin in range(0, 4 * len(rows), len(rows) or 1)]
+    made = [TileBlocks(tile, *each) for each in zip(*columns, strict=True)]
+    for row, on_tile in zip(rows.tolist(), made, strict=True):
+        lengths = {len(column) for column in (on_tile.program, on_tile.kind, on_tile.start, on_tile.end)}
+        if lengths != {int(np.asarray(table["n"])[row])}:
+            raise FormatError(f"{tables.file.path}: the blocks of tile {tile} do not fit together.")
+    return made
+
+
+def tiles_with_blocks(tables: Tables) -> list[int]:
+    if not tables.holds("blocks", since=(1, 2)):
+        return []
+    found: list[int] = np.unique(np.asarray(tables["blocks"]["tile"])).tolist()
+    return found
 
 
 def steps(tables: Tables) -> Steps:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.array_store import ArrayStore
 from popvision.formats.profile.arrays import narrowest
-from popvision.formats.profile.model import IntArray, RunRecord
+from popvision.formats.profile.model import IntArray, RunRecord, TileBlocks
+from popvision.formats.profile.schema import TABLES
 from popvision.formats.profile.statistics import PatternStatistics, pattern_statistics
 from popvision.formats.profile.table_writer import write_columns, write_rows
 
@@ -47,7 +48,34 @@ def write_run_rows(
     write_rows(db, "run_tail", [(run, ipu, store.add(db, tail)) for ipu, tail in enumerate(record.tail)], run)
     write_rows(db, "execution_cycle_totals", [(run, ipu, record.cycles) for ipu in range(ipus)], run)
     write_rows(db, "branch_record", _branch_rows(record, run), run)
+    write_rows(db, "blocks", _block_rows(db, store, record.blocks, run, len(program_codes)), run)
     store.flush(db)
+
+
+def write_block_rows(
+    db: sqlite3.Connection, store: ArrayStore, blocks: Sequence[TileBlocks], run: int, programs: int
+) -> None:
+    """Fills the tables of a run of which nothing but blocks is recorded. Raises FormatError as `write_run_rows`."""
+    write_rows(db, "blocks", _block_rows(db, store, blocks, run, programs), run)
+    for table in TABLES.values():
+        if table.per_run and table.name != "blocks":
+            write_rows(db, table.name, [], run)
+    store.flush(db)
+
+
+def _block_rows(
+    db: sqlite3.Connection, store: ArrayStore, blocks: Sequence[TileBlocks], run: int, programs: int
+) -> list[tuple[int, ...]]:
+    rows = []
+    for on_tile in blocks:
+        columns = (on_tile.program, on_tile.kind, on_tile.start, on_tile.end)
+        if len({len(column) for column in columns}) > 1:
+            raise FormatError(f"run {run}: the columns of the blocks of tile {on_tile.tile} differ in length.")
+        if on_tile.program.size and not -1 <= int(on_tile.program.min()) <= int(on_tile.program.max()) < programs:
+            raise FormatError(f"run {run}: a block of tile {on_tile.tile} names a program that is none of {programs}.")
+        ids = (store.add(db, column) for column in columns)
+        rows.append((run, on_tile.tile, len(on_tile.program), *ids))
+    return rows
 
 
 def _branch_rows(record: RunRecord, run: int) -> list[tuple[int, int, int, int]]:

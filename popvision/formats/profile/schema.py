@@ -99,6 +99,12 @@ _TABLES = (
     ),
     _table("run_tail", "run ipu", "run:i ipu:i tail_array:i", per_run=True),
     _table("branch_record", "run program", "run:i program:i entered:i trips:i", per_run=True),
+    _table(
+        "blocks",
+        "run tile",
+        "run:i tile:i n:i program_array:i kind_array:i start_array:i end_array:i",
+        per_run=True,
+    ),
     _table("execution_cycle_totals", "run ipu", "run:i ipu:i cycles:i", per_run=True),
     _table("steps", "id", "id:i type:i program:i compute_set:i run:i", per_run=True),
     _table(

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +17,8 @@ import numpy as np
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.array_store import ArrayStore
 from popvision.formats.profile.compilation_rows import program_type_codes, target_facts, write_compilation_rows
-from popvision.formats.profile.model import FORMAT_VERSION, Compilation, RunRecord
-from popvision.formats.profile.run_rows import write_run_rows
+from popvision.formats.profile.model import FORMAT_VERSION, Compilation, RunRecord, Target, TileBlocks
+from popvision.formats.profile.run_rows import write_block_rows, write_run_rows
 from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, TABLES
 from popvision.formats.profile.table_writer import write_rows
 from popvision.formats.replacing import replacing
@@ -77,21 +77,35 @@ class ProfileWriter:
     def append_run(self, run: RunRecord) -> None:
         """Adds one recorded run; the generation grows by 1."""
         with self._lock:
-            if self._db is None or self._compilation is None:
-                state = "is closed" if self._closed else "has no compilation yet: call write_compilation first"
-                raise FormatError(f"cannot append run {run.name!r}: the writer of {self.path} {state}.")
-            target = self._compilation.target
+            db, target = self._ready(run.name)
             if run.pattern.ndim == 2 and run.pattern.shape[1] != target.num_ipus:
                 raise FormatError(f"run {run.name!r} covers {run.pattern.shape[1]} IPUs, the target {target.num_ipus}.")
-            with self._transaction(self._db, f"cannot append run {self._runs} ({run.name!r}) to {self.path}"):
+            with self._transaction(db, f"cannot append run {self._runs} ({run.name!r}) to {self.path}"):
                 write_run_rows(
-                    self._db, self._store, run, self._runs, self._steps, self._program_codes, self._compute_sets,
+                    db, self._store, run, self._runs, self._steps, self._program_codes, self._compute_sets,
                     target.tiles_per_ipu,
                 )  # fmt: skip
-                self._write_meta(self._db, self._meta["generation"] + 1)
+                self._write_meta(db, self._meta["generation"] + 1)
             self._meta["generation"] += 1
             self._runs += 1
             self._steps += len(run.program)
+
+    def append_blocks(self, blocks: Sequence[TileBlocks]) -> None:
+        """Adds what lightweight profiling recorded of a run of which no steps are kept; the generation grows by 1."""
+        with self._lock:
+            db, _ = self._ready("")
+            with self._transaction(db, f"cannot append the blocks of run {self._runs} to {self.path}"):
+                write_block_rows(db, self._store, blocks, self._runs, len(self._program_codes))
+                self._write_meta(db, self._meta["generation"] + 1)
+            self._meta["generation"] += 1
+            self._runs += 1
+
+    def _ready(self, run: str) -> tuple[sqlite3.Connection, Target]:
+        """The database and the target; raises FormatError where nothing can be appended."""
+        if self._db is None or self._compilation is None:
+            state = "is closed" if self._closed else "has no compilation yet: call write_compilation first"
+            raise FormatError(f"cannot append run {run!r}: the writer of {self.path} {state}.")
+        return self._db, self._compilation.target
 
     def close(self) -> None:
         """Folds the write-ahead log into the file and leaves one file, unless a reader holds it right now: then the

@@ -1,0 +1,104 @@
+"""Blocks of lightweight profiling: when marked programs ran on one tile, each time they ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, TileBlocks
+from popvision.pva.listview import ListView
+from popvision.pva.program import Program, make_program
+
+if TYPE_CHECKING:
+    from popvision.pva.columns import Columns
+
+
+class Answer(int):
+    """True or False, of use with and without a call: `block.isCommon` and `block.isCommon()` say the same."""
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+class Block:
+    """A program as it ran once, seen from one tile. Cycles are absolute, on the axis of the execution steps."""
+
+    __slots__ = ("_blocks", "_columns", "_row")
+
+    def __init__(self, columns: Columns, blocks: TileBlocks, row: int) -> None:
+        self._columns, self._blocks, self._row = columns, blocks, row
+
+    @property
+    def program(self) -> Program | None:
+        """The program: a Block, one that profiler.programs.filter names, or a part of a stream copy; None of an
+        overflow."""
+        program = int(self._blocks.program[self._row])
+        return make_program(self._columns, program) if program >= 0 else None
+
+    @property
+    def cyclesFrom(self) -> int:
+        return int(self._blocks.start[self._row])
+
+    @property
+    def cyclesTo(self) -> int:
+        return int(self._blocks.end[self._row])
+
+    @property
+    def tile(self) -> int:
+        return self._blocks.tile
+
+    @property
+    def isCommon(self) -> Answer:
+        """A Block program, or one around which an implicit block stands."""
+        return self._is(COMMON)
+
+    @property
+    def isOverflow(self) -> Answer:
+        """A time during which the tile's buffer was full and nothing was recorded."""
+        return self._is(OVERFLOW)
+
+    @property
+    def isBlockFlush(self) -> Answer:
+        """A part of a copy that empties the buffers."""
+        return self._is(FLUSH)
+
+    @property
+    def isStreamCopy(self) -> Answer:
+        """A part of another copy between tiles and host."""
+        return self._is(STREAM_COPY)
+
+    def _is(self, kind: int) -> Answer:
+        return Answer(int(self._blocks.kind[self._row]) == kind)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Block) and self._key() == other._key() and self._columns is other._columns
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[int, int, int, int, int]:
+        return self.tile, self._row, self.cyclesFrom, self.cyclesTo, int(self._blocks.program[self._row])
+
+    def __repr__(self) -> str:
+        what = "overflow" if self.isOverflow else repr(self.program)
+        return f"Block({what}, tile {self.tile}, {self.cyclesFrom} - {self.cyclesTo})"
+
+
+def blocks_of_tile(columns: Columns, tile: int) -> ListView[Block]:
+    """The blocks of all runs by beginning, an outer one before those within it."""
+    if not 0 <= tile < columns.target.num_tiles:
+        raise IndexError(f"tile {tile} is none of the {columns.target.num_tiles} tiles of the target")
+    runs = columns.reader.blocks(tile)
+    none = [np.empty(0, np.int64)]
+    joined = [np.concatenate([getattr(run, name) for run in runs] or none) for name in _COLUMNS]
+    together = TileBlocks(tile, *joined)
+    return ListView(len(together.start), lambda row: Block(columns, together, row))
+
+
+_COLUMNS = ("program", "kind", "start", "end")
