@@ -42,7 +42,8 @@ class _Divergence:
     def check(self, programs: list[host.Program]) -> None:
         """Programs run in any order, so each may find what another one left."""
         written = [v for kind, _, tensor in self._store.host_copies if kind == "write" for v in tensor._variables()]
-        before = frozenset([*self._store.variables.by_replica, *written])
+        differing = np.array([*self._store.variables.by_replica], np.int64)
+        before = frozenset([*self._store.variable_of(differing).tolist(), *written])
         while True:
             after = frozenset.union(before, *(self._after(program, before, False) for program in programs))
             if after == before:

@@ -40,6 +40,7 @@ class EstimateMethods(FieldMethods):
         """The cycles and flops that a vertex takes, in place of what its type estimates. Raises `poplar_error` for
         negative numbers."""
         form, given = _SET.choose(arguments, names)
+        self._own_vertex(given["v"], "setPerfEstimate")
         estimate = given["estimate"] if form else VertexPerfEstimate(given["cycles"], given["flops"])
         if (
             not (isinstance(estimate.cycles, int | np.integer) and isinstance(estimate.flops, int | np.integer))
@@ -66,6 +67,7 @@ class EstimateMethods(FieldMethods):
 
     def getPerfEstimate(self, v: VertexRef) -> VertexPerfEstimate:
         """The estimate that compilation uses for a vertex; `missing_perf_estimate` where its type has none."""
+        self._own_vertex(v, "getPerfEstimate")
         explicit = v.builder.estimates.get(v.row)
         if explicit is not None:
             return VertexPerfEstimate(*explicit)

@@ -73,6 +73,8 @@ class FieldMethods(InitialValueMethods):
             _, given = _CONNECT.choose(arguments, names)
             field, what = given.values()
         builder, row = field.vertex.builder, field.vertex.row
+        if builder.store is not self.store:
+            self._own_vertex(field.vertex, "connect")
         if field.index is not None:
             self._connect_element(builder, row, field.name, field.index, what)
         elif isinstance(what, Tensor):
@@ -137,6 +139,7 @@ class FieldMethods(InitialValueMethods):
 
         Raises `poplar_error` for a field that is no vector, `graph_connection_error` where it has another size,
         `index_error` for elements beyond it."""
+        self._own_vertex(field.vertex, "setFieldSize")
         builder, row = field.vertex.builder, field.vertex.row
         self._indexable(builder.type, field.name)
         if not isinstance(size, int | np.integer) or size < 0 or field.index is not None:
@@ -150,6 +153,7 @@ class FieldMethods(InitialValueMethods):
         """Elements of a vector field, inner vectors of a vector of vectors, elements of one of these (`v["rows"][i]`).
 
         Raises `no_size_specified` where nothing is connected or set, `poplar_error` for a field that is no vector."""
+        self._own_vertex(field.vertex, "getFieldSize")
         builder, row = field.vertex.builder, field.vertex.row
         spec = self._indexable(builder.type, field.name)
         if field.index is not None:
@@ -197,6 +201,7 @@ class FieldMethods(InitialValueMethods):
         setInitialValue, if any.
 
         Raises `poplar_error` for an edge, `graph_connection_error` for what cannot be called."""
+        self._own_vertex(field.vertex, "setInitCallback")
         builder = field.vertex.builder
         if field.name not in builder.values:
             raise poplar_error(f"setInitCallback: field '{field.name}' of {builder.type.name} is an edge, not a value.")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, overload
 
+import numpy as np
+
 from simulator.poplar.errors import graph_object_creation_error, graph_replication_error, tensor_creation_error
 from simulator.poplar.graph_clones import CloneMethods
 from simulator.poplar.graph_objects import FieldRef
 from simulator.poplar.graph_variables import half_words
 from simulator.poplar.overloads import Overloads, Parameter, instance_of
 from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_INT
+from simulator.poplar.types import UNSIGNED_INT, device_array
 
 _FIELD = Parameter("field", instance_of(FieldRef))
 _TENSOR = Parameter("t", instance_of(Tensor))
@@ -40,6 +42,7 @@ class InitialValueMethods(CloneMethods):
             _, given = _SET.choose(arguments, names)
             target, val = given.values()
         if isinstance(target, FieldRef):
+            self._own_vertex(target.vertex, "setInitialValue")
             target.vertex.builder.indexed.set_initial(target.vertex.row, target.name, target.index, val)
             return
         self._own(target, "setInitialValue")
@@ -57,13 +60,15 @@ class InitialValueMethods(CloneMethods):
         for v, start, n in zip(owner.tolist(), starts.tolist(), lengths.tolist(), strict=True):
             variables.initial[v].append((start - variables.base[v], values[at : at + n]))
             variables.host_visible[v] = True
+            for element in [e for e in variables.by_replica if start <= e < start + n]:
+                del variables.by_replica[element]
             at += n
 
     def _set_by_replica(self, t: Tensor, values: Mapping[int, int]) -> None:
-        if t.elementType() is not UNSIGNED_INT or t.numElements() != 1 or self.store.variables.numel[t._variable] != 1:
+        if t.elementType() is not UNSIGNED_INT or t.numElements() != 1:
             raise tensor_creation_error(
-                f"setInitialValue: values by replica are for a whole UNSIGNED_INT scalar, not {t.elementType()} of "
-                f"shape {t.shape()}."
+                f"setInitialValue: values by replica are for an UNSIGNED_INT scalar, not {t.elementType()} of shape "
+                f"{t.shape()}."
             )
         replicas = range(self.store.replicas)
         if sorted(values) != list(replicas):
@@ -71,8 +76,9 @@ class InitialValueMethods(CloneMethods):
                 f"setInitialValue: values are given for replicas {sorted(values)}; give one for each of "
                 f"0 to {len(replicas) - 1}."
             )
-        self.store.variables.by_replica[t._variable] = [int(values[i]) for i in replicas]
-        self.store.variables.host_visible[t._variable] = True
+        element, words = int(t.regions()[0][0]), [values[i] for i in replicas]
+        self.store.variables.by_replica[element] = device_array(UNSIGNED_INT, words, len(words)).tolist()
+        self.store.variables.host_visible[int(self.store.variable_of(np.array([element]))[0])] = True
 
     @overload
     def setInitialValueHalf(self, t: Tensor, val: Any) -> None: ...

@@ -53,6 +53,8 @@ class MappingMethods(GraphState):
             what, where = _SET.choose([v for v in (what, where) if v is not None], names)[1].values()
         if isinstance(what, VertexRef):
             builder = what.builder
+            if builder.store is not self.store:
+                self._own_vertex(what, "setTileMapping")
             builder.tiles[what.row] = self._device_tile(where)
             builder.stale = True
             return

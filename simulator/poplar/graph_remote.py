@@ -10,8 +10,13 @@ from simulator.poplar.graph_objects import HostFunction, RemoteBuffer
 from simulator.poplar.graph_vertices import VertexMethods
 from simulator.poplar.types import Type
 
+HostFunctionArgument = tuple[Type, int]
+"""(type of the elements, their number)"""
+
 
 class RemoteMethods(VertexMethods):
+    HostFunctionArgument = HostFunctionArgument
+
     def addRemoteBuffer(
         self,
         handle: str,

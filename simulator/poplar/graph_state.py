@@ -9,11 +9,15 @@ import numpy.typing as npt
 
 from simulator.poplar.debug_context import Context, DebugInfo, as_context, record
 from simulator.poplar.errors import graph_object_creation_error, invalid_tile_mapping
+from simulator.poplar.graph_objects import VertexRef
 from simulator.poplar.store import GraphStore
 from simulator.poplar.target import Target, target_of
 from simulator.poplar.tensor import Tensor
 
 I8 = npt.NDArray[np.int64]
+
+#: What every graph with a target has.
+_STATE = ("store", "_target", "_device_target", "_tiles", "_num_tiles")
 
 
 class GraphState:
@@ -28,14 +32,20 @@ class GraphState:
     def __init__(self, target: Any = None, r: int = 1, *, device: Any = None) -> None:
         target = device if target is None else target
         if target is None:
-            raise graph_object_creation_error(
-                "A graph needs a target: Graph(device) or Graph(target), for example Graph(IPUModel().createDevice())."
-            )
+            return  # an empty handle, as in C++: whatever is asked of it is refused
         self._device_target = target_of(target)
         self._target = self._device_target.of_replica(r)
         self.store = GraphStore(replicas=int(r))
         self._tiles = None
         self._num_tiles = self._target.getNumTiles()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _STATE:
+            raise graph_object_creation_error(
+                "A graph made without a target holds nothing: make it with Graph(device) or Graph(target), for example "
+                "Graph(IPUModel().createDevice())."
+            )
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def getTarget(self) -> Target:
         """The target of one replica; of a virtual graph, one with fewer tiles."""
@@ -66,6 +76,11 @@ class GraphState:
             bad = int(tiles[(tiles < 0) | (tiles >= self._num_tiles)][0])
             self._device_tile(bad)
         return tiles if self._tiles is None else self._tiles[tiles]
+
+    def _own_vertex(self, v: VertexRef, what: str) -> None:
+        """Refuse what is no vertex, and vertices of another graph."""
+        if not isinstance(v, VertexRef) or v.builder.store is not self.store:
+            raise graph_object_creation_error(f"{what}: {v!r} is not a vertex of this graph; make one with addVertex.")
 
     def _own(self, tensor: Tensor, what: str) -> None:
         """Refuse what is no tensor, and tensors that are invalid or of another graph."""

@@ -232,7 +232,7 @@ class VariableMethods(MappingMethods):
     def addReplicationIndexConstant(self, debugContext: Context = "<const>") -> Tensor:
         """Add an UNSIGNED_INT scalar that holds the number of the replica, 0 to getReplicationFactor() - 1."""
         index = self._new_variable(UNSIGNED_INT, [], as_context(debugContext), "constant", np.zeros(1, np.uint32))
-        self.store.variables.by_replica[index._variable] = list(range(self.store.replicas))
+        self.store.variables.by_replica[index._start] = list(range(self.store.replicas))
         return index
 
     # ---- whole variables ---------------------------------------------------------------------------------------

@@ -32,58 +32,46 @@ class Copy(Program):
     source, or a stream points the other way."""
 
     @overload
+    def __init__(self, src: Tensor, dst: Tensor, dontOutline: bool = False, debugContext: Context = "") -> None: ...
+    @overload
     def __init__(
-        self, source: Tensor, destination: Tensor, dontOutline: bool = False, /, debugContext: Context = ""
+        self, stream: DataStream, dst: Tensor, optimiseMemory: bool = False, debugContext: Context = ""
     ) -> None: ...
     @overload
     def __init__(
-        self, stream: DataStream, destination: Tensor, optimiseMemory: bool = False, /, debugContext: Context = ""
+        self, src: Tensor, stream: DataStream, optimiseMemory: bool = False, debugContext: Context = ""
     ) -> None: ...
     @overload
+    def __init__(self, buffer: RemoteBuffer, dst: Tensor, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, buffer: RemoteBuffer, dst: Tensor, offset: Tensor, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, src: Tensor, buffer: RemoteBuffer, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, src: Tensor, buffer: RemoteBuffer, offset: Tensor, debugContext: Context = "") -> None: ...
+    @overload
     def __init__(
-        self, source: Tensor, stream: DataStream, optimiseMemory: bool = False, /, debugContext: Context = ""
+        self, src: FunctionBuffer | Function, dst: FunctionBuffer | Function, debugContext: Context = ""
     ) -> None: ...
     @overload
-    def __init__(self, buffer: RemoteBuffer, destination: Tensor, /, debugContext: Context = "") -> None: ...
-    @overload
-    def __init__(
-        self, buffer: RemoteBuffer, destination: Tensor, offset: Tensor, /, debugContext: Context = ""
-    ) -> None: ...
-    @overload
-    def __init__(self, source: Tensor, buffer: RemoteBuffer, /, debugContext: Context = "") -> None: ...
-    @overload
-    def __init__(self, source: Tensor, buffer: RemoteBuffer, offset: Tensor, /, debugContext: Context = "") -> None: ...
-    @overload
-    def __init__(
+    def __init__(self, src: Any, dst: Any, debugContext: Context, /) -> None: ...
+    def __init__(  # type: ignore[misc]  # names are those of the overloads
         self,
-        source: FunctionBuffer | Function,
-        destination: FunctionBuffer | Function,
-        flag: Context = "",
-        /,
-        debugContext: Context = "",
-    ) -> None: ...
-    def __init__(
-        self,
-        source: Any,
-        destination: Any,
-        third: Any = None,
-        fourth: Any = None,
-        /,
-        *,
+        *arguments: Any,
         dontOutline: bool = False,
         optimiseMemory: bool = False,
         offset: Tensor | None = None,
         debugContext: Context = "",
+        **names: Any,
     ) -> None:
-        flag = False
-        if isinstance(third, bool):
-            flag = third
-        elif isinstance(third, Tensor):
-            offset = third
-        elif third is not None:
-            debugContext = third
+        source, destination, rest = _ends(arguments, names)
+        flag = bool(rest.pop(0)) if rest and isinstance(rest[0], bool) else False
+        offset = rest.pop(0) if rest and isinstance(rest[0], Tensor) else offset
+        debugContext = rest.pop(0) if rest else debugContext
+        if rest:
+            raise graph_connection_error(f"Copy: {rest[0]!r} is one argument too many.")
         self.source, self.destination = source, destination
-        self.debug = as_context(debugContext if fourth is None else fourth)
+        self.debug = as_context(debugContext)
         self.offset: Tensor | None = None
         self.dont_outline = self.optimise_memory = False
         ends = (source, destination)
@@ -118,6 +106,25 @@ class Copy(Program):
 
     def writes(self) -> SequenceOf[Tensor]:
         return () if not isinstance(self.destination, Tensor) else (self.destination,)
+
+
+def _ends(arguments: tuple[Any, ...], names: dict[str, Any]) -> tuple[Any, Any, list[Any]]:
+    """Source, destination and the arguments behind them. A stream or buffer given by name is the missing end."""
+    rest = list(arguments)
+    ends = {
+        "src": rest.pop(0) if rest else names.pop("src", None),
+        "dst": rest.pop(0) if rest else names.pop("dst", None),
+    }
+    for name in ("stream", "buffer"):
+        free = next((end for end, value in ends.items() if value is None), None)
+        if name in names and free is not None:
+            ends[free] = names.pop(name)
+    if names or None in ends.values():
+        wrong = f"has no argument {next(iter(names))!r}" if names else "has a source and a destination"
+        raise graph_connection_error(
+            f"Copy {wrong}: it takes src or a stream or buffer, and dst or a stream or buffer."
+        )
+    return ends["src"], ends["dst"], rest
 
 
 class CrossReplicaCopy(Program):

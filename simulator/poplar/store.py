@@ -117,7 +117,7 @@ class VariableColumns:
     #: always live by use: connected to host read/write, initial value, or constant
     host_visible: list[bool] = field(default_factory=list)
     mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
-    #: variable -> value in each replica, of scalars that differ between replicas from the beginning
+    #: element -> its value in each replica, where replicas differ from the beginning
     by_replica: dict[int, list[int]] = field(default_factory=dict)
     #: variable of type QUARTER -> the element that holds its metadata
     metadata: dict[int, int] = field(default_factory=dict)

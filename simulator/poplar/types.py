@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.errors import type_error
+from simulator.poplar.errors import overflow_error, type_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +89,43 @@ def device_array(
     """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy; through
     `encode` where the type's values are not NumPy's.
 
-    Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers."""
-    flat = np.asarray(values).reshape(-1)
+    Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers, and
+    `overflow_error` for numbers that an integer type cannot hold."""
+    wide = type_.size == 8 and not isinstance(values, np.ndarray)  # Python's integers, which NumPy may make floats
+    flat = np.array(values, object if wide else None).reshape(-1)
     if flat.size not in (1, count):
         raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
+    if encode is None:
+        check_range(type_, flat)
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             converted = flat.astype(numpy_type(type_)) if encode is None else encode(flat.astype(np.float64))
         except (TypeError, ValueError):
             raise type_error(f"{flat[0]!s:.40} is not a value of type {type_}; give numbers.") from None
     return np.full(count, converted[0]) if flat.size == 1 else converted
+
+
+def check_range(type_: Type, values: npt.NDArray[Any], of: str = "") -> None:
+    """Raise `overflow_error` for numbers that an integer type cannot hold; `of` says where they are to go."""
+    limits = integer_limits(type_)
+    numbers = values.dtype.kind in "iuf" or all(isinstance(value, int | float) for value in values.flat[:1])
+    if limits is None or not values.size or not numbers:
+        return
+    least, largest = values.min(), values.max()
+    if limits[0] <= least and largest <= limits[1]:
+        return
+    bad = largest if limits[0] <= least else least
+    raise overflow_error(f"{bad} does not fit {of or 'the type'}: {type_} holds {limits[0]} to {limits[1]}.")
+
+
+@cache
+def integer_limits(type_: Type) -> tuple[int, int] | None:
+    """The least and the largest value of an integer type; None of others."""
+    dtype = numpy_type(type_)
+    if dtype.kind not in "iu":
+        return None
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 class Interval(NamedTuple):

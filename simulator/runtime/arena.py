@@ -52,7 +52,8 @@ class ArenaLayout:
         self.replicas = store.replicas
         self.initial: list[tuple[int, Array]] = []  #: (byte offset, values) of constants and initial values
         #: (byte offset, values by replica) of what differs between replicas from the beginning
-        self.by_replica = [(int(self._offsets[i]), np.array(w, np.uint32)) for i, w in v.by_replica.items()]
+        own = self.items(np.array([*v.by_replica], np.int64)).tolist()
+        self.by_replica = [(4 * at, np.array(w, np.uint32)) for at, w in zip(own, v.by_replica.values(), strict=True)]
         for variable, (constant, initial) in enumerate(zip(v.constant, v.initial, strict=True)):
             offset, item = int(self._offsets[variable]), int(self._item_bytes[variable])
             if constant is not None:

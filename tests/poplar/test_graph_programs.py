@@ -243,8 +243,14 @@ def test_streams_and_host_copies() -> None:
 
 
 def test_graphs_need_a_target_and_share_its_ipus_out_evenly() -> None:
-    with pytest.raises(graph_object_creation_error, match="needs a target"):
-        Graph()
+    empty = Graph()  # a handle without a graph, as in C++
+    for use in (lambda: empty.addVariable(INT, [2]), empty.getTarget, empty.getReplicationFactor, empty.addComputeSet):
+        with pytest.raises(graph_object_creation_error, match="without a target holds nothing: make it with Graph"):
+            use()
+    with pytest.raises(graph_object_creation_error, match="made without a target holds nothing"):
+        compileGraph(empty, Sequence())
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = empty.nothing
     with pytest.raises(graph_replication_error, match="factor of 2 does not divide the 1 IPUs of the target"):
         Graph(Target(TargetType.IPU), 2)
     assert Graph(IPUModel().createDevice()).getTarget().getNumTiles() == 1472

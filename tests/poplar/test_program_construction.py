@@ -9,6 +9,7 @@ from simulator.poplar import (
     FLOAT,
     INT,
     UNSIGNED_INT,
+    FunctionBufferMappingType,
     Graph,
     IPUModel,
     SyncType,
@@ -27,7 +28,6 @@ from simulator.poplar.program import (
     Call,
     Copy,
     ErrorProgram,
-    Execute,
     If,
     Loop,
     Repeat,
@@ -133,12 +133,6 @@ def test_a_message_is_not_a_name():
     assert (AbortOnCondition(flag).message, Sync(type=SyncType.GLOBAL).sync_type) == ("", SyncType.GLOBAL)
 
 
-def test_the_old_form_of_execute_is_refused():
-    graph = new_graph()
-    with pytest.raises(control_program_error, match=r"a tensor for what compute\(\) returns is not supported"):
-        Execute(graph.addComputeSet("cs"), graph.addVariable(BOOL, []))
-
-
 def test_dump_program():
     graph = new_graph()
     flag, x, y = (graph.addVariable(BOOL, [], name) for name in ("flag", "x", "y"))
@@ -222,3 +216,35 @@ def test_tensors_of_another_graph_are_refused_wherever_they_stand():
     ):
         with pytest.raises(graph_object_creation_error, match="uses a tensor of another graph"):
             compileGraph(graph, program)
+
+
+def test_copies_by_the_names_of_their_ends():
+    graph = new_graph()
+    a, b, row = (graph.addVariable(INT, [4]) for _ in range(3))
+    inward, outward = graph.addHostToDeviceFIFO("in", INT, 4), graph.addDeviceToHostFIFO("out", INT, 4)
+    remote, offset = graph.addRemoteBuffer("remote", INT, 4, 2), graph.addVariable(UNSIGNED_INT, [])
+    function = graph.addFunction(NOTHING)
+    buffer = graph.addFunctionBuffer(function, FunctionBufferMappingType.LOCAL)
+    for copy, kind, ends, context in (
+        (Copy(src=a, dst=b, dontOutline=True, debugContext="x"), "tensor", (a, b), "x"),
+        (Copy(stream=inward, dst=a, optimiseMemory=True), "host_to_device", (inward, a), ""),
+        (Copy(src=a, stream=outward), "device_to_host", (a, outward), ""),
+        (Copy(buffer=remote, dst=row), "from_remote", (remote, row), ""),
+        (Copy(src=row, buffer=remote, offset=offset), "to_remote", (row, remote), ""),
+        (Copy(row, remote, offset, "y"), "to_remote", (row, remote), "y"),
+        (Copy(src=buffer, dst=function), "function", (buffer, function), ""),
+        (Copy(a, b, "z"), "tensor", (a, b), "z"),
+        (Copy(a, b, False, "w"), "tensor", (a, b), "w"),
+    ):
+        assert (copy.kind, (copy.source, copy.destination), copy.debug.getPathName()) == (kind, ends, context)
+    assert Copy(src=a, dst=b, dontOutline=True).dont_outline
+    assert Copy(stream=inward, dst=a, optimiseMemory=True).optimise_memory
+    assert Copy(src=row, buffer=remote, offset=offset).offset is offset
+    for wrong, message in (
+        (lambda: Copy(a), "has a source and a destination"),
+        (lambda: Copy(src=a, to=b), "has no argument 'to'"),
+        (lambda: Copy(a, b, stream=inward), "has no argument 'stream'"),
+        (lambda: Copy(a, b, True, "x", "y"), "'y' is one argument too many"),
+    ):
+        with pytest.raises(graph_connection_error, match=message):
+            wrong()

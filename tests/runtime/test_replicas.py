@@ -100,7 +100,7 @@ def test_replication_index_and_initial_values_by_replica():
         assert out.tolist() == [7, 5, 3, 1]
     with pytest.raises(graph_replication_error, match=r"for replicas \[0, 1\]; give one for each of 0 to 3"):
         case.graph.setInitialValue(seed, {0: 1, 1: 1})
-    with pytest.raises(tensor_creation_error, match="whole UNSIGNED_INT scalar"):
+    with pytest.raises(tensor_creation_error, match="are for an UNSIGNED_INT scalar, not float of shape"):
         case.graph.setInitialValue(case.x, {0: 1, 1: 1, 2: 1, 3: 1})
     with pytest.raises(graph_connection_error, match="holds a constant"):
         Copy(seed, index)

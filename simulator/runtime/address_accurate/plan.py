@@ -94,8 +94,8 @@ class AddressPlan:
                 yield base, np.ravel(constant)
             for first, values in initial:
                 yield base + first, np.ravel(values)
-        for variable, by_replica in v.by_replica.items():
-            yield v.base[variable], np.array(by_replica[replica : replica + 1], np.uint32)
+        for element, by_replica in v.by_replica.items():
+            yield element, np.array(by_replica[replica : replica + 1], np.uint32)
 
 
 def _store(memory: TileMemory, replica: Replica, element: int, values: npt.NDArray[Any]) -> None:

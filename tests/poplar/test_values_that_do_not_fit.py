@@ -1,0 +1,117 @@
+"""Numbers that an integer type cannot hold are refused, not wrapped; values of replicas go to single elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simulator.codelets.vertex import Output, Vertex
+from simulator.poplar import (
+    BOOL,
+    CHAR,
+    FLOAT,
+    INT,
+    SHORT,
+    UNSIGNED_CHAR,
+    UNSIGNED_INT,
+    UNSIGNED_LONGLONG,
+    UNSIGNED_SHORT,
+    Device,
+    Engine,
+    Graph,
+    IPUModel,
+    Type,
+    graph_object_creation_error,
+    overflow_error,
+    replication_factor,
+)
+from simulator.poplar.program import Sequence
+
+
+class Ends(Vertex):
+    n = UNSIGNED_SHORT
+    y = Output(FLOAT)
+
+    def compute(self) -> None:
+        self.y = self.n
+
+
+def device(ipus: int) -> Device:
+    model = IPUModel("ipu2")
+    model.tilesPerIPU, model.numIPUs = 4, ipus
+    return model.createDevice()
+
+
+def new_graph(ipus: int = 1, replicas: int = 1) -> Graph:
+    graph = Graph(device(ipus), replication_factor(replicas))
+    graph.addCodelets(Ends)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "limits"),
+    [
+        (UNSIGNED_CHAR, 256, "0 to 255"),
+        (UNSIGNED_INT, -1, "0 to 4294967295"),
+        (SHORT, -(2**15) - 1, "-32768 to 32767"),
+        (INT, 2.0**31, "-2147483648 to 2147483647"),
+        (UNSIGNED_LONGLONG, 2**64, "0 to 18446744073709551615"),
+        (CHAR, np.uint8(200), "-128 to 127"),
+    ],
+)
+def test_numbers_that_a_type_cannot_hold(type_: Type, value: float, limits: str) -> None:
+    graph = new_graph()
+    message = rf"does not fit the type: {type_} holds {limits}\."
+    with pytest.raises(overflow_error, match=message):
+        graph.addConstant(type_, [3], [1, value, 2])
+    with pytest.raises(overflow_error, match=message):
+        graph.setInitialValue(graph.addVariable(type_, []), value)
+
+
+def test_numbers_at_the_limits_and_of_other_types() -> None:
+    graph = new_graph()
+    for type_, values in ((UNSIGNED_CHAR, [0, 255]), (INT, [-(2**31), 2**31 - 1]), (UNSIGNED_LONGLONG, [0, 2**64 - 1])):
+        graph.addConstant(type_, [2], values)
+        assert graph.store.variables.constant[-1].tolist() == values
+    graph.addConstant(BOOL, [2], [0, 7])
+    assert graph.store.variables.constant[-1].tolist() == [False, True]
+    with pytest.raises(overflow_error, match=r"65536 does not fit field 'n' of Ends: unsigned short holds 0 to 65535"):
+        graph.setInitialValue(graph.addVertex(graph.addComputeSet(), "Ends")["n"], 65536)
+
+
+def test_values_by_replica_of_one_element_and_a_later_value_for_all() -> None:
+    for options in ({}, {"popvision.addressAccurate": "true"}):
+        graph = new_graph(ipus=2, replicas=2)
+        t = graph.addVariable(UNSIGNED_INT, [4])
+        graph.setTileMapping(t[:2], 1)
+        graph.setTileMapping(t[2:], 2)
+        graph.setInitialValue(t, [1, 2, 3, 4])
+        graph.setInitialValue(t[2], {0: 10, 1: 20})
+        graph.setInitialValue(t[0], {0: 5, 1: 6})
+        graph.setInitialValue(t[0], 7)
+        graph.createHostRead("t", t)
+        out = np.zeros(8, np.uint32)
+        with Engine(graph, Sequence(), options) as engine:
+            engine.load(device(2))
+            engine.readTensor("t", out)
+        assert out.tolist() == [7, 2, 10, 4, 7, 2, 20, 4]
+    with pytest.raises(overflow_error, match="-1 does not fit"):
+        graph.setInitialValue(t[1], {0: -1, 1: 0})
+
+
+def test_vertices_of_another_graph_are_refused() -> None:
+    graph, other = new_graph(), new_graph()
+    v = other.addVertex(other.addComputeSet(), "Ends")
+    t = graph.addVariable(FLOAT, [])
+    for what, use in {
+        "setTileMapping": lambda: graph.setTileMapping(v, 0),
+        "connect": lambda: graph.connect(v["y"], t),
+        "setInitialValue": lambda: graph.setInitialValue(v["n"], 1),
+        "setInitCallback": lambda: graph.setInitCallback(v["n"], lambda: 1),
+        "setFieldSize": lambda: graph.setFieldSize(v["y"], 1),
+        "getFieldSize": lambda: graph.getFieldSize(v["y"]),
+        "setPerfEstimate": lambda: graph.setPerfEstimate(v, 1),
+        "getPerfEstimate": lambda: graph.getPerfEstimate(v),
+    }.items():
+        with pytest.raises(graph_object_creation_error, match=rf"{what}: VertexRef\(Ends, 0\) is not a vertex of this"):
+            use()
