@@ -14,6 +14,7 @@ MODULES = (
     "webapp.graph_analyser.liveness",
     "webapp.graph_analyser.program_tree",
     "webapp.graph_analyser.source",
+    "webapp.graph_analyser.operations",
     "webapp.graph_analyser.execution",
     "webapp.graph_analyser.exchange",
     "webapp.system_analyser.timeline",

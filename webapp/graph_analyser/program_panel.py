@@ -128,10 +128,11 @@ def _debug(chain: list[DebugRow], found: ProgramFacts, key: str) -> Component:
         return empty_hint(
             f"Debug context {found.debug_id} is not in this folder: compile with autoReport.outputDebugInfo=true."
         )
-    return html.Ol([_context(row, key) for row in chain], className="debug-chain")
+    return html.Ol([debug_context(row, key) for row in chain], className="debug-chain")
 
 
-def _context(row: DebugRow, key: str) -> Component:
+def debug_context(row: DebugRow, key: str) -> Component:
+    """One context of a chain: layer, name, a link to its line, arguments and outputs."""
     place = f"{row.file}:{row.line}" if row.file and row.line else row.file
     head: list[Any] = [html.Span(row.layer or "no layer", className="badge"), html.Strong(row.name or "–")]
     if place:

@@ -100,12 +100,13 @@ def tiles_tab(
     ):
         present = [(label, values) for label, values in series if values is not None]
         if present:
-            plots.append(_plot(name, unit, present, selection, theme))
+            plots.append(tile_plot(f"pt-{name}", unit, present, selection, theme))
     owner = [] if target is None else [html.P("Plots show the source; the table compares.", className="dim")]
     return html.Div([html.Div([*owner, *plots], className="tile-plots"), _table(source, key, selection, target)])
 
 
-def _plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Selection, theme: str) -> Component:
+def tile_plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Selection, theme: str) -> Component:
+    """Figures of every tile as lines, with their sums, means and extremes beside them; `name` is the plot's id."""
     colours = tokens(theme)
     traces: list[dict[str, Any]] = []
     for index, (label, values) in enumerate(series, start=1):
@@ -142,7 +143,7 @@ def _plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Sele
     return html.Div(
         [
             html.Div(
-                figure(f"pt-{name}", {"data": traces, "layout": layout}, theme, image_name=f"program-{name}"),
+                figure(name, {"data": traces, "layout": layout}, theme, image_name=name),
                 className="tile-figure",
             ),
             html.Table([html.Thead(head), html.Tbody(rows)], className="statistics"),

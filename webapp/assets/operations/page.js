@@ -1,0 +1,83 @@
+/* The operations page: rows, levels of names and points of the roofline that are chosen. Graph: graph.js. */
+(function () {
+  "use strict";
+  const { select, selection } = window.popvision;
+
+  /* An operation is chosen by its debug context, a group by the beginning of its names. */
+  function choose(context, name) {
+    const single = context !== null && context !== undefined && context >= 0;
+    select({ ops_at: single ? String(context) : null, ops_name: single ? null : name });
+  }
+
+  /* What is selected becomes the page: a group the level below it, an operation the drawing of its parts. */
+  function open() {
+    const now = selection();
+    if (now.ops_at) select({ ops_view: "graph", ops_open: now.ops_at });
+    else if (now.ops_name && !now.ops_name.startsWith("(")) {
+      select({ ops_under: now.ops_name, ops_group: now.ops_name.split("/").length + 1, ops_name: null, ops_open: null });
+    }
+  }
+
+  function up() {
+    const now = selection();
+    if (now.ops_open) { select({ ops_open: null }); return; }
+    if (!now.ops_under) return;
+    const parts = now.ops_under.split("/").slice(0, -1);
+    select({ ops_under: parts.join("/") || null, ops_group: parts.length + 1, ops_at: null, ops_name: now.ops_under });
+  }
+
+  /* The shell's menus show what the URL says. */
+  function followMenus(page) {
+    const menu = page.querySelector('select[data-param="ops_group"]');
+    const view = selection().ops_view || "";
+    if (menu) menu.value = selection().ops_group || "";
+    for (const each of page.querySelectorAll('[data-param="ops_view"]')) {
+      each.setAttribute("aria-checked", each.dataset.value === view ? "true" : "false");
+    }
+  }
+
+  window.popvision.mount(".ops-page", (page) => {
+    const { add } = window.popvision.commands;
+    const taken = [
+      add({ title: "Open the selected operation or group", key: "o", keys: "o", run: open, when: () => Boolean(selection().ops_at || selection().ops_name) }),
+      add({ title: "Back to what holds these operations", key: "u", keys: "u", run: up, when: () => Boolean(selection().ops_under || selection().ops_open) }),
+      add({ title: "Select no operation", key: "Escape", keys: "Esc", run: () => select({ ops_at: null, ops_name: null }), when: () => Boolean(selection().ops_at || selection().ops_name) }),
+    ];
+    const click = (event) => {
+      const crumb = event.target.closest("[data-ops-under]");
+      if (crumb) select({ ops_under: crumb.dataset.opsUnder || null, ops_group: crumb.dataset.opsGroup, ops_at: null, ops_name: null, ops_open: null });
+    };
+    const twice = (event) => { if (event.target.closest(".ops-main .ag-row")) open(); };
+    page.addEventListener("click", click);
+    page.addEventListener("dblclick", twice);
+    const unfollow = window.popvision.onSelect(() => followMenus(page));
+    followMenus(page);
+    return () => {
+      taken.forEach((take) => take());
+      unfollow();
+    };
+  });
+
+  window.popvision.mount(".ops-roof .js-plotly-plot", (plot) => {
+    plot.on("plotly_click", (data) => {
+      const point = data.points.find((each) => each.customdata);
+      if (point) choose(point.customdata[0], point.customdata[1]);
+    });
+  });
+
+  window.popvision.operations = { choose, open };
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.operations = {
+    rows: (chosen) => {
+      const row = (chosen || []).flat().find((each) => each);
+      if (row) choose(row.context, row.name);
+      return window.dash_clientside.no_update;
+    },
+    parts: (chosen) => {
+      const row = (chosen || []).flat().find((each) => each);
+      if (row && row.id !== undefined) select({ program: row.id });
+      else if (row && row.variable !== undefined) select({ variable: row.variable });
+      return window.dash_clientside.no_update;
+    },
+  };
+})();
