@@ -232,6 +232,8 @@ class Lowering:
             scattering = Work(buffers=item.scattering, accesses=Accesses(writes=item.scattered))
             self._steps.on_tile(parent, item.scatter, scattering, debug_id)
         item.placed = True
+        if program.consensus is not None:
+            self._choices.consensus(parent, program.consensus, self._debug_id(program))
 
     def _copy(self, parent: int, copies: list[host.Copy]) -> None:
         item = self._steps.items.copy(copies)
@@ -244,8 +246,6 @@ class Lowering:
             self._steps.on_tile(parent, item.local, Work(accesses=item.accesses), debug_id)
         item.placed = True
 
-        if program.consensus is not None:
-            self._choices.consensus(parent, program.consensus, self._debug_id(program))
     def _cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:
         item = self._steps.items.cross_replica_copy(program)
         debug_id = self._debug_id(program)
