@@ -28,7 +28,7 @@ def path(tmp_path):
     with ProfileWriter(path) as writer:
         writer.write_compilation(tiny_compilation())
         writer.append_run(replace(tiny_run(), blocks=[recorded()]))
-        writer.append_blocks([recorded(shift=100), recorded(2, shift=100)])
+        writer.append_blocks([recorded(shift=100), recorded(2, shift=200)])
     return path
 
 
