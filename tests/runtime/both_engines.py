@@ -92,9 +92,9 @@ class Workbench:
         options = ACCURATE if accurate else {}
         return results(self.device, self.graph, self.program, self.inputs, self.outputs, options, runs=runs)
 
-    def check(self, exact: bool = True, runs: int = 1, roundings: int = 1) -> None:
+    def check(self, exact: bool = True, runs: int = 1, roundings: int = 1) -> Values:
         """Both engines agree: bit for bit, or within the rounding of sums that are added in another order, of which
-        `roundings` follow each other."""
+        `roundings` follow each other. Returns what the ordinary one says."""
         ordinary, accurate = self.run(False, runs), self.run(True, runs)
         assert ordinary
         for name, expected in ordinary.items():
@@ -104,3 +104,4 @@ class Workbench:
             else:
                 close = roundings * (4e-3 if expected.dtype == np.float16 else 2e-6)
                 np.testing.assert_allclose(found, expected, rtol=close, atol=close, err_msg=name)
+        return ordinary

@@ -187,7 +187,7 @@ def _filled(transform: Any, dims: int) -> Any:
         if len(given) not in (0, dims):
             raise poplar_error(f"ConvParams: {name} has {len(given)} values for a field of {dims} dimensions.")
         values[name] = list(given) if len(given) else [defaults.get(name, 0)] * dims
-        if name != "flip" and min(values[name]) < 0:
+        if name != "flip" and any(value < 0 for value in values[name]):
             raise poplar_error(f"ConvParams: {name} {values[name]} must not be negative.")
     return replace(transform, **values)
 
