@@ -103,7 +103,7 @@ class DeviceClock:
         if branch not in self._data:
             self._data[branch] = DataChoices(self._table, self._functions, branch)
         ways = self._parts, self._in_order, self._alike
-        self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways)
+        self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways, waits is None)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
         run = self._finished(segment)
         if waits is None and len(choices) <= _LONGEST_WAY:
@@ -125,6 +125,7 @@ class DeviceClock:
             if len(self._states) >= self._max_states:
                 for old in self._states.values():
                     old.segments.clear()
+                    old.ways.clear()
                 self._states.clear()
             state = self._states[key] = State(offsets, owed)
         return state

@@ -27,13 +27,15 @@ NO_MARKS = Marks(*(np.empty(0, np.int64) for _ in range(3)))
 
 class State:
     """Clocks of all tiles, less the smallest, and what programs do from there. `owed`: cycles of each clock that belong
-    to the next step in which its tile takes part; None = none."""
+    to the next step in which its tile takes part; None = none. `ways`: trips of loops by row of the loop, number of
+    choices of data in the trip, and these choices."""
 
-    __slots__ = ("offsets", "owed", "segments")
+    __slots__ = ("offsets", "owed", "segments", "ways")
 
     def __init__(self, offsets: I8, owed: I8 | None = None) -> None:
         self.offsets, self.owed = offsets, owed
         self.segments: dict[int, Segment] = {}
+        self.ways: dict[int, dict[int, dict[tuple[int, ...], Segment]]] = {}
 
     @property
     def ends(self) -> I8:

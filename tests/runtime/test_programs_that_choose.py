@@ -27,6 +27,8 @@ from simulator.poplar.program import (
     Sequence,
     Switch,
 )
+from simulator.runtime import chosen_time
+from simulator.runtime.device_clock import DeviceClock
 
 PROFILED = {
     "debug.instrument": "true",
@@ -282,3 +284,27 @@ def test_engines_do_not_see_later_changes_of_a_program():
     result = np.full(1, 77, np.int32)
     engine.readTensor("result", result)
     assert result.tolist() == [0]
+
+
+@pytest.mark.parametrize("outer", ["Repeat", "RepeatWhile"])
+def test_trips_that_choose_alike_are_timed_once(outer, monkeypatch):
+    """The record is the one of a clock that goes through every trip."""
+
+    def record(longest: int) -> tuple[Any, int]:
+        bench, worked_out = Bench(), []
+        inner = If(bench.flag, Repeat(2, If(bench.flag, bench.put(1), Sequence())), bench.put(2))
+        body = Sequence(bench.count(20), inner)
+        loop = Repeat(40, body) if outer == "Repeat" else RepeatWhileTrue(bench.count(40), bench.flag, body)
+        in_order = DeviceClock._in_order
+        with monkeypatch.context() as patch:
+            patch.setattr(chosen_time, "_LONGEST_TRIP", longest)
+            patch.setattr(DeviceClock, "_in_order", lambda *given: worked_out.append(1) or in_order(*given))
+            engine = bench.run(loop)[2]
+        return engine._core.recorder.records[0], len(worked_out)
+
+    (kept, few), (whole, many) = record(64), record(-1)
+    assert 4 * few < many
+    assert kept.cycles == whole.cycles
+    for name in ("program", "base", "tail"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(whole, name))
+    assert kept.branches.trips.tolist() == whole.branches.trips.tolist()
