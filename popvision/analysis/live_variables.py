@@ -19,7 +19,7 @@ from popvision.analysis.liveness import Where, class_rows, live_classes
 from popvision.analysis.lowered import eq_classes, lifetime_text, lowered_names, lowered_tile, variables
 from popvision.analysis.lowered_sums import add_equal, allocation_sums
 from popvision.analysis.tiles import target_of
-from popvision.formats.profile.model import Variables
+from popvision.formats.profile.model import LoweredTile, Variables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ class Group:
     eq_class: Int64Array
     bytes: Int64Array
 
-    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Group:
+    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_] | slice) -> Group:
         return Group(self.variable[rows], self.name[rows], self.eq_class[rows], self.bytes[rows])
 
 
@@ -50,11 +50,11 @@ def always_live_table(source: ReportSource, where: Where = Where()) -> pd.DataFr
     """
     import pandas as pd
 
-    rows = _scope(source, where)
+    rows = scope(source, where)
     rows = _merged(rows.take(rows.eq_class < 0))
     order = np.lexsort((rows.name, rows.variable, -rows.bytes))
     rows = rows.take(order)
-    return pd.DataFrame({"Variable": _names(source, rows), "Id": rows.variable, "Bytes": rows.bytes})
+    return pd.DataFrame({"Variable": names_of(source, rows), "Id": rows.variable, "Bytes": rows.bytes})
 
 
 def live_table(source: ReportSource, indices: Sequence[int], where: Where = Where()) -> pd.DataFrame:  # noqa: B008
@@ -64,17 +64,17 @@ def live_table(source: ReportSource, indices: Sequence[int], where: Where = Wher
     """
     import pandas as pd
 
-    rows = _scope(source, where)
+    rows = scope(source, where)
     classes = [live_classes(source, index) for index in indices]
     wanted = np.unique(np.concatenate(classes)) if classes else np.empty(0, dtype=np.int64)
-    rows = _rows_of_classes(rows, wanted)
+    rows = rows_of_classes(rows, wanted)
     live = [np.where(np.isin(rows.eq_class, found), rows.bytes, 0) for found in classes]
     order = np.lexsort((rows.name, rows.variable, *(-column for column in reversed(live))))
     rows, live = rows.take(order), [column[order] for column in live]
     ranges = eq_classes(source)
     texts = {c: lifetime_text(ranges, c) for c in np.unique(rows.eq_class).tolist()}
     table: dict[str, object] = {
-        "Variable": _names(source, rows),
+        "Variable": names_of(source, rows),
         "Id": rows.variable,
         "Live": [texts[c] for c in rows.eq_class.tolist()],
     }
@@ -106,12 +106,15 @@ def lifetime(source: ReportSource, variable: int) -> list[tuple[int, int]] | Non
     return list(zip(classes.starts[rows].tolist(), classes.ends[rows].tolist(), strict=True))
 
 
-def _scope(source: ReportSource, where: Where) -> Group:
+def scope(source: ReportSource, where: Where) -> Group:
+    """Bytes by variable over all tiles of one replica, on one IPU or on one tile, rows of a class beside each other.
+
+    Raises NotRecordedError when the report does not hold them."""
     if where.kind == "all":
         return kept(source, "variables_of_replica", lambda: _unlowered(source))
     if where.kind == "ipu":
         return kept(source, f"variables_of_ipu_{where.number}", lambda: _on_ipu(source, where.number))
-    return _on_tile(source, where.number)
+    return group_of(lowered_tile(source, where.number))
 
 
 def _unlowered(source: ReportSource) -> Group:
@@ -125,8 +128,8 @@ def _unlowered(source: ReportSource) -> Group:
     return Group(ids, np.full(len(ids), -1, dtype=np.int64), eq_class, size).take(order)
 
 
-def _on_tile(source: ReportSource, tile: int) -> Group:
-    low = lowered_tile(source, tile)
+def group_of(low: LoweredTile) -> Group:
+    """Bytes by variable of one tile's allocations, rows of a class beside each other."""
     variable = np.asarray(low.variable, dtype=np.int64)
     name = np.where(variable >= 0, -1, np.asarray(low.name, dtype=np.int64))
     return _merged(
@@ -146,7 +149,7 @@ def _merged(rows: Group) -> Group:
     return Group(sums.variable, sums.name, sums.eq_class, sums.bytes)
 
 
-def _rows_of_classes(rows: Group, wanted: Int64Array) -> Group:
+def rows_of_classes(rows: Group, wanted: Int64Array) -> Group:
     """The rows whose class is in `wanted`; rows are ordered by class, so each class is one slice."""
     first = np.searchsorted(rows.eq_class, wanted, side="left")
     count = np.searchsorted(rows.eq_class, wanted, side="right") - first
@@ -155,7 +158,8 @@ def _rows_of_classes(rows: Group, wanted: Int64Array) -> Group:
     return rows.take(first[of] + np.arange(len(of)) - before[of])
 
 
-def _names(source: ReportSource, rows: Group) -> list[str]:
+def names_of(source: ReportSource, rows: Group) -> list[str]:
+    """Name of each row: its variable's, or where there is none that of the allocation."""
     known = kept(source, "variables", source.reader.variables)
     names = known.name if known is not None else []
     lowered = lowered_names(source) if (rows.variable < 0).any() else []

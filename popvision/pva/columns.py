@@ -1,4 +1,8 @@
-"""The columns behind one opened report, each read once: what every object of this package points into."""
+"""The columns behind one opened report, each read once: what every object of this package points into.
+
+Runs are counted when any of them is first asked for; what a live program appends later belongs to the next opening, so
+that steps, runs and totals of one report agree.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,14 @@ import numpy as np
 
 from popvision.analysis.source import ReportSource
 from popvision.formats.profile import model
-from popvision.pva.vertices import VertexType
+from popvision.pva import errors
+from popvision.pva.allocations import Allocations
+from popvision.pva.array_cache import ArrayCache
+from popvision.pva.control_code import ControlCode
+from popvision.pva.listview import Printing
+from popvision.pva.plain import ints
+from popvision.pva.step_columns import StepColumns
+from popvision.pva.vertex_columns import VertexColumns
 
 Figure = Literal["cycles", "rx", "tx", "exchange_code", "control_code"]
 
@@ -20,6 +31,8 @@ class Columns:
     def __init__(self, source: ReportSource) -> None:
         self.source = source
         self.reader = source.reader
+        self.printing = Printing()
+        self.arrays = ArrayCache(self.reader)
 
     @cached_property
     def target(self) -> model.Target:
@@ -34,97 +47,158 @@ class Columns:
         return self.reader.compute_sets()
 
     @cached_property
-    def vertex_types(self) -> model.VertexTypes:
-        return self.reader.vertex_types()
+    def vertices(self) -> VertexColumns:
+        return VertexColumns(self.reader, self.target)
 
     @cached_property
     def variables(self) -> model.Variables | None:
         return self.reader.variables()
 
     @cached_property
-    def whole_variable(self) -> model.IntArray:
-        """The variable that each variable's row is a part of: the first row of the same name and debug record."""
+    def is_of_the_graph(self) -> list[bool]:
+        """Of each variable whether it is one of the graph, or of a program's exchange; not the compiler's own memory,
+        which stands in the table under the name of its category."""
         if self.variables is None:
-            return np.empty(0, np.int64)
-        first: dict[tuple[str, int], int] = {}
-        rows = zip(self.variables.name, self.variables.debug_id.tolist(), strict=True)
-        return np.array([first.setdefault(key, i) if key[1] >= 0 else i for i, key in enumerate(rows)], np.int64)
-
-    @cached_property
-    def eq_classes(self) -> model.EquivalenceClasses | None:
-        return self.reader.eq_classes()
+            return []
+        own = set(model.CATEGORIES)
+        ids = np.asarray(self.variables.debug_id).tolist()
+        return [id >= 0 or name not in own for id, name in zip(ids, self.variables.name, strict=True)]
 
     @cached_property
     def liveness(self) -> model.Liveness | None:
         return self.reader.liveness()
 
     @cached_property
-    def lowered_names(self) -> list[str]:
-        return self.reader.lowered_names()
+    def live_programs(self) -> list[int]:
+        """Program of each liveness index."""
+        return [] if self.liveness is None else ints(self.liveness.program)
 
     @cached_property
-    def tile_memory(self) -> model.TileMemory | None:
-        return self.reader.tile_memory()
+    def live_bytes(self) -> list[int]:
+        """Not-always-live bytes of one replica at each liveness index."""
+        return [] if self.liveness is None else ints(self.liveness.bytes)
 
     @cached_property
-    def category_memory(self) -> dict[str, list[model.CategoryMemory]]:
-        grouped: dict[str, list[model.CategoryMemory]] = {}
+    def allocations(self) -> Allocations:
+        return Allocations(self.source, self.target)
+
+    @cached_property
+    def tile_memory(self) -> dict[str, list[int]] | None:
+        """By field of model.TileMemory: bytes of each tile."""
+        found = self.reader.tile_memory()
+        return None if found is None else {name: ints(column) for name, column in vars(found).items()}
+
+    @cached_property
+    def category_memory(self) -> dict[tuple[str, int], list[model.CategoryMemory]]:
+        """By category and IPU."""
+        grouped: dict[tuple[str, int], list[model.CategoryMemory]] = {}
         for part in self.reader.category_memory():
-            grouped.setdefault(part.category, []).append(part)
+            grouped.setdefault((part.category, part.ipu), []).append(part)
         return grouped
-
-    @cached_property
-    def steps(self) -> model.Steps:
-        return self.reader.steps()
 
     @cached_property
     def runs(self) -> model.Runs:
         return self.reader.runs()
 
     @cached_property
-    def steps_on_ipu(self) -> list[model.StepsOnIpu]:
-        return [self.reader.steps_on_ipu(ipu) for ipu in range(self.target.num_ipus)]
+    def num_steps(self) -> int:
+        """Steps of the runs that are counted; a database without runs may have steps all the same."""
+        runs = self.runs
+        if self.reader.foreign:
+            return len(self._all_steps.program)
+        return int(runs.first_step[-1] + runs.n_steps[-1]) if len(runs.name) else 0
+
+    @cached_property
+    def _all_steps(self) -> model.Steps:
+        _ = self.runs  # first, so that no run has steps that are not here
+        return self.reader.steps()
+
+    @cached_property
+    def step_programs(self) -> list[int]:
+        return ints(self._all_steps.program[: self.num_steps])
+
+    @cached_property
+    def step_compute_sets(self) -> list[int]:
+        return ints(self._all_steps.compute_set[: self.num_steps])
+
+    @cached_property
+    def steps_on_ipu(self) -> list[StepColumns]:
+        _ = self.runs
+        return [StepColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.target.num_ipus)]
 
     @cached_property
     def program_of_compute_set(self) -> dict[int, int]:
         """First program that runs each compute set."""
-        sets = self.programs.compute_set
-        programs = np.flatnonzero(sets >= 0)
-        return {int(sets[p]): int(p) for p in programs[::-1]}
-
-    @cached_property
-    def _vertices_by_set(self) -> dict[int, list[model.ComputeSetVertices]]:
-        grouped: dict[int, list[model.ComputeSetVertices]] = {}
-        for part in self.reader.compute_set_vertices():
-            grouped.setdefault(part.compute_set, []).append(part)
-        return grouped
-
-    def vertices_of(self, compute_set: int) -> list[model.ComputeSetVertices]:
-        return self._vertices_by_set.get(compute_set, [])
-
-    def all_vertices(self) -> list[model.ComputeSetVertices]:
-        return [part for parts in self._vertices_by_set.values() for part in parts]
-
-    def vertex_type(self, row: int) -> VertexType:
-        return VertexType(self.vertex_types.name[row], int(self.vertex_types.state_bytes[row]))
+        sets = np.asarray(self.programs.compute_set)
+        programs = np.flatnonzero(sets >= 0)[::-1]
+        return dict(zip(sets[programs].tolist(), programs.tolist(), strict=True))
 
     def tiles_of(self, ipu: int) -> slice:
         """Global tile ids of one IPU."""
         tiles = self.target.tiles_per_ipu
         return slice(ipu * tiles, (ipu + 1) * tiles)
 
+    def check_tile(self, tile: int) -> int:
+        """`tile` as an int; raises IndexError for one that the target does not have."""
+        number = tile.__index__()
+        if not 0 <= number < self.target.num_tiles:
+            raise IndexError(f"tile {tile} is none of the {self.target.num_tiles} tiles of the target")
+        return number
+
+    def check_ipu(self, ipu: int) -> int:
+        """`ipu` as an int; raises IndexError for one that the target does not have."""
+        number = ipu.__index__()
+        if not 0 <= number < self.target.num_ipus:
+            raise IndexError(f"IPU {ipu} is none of the {self.target.num_ipus} IPUs of the target")
+        return number
+
+    @cached_property
+    def _figures(self) -> dict[str, model.IntArray]:
+        """Columns of the table of programs on IPUs."""
+        return self.reader.program_figures()
+
+    @cached_property
+    def _figure_rows(self) -> dict[int, list[int]]:
+        """Rows of that table by program."""
+        rows: dict[int, list[int]] = {}
+        for row, program in enumerate(np.asarray(self._figures["program"]).tolist()):
+            rows.setdefault(program, []).append(row)
+        return rows
+
     def program_by_tile(self, program: int, figure: Figure) -> list[int]:
         """One figure of a program on every tile of the target; empty when it is known on no IPU."""
-        values = np.zeros(self.target.num_tiles, np.int64)
-        known = False
-        for ipu in range(self.target.num_ipus):
-            part = self.reader.program_on_ipu(program, ipu)
-            array = None if part is None else getattr(part, figure)
-            if array is not None:
-                known = True
-                values[self.tiles_of(ipu)] = array
-        return [int(v) for v in values.tolist()] if known else []
+        ipus, ids = self._figures["ipu"], self._figures[f"{figure}_array"]
+        values: list[int] = []
+        for row in self._figure_rows.get(program, ()):
+            array = self.arrays.get(ids, row)
+            if array is None:
+                continue
+            if len(array) == self.target.num_tiles:
+                return ints(array)  # one IPU, hence one row
+            values = values or [0] * self.target.num_tiles
+            values[self.tiles_of(int(ipus[row]))] = ints(array)
+        return values
+
+    @cached_property
+    def control_code(self) -> ControlCode:
+        return ControlCode(self.programs, self._figures, self._figure_rows, self.target, self.arrays)
+
+    @cached_property
+    def _touched(self) -> dict[int, int] | None:
+        return self.reader.program_variables()
+
+    def variables_touched(self, programs: list[int]) -> model.IntArray | None:
+        """Rows of the variables that any of these programs reads or writes; None where the report does not say."""
+        if self._touched is None:
+            return None
+        ids = sorted({self._touched[program] for program in programs if program in self._touched})
+        return np.unique(np.concatenate([np.empty(0, np.int64), *self.reader.arrays(ids)]))
 
     def children_of(self, program: int) -> list[int]:
         offsets = self.programs.child_offsets
-        return [int(c) for c in self.programs.children[offsets[program] : offsets[program + 1]]]
+        return ints(self.programs.children[offsets[program] : offsets[program + 1]])
+
+    @cached_property
+    def absent_execution(self) -> str:
+        """Why there is no step: the sentence that lists of runs and steps give."""
+        return "" if len(self.runs.name) else errors.EXECUTION_PROFILE

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from popvision.pva.listview import ListView
-from popvision.pva.liveness import LivenessProgramStep, Variable, tile_variables, variable_list
+from popvision.pva import errors
+from popvision.pva.listview import ListView, PrintedList
+from popvision.pva.liveness import LivenessProgramStep, Variable, always_live, always_live_on_tile
 from popvision.pva.lowered import LoweredVariables
 from popvision.pva.program import Program, make_program
 from popvision.pva.target import IPU, Graph, Target
@@ -27,10 +26,12 @@ class CompilationReport:
 
     @cached_property
     def target(self) -> Target:
+        """The machine that was compiled for. Raises FormatError where the file does not say."""
         return Target(self._columns.target)
 
     @cached_property
     def graph(self) -> Graph:
+        """Counts of the graph."""
         counts = self._columns.reader.counts()
         names = ("num_compute_sets", "num_vertices", "num_edges", "num_variables")
         return Graph(*(int(counts[name]) for name in names))
@@ -38,41 +39,78 @@ class CompilationReport:
     @cached_property
     def tiles(self) -> ListView[Tile]:
         """Every tile of every IPU; empty when the report holds no graph profile."""
-        known = self._columns.tile_memory is not None
-        return ListView(self._columns.target.num_tiles if known else 0, lambda t: Tile(self._columns, t))
+        c = self._columns
+        size = c.target.num_tiles if c.tile_memory is not None else 0
+        return ListView(size, partial(Tile, c), c.printing, errors.GRAPH_PROFILE)
 
     @cached_property
     def ipus(self) -> list[IPU]:
-        return [IPU(i, self.tiles[self._columns.tiles_of(i)]) for i in range(self._columns.target.num_ipus)]
+        """Every IPU with its tiles."""
+        c = self._columns
+        return PrintedList([IPU(i, self.tiles[c.tiles_of(i)]) for i in range(int(c.target.num_ipus))], c.printing)
 
     @cached_property
     def computeSets(self) -> ListView[ComputeSet]:
-        return ListView(len(self._columns.compute_sets.name), lambda i: ComputeSet(self._columns, i))
+        """Every compute set by id."""
+        c = self._columns
+        return ListView(len(c.compute_sets.name), partial(ComputeSet, c), c.printing)
 
     @cached_property
     def programs(self) -> ListView[Program]:
         """Every program once, those inside others too; position = `_id`."""
-        return ListView(len(self._columns.programs.type), lambda i: make_program(self._columns, i))
+        c = self._columns
+        return ListView(len(c.programs.type), partial(make_program, c), c.printing)
 
     @cached_property
     def livenessProgramSteps(self) -> ListView[LivenessProgramStep]:
-        liveness = self._columns.liveness
-        size = 0 if liveness is None else len(liveness.program)
-        return ListView(size, lambda i: LivenessProgramStep(self._columns, i))
+        """Leaf programs in static order with the memory live then; empty without a graph profile."""
+        c = self._columns
+        return ListView(len(c.live_programs), partial(LivenessProgramStep, c), c.printing, errors.GRAPH_PROFILE)
 
     @cached_property
-    def alwaysLiveVariables(self) -> list[Variable]:
-        """Always-live variables, sizes summed over tiles, the largest first."""
-        variables = self._columns.variables
-        if variables is None:
-            return []
-        ids = np.flatnonzero(variables.always_live)
-        return variable_list(self._columns, ids, variables.bytes[ids])
+    def alwaysLiveVariables(self) -> ListView[Variable]:
+        """Always-live variables, sizes summed over all tiles, the largest first; empty without a graph profile."""
+        return always_live(self._columns)
 
-    def alwaysLiveVariablesForTile(self, tile: int) -> list[Variable]:
-        """Always-live variables of one tile with their bytes there."""
-        return tile_variables(self._columns, tile, lambda eq_class: eq_class < 0)
+    def alwaysLiveVariablesForTile(self, tile: int) -> ListView[Variable]:
+        """Always-live variables of one tile with their bytes there. Raises AbsentError without lowered variables,
+        IndexError for a tile that is not there."""
+        return always_live_on_tile(self._columns, tile)
 
     @cached_property
     def loweredVariables(self) -> LoweredVariables:
+        """Allocations of every tile."""
         return LoweredVariables(self._columns)
+
+    @property
+    def engineOptions(self) -> dict[str, str]:
+        """Options of the engine that compiled it, by name, those left at their defaults included; empty where the file
+        does not say."""
+        return self._strings("engineOptions")
+
+    @property
+    def targetOptions(self) -> dict[str, str]:
+        """What was said of the target: its type, architecture, and what a what-if changed."""
+        return self._strings("targetOptions")
+
+    @property
+    def hostInfo(self) -> dict[str, str]:
+        """The machine and the software that compiled it, without anything that names it or its user."""
+        return self._strings("host")
+
+    @property
+    def name(self) -> str:
+        """Name of the engine, maybe empty."""
+        return str(self._columns.reader.meta.get("engineName", ""))
+
+    @property
+    def timestamp(self) -> str:
+        """When it was compiled: ISO 8601 in UTC, "" where the file does not say."""
+        return str(self._columns.reader.meta.get("timestamp", ""))
+
+    def _strings(self, key: str) -> dict[str, str]:
+        facts = self._columns.reader.meta.get(key)
+        return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else {}
+
+    def __repr__(self) -> str:
+        return f"CompilationReport({len(self.programs)} programs, {len(self.tiles)} tiles)"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from popvision.pva.listview import PrintedList
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
@@ -11,53 +14,80 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A line of the user's program."""
+    """A line of the user's program; "" and 0 where it is not known."""
 
     fileName: str
     lineNumber: int
 
 
 class DebugContext:
-    """One record of debug.json; compares by id."""
+    """One record of the debug file; compares by id. One that the file does not hold reads as empty."""
+
+    __slots__ = ("_columns", "_id")
 
     def __init__(self, columns: Columns, id: int) -> None:
         self._columns = columns
-        self.id = id
+        self._id = int(id)
+
+    @property
+    def id(self) -> int:
+        return self._id
 
     @property
     def _record(self) -> dict[str, Any]:
-        return self._columns.source.debug.record(self.id)
+        return self._columns.source.debug.record(self._id)
 
     @property
     def layer(self) -> str:
-        """Software layer that made it, for example "poplar" or "poplibs"."""
-        return str(self._record.get("layer", ""))
+        """JSON text whose "layer" is the software layer that made it: '{"layer": "poplibs"}'."""
+        return json.dumps({"layer": str(self._record.get("layer", ""))})
 
     @property
     def name(self) -> str:
+        """Debug path."""
         return str(self._record.get("name", ""))
 
     @property
     def json(self) -> str:
-        """The record as JSON text."""
-        import json
-
-        return json.dumps(self._record)
+        """What its layer says of it, as the text of a JSON object: its arguments by name, and the record's own keys
+        (id, parents, layer, name, arguments, outputs, file, line)."""
+        record = self._record
+        return json.dumps({**_object(record.get("arguments")), **record})
 
     @property
     def parents(self) -> list[DebugContext]:
-        return [DebugContext(self._columns, int(parent)) for parent in self._record.get("parents", [])]
+        """The contexts that it was made under, as far as the file holds them."""
+        known = self._columns.source.debug
+        ids = [id for id in self._record.get("parents", []) if isinstance(id, int) and id in known]
+        return PrintedList([DebugContext(self._columns, id) for id in ids], self._columns.printing)
 
     @property
     def location(self) -> SourceLocation:
+        """The line of the user's own program that made it."""
         record = self._record
         return SourceLocation(str(record.get("file", "")), int(record.get("line", 0)))
 
+    @property
+    def replaced(self) -> list[DebugContext]:
+        """Contexts that a framework says this one stands for: its argument `replacedDebugContextIds`."""
+        ids = _object(self._record.get("arguments")).get("replacedDebugContextIds", [])
+        try:
+            ids = json.loads(ids) if isinstance(ids, str) else ids
+        except ValueError:
+            ids = []
+        found = [DebugContext(self._columns, id) for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
+        return PrintedList(found, self._columns.printing)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DebugContext) and self.id == other.id and self._columns is other._columns
+        return isinstance(other, DebugContext) and self._id == other._id and self._columns is other._columns
 
     def __hash__(self) -> int:
-        return hash((id(self._columns), self.id))
+        return hash((id(self._columns), self._id))
 
     def __repr__(self) -> str:
-        return f"DebugContext({self.id}, {self.layer!r}, {self.name!r})"
+        record = self._record
+        return f"DebugContext({self._id}, {str(record.get('layer', ''))!r}, {self.name!r})"
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

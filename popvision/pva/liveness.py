@@ -2,142 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from popvision.formats.profile import model
+from popvision.analysis.live_variables import Group, names_of
+from popvision.analysis.liveness import Where
+from popvision.pva import errors
+from popvision.pva.listview import ListView, nothing
 from popvision.pva.program import Program, make_program
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
 
-#: Which allocations of a tile, by their equivalence classes.
-Wanted = Callable[[model.IntArray], npt.NDArray[np.bool_]]
+
+_EVERYWHERE = Where("all", 0)
 
 
-@dataclass(frozen=True, eq=False)
 class Variable:
     """A variable of the graph, or a pseudo-variable named like a memory category; equal across all access paths.
-    `size` is bytes within what was asked: all tiles, an IPU or a tile."""
+    `size` is bytes within what was asked: all tiles, an IPU or a tile. A variable whose parts live at different times
+    is several, one for each part, of the same name."""
 
-    _columns: Columns = field(repr=False)
-    _id: int = field(repr=False)
-    name: str
-    size: int
+    __slots__ = ("_columns", "_id", "name", "size")
+
+    def __init__(self, columns: Columns, id: int, name: str, size: int) -> None:
+        self._columns = columns
+        self._id = id
+        self.name = name
+        self.size = size
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Variable) and self._id == other._id and self._columns is other._columns
 
     def __hash__(self) -> int:
-        return hash((id(self._columns), self._id))
+        return hash((id(self._columns), "variable", self._id))
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r}, {self.size} B)"
 
 
 class LiveMemory:
     """Bytes live at one step, and the variables that make them up, the largest first."""
 
-    def __init__(self, bytes: int, variables: Callable[[], list[Variable]]) -> None:
-        self.bytes = bytes
-        self._find = variables
+    __slots__ = ("_columns", "_index", "_where", "bytes")
 
-    @cached_property
-    def variables(self) -> list[Variable]:
-        return self._find()
+    def __init__(self, columns: Columns, index: int, where: Where, bytes: int) -> None:
+        self._columns = columns
+        self._index = index
+        self._where = where
+        self.bytes = bytes
+
+    @property
+    def variables(self) -> ListView[Variable]:
+        """They add up to `bytes`. Raises AbsentError where those of an IPU were not recorded."""
+        allocations = self._columns.allocations
+        return variable_list(self._columns, allocations.live(allocations.scope(self._where), self._index))
 
     def __repr__(self) -> str:
         return f"LiveMemory({self.bytes} B)"
 
 
-def live_classes(classes: model.EquivalenceClasses, index: int) -> npt.NDArray[np.bool_]:
-    """Mask over equivalence classes: which hold liveness index `index`."""
-    inside = (classes.starts <= index) & (index < classes.ends)
-    sums = np.concatenate([[0], np.cumsum(inside)])
-    return np.asarray(sums[classes.offsets[1:]] > sums[classes.offsets[:-1]])
+def variable_list(columns: Columns, rows: Group, times: int = 1) -> ListView[Variable]:
+    """Variables with their sizes, the largest first; `times` = how many replicas are meant."""
+    key = np.where(rows.variable >= 0, rows.variable, -2 - rows.name)  # without a variable: the allocations of a name
+    ids, first, back = np.unique(key, return_index=True, return_inverse=True)
+    size = np.bincount(back, rows.bytes, len(ids)).astype(np.int64) * times
+    order = np.argsort(-size, kind="stable")
+    names = names_of(columns.source, rows.take(first[order]))
+    numbers, sizes = ids[order].tolist(), size[order].tolist()
+    return ListView(len(names), lambda i: Variable(columns, numbers[i], names[i], sizes[i]), columns.printing)
 
 
-def variable_list(columns: Columns, ids: model.IntArray, sizes: model.IntArray) -> list[Variable]:
-    """Variables by id with their sizes, parts of a variable added up, largest first, ids of -1 (no variable) left
-    out."""
-    names = columns.variables.name if columns.variables is not None else []
-    kept = ids >= 0
-    ids, back = np.unique(columns.whole_variable[ids[kept]], return_inverse=True)
-    total = np.bincount(back, sizes[kept], len(ids)).astype(np.int64)
-    order = np.argsort(-total, kind="stable")
-    pairs = zip(ids[order].tolist(), total[order].tolist(), strict=True)
-    return [Variable(columns, int(i), names[int(i)], int(size)) for i, size in pairs]
+def always_live(columns: Columns) -> ListView[Variable]:
+    """Always-live variables, sizes over all tiles of all replicas."""
+    if columns.variables is None:
+        return ListView(0, nothing, columns.printing, errors.GRAPH_PROFILE)
+    rows = columns.allocations.scope(_EVERYWHERE)
+    return variable_list(columns, rows.take(rows.eq_class < 0), columns.target.num_replicas)
 
 
-def tile_variables(columns: Columns, tile: int, wanted: Wanted) -> list[Variable]:
-    """Variables of a tile whose allocations' equivalence classes satisfy `wanted`, with their bytes there."""
-    lowered = columns.reader.lowered_tile(tile)
-    if lowered is None:
-        return []
-    chosen = wanted(lowered.eq_class) & (lowered.variable >= 0)
-    ids, back = np.unique(lowered.variable[chosen], return_inverse=True)
-    return variable_list(columns, ids, np.bincount(back, lowered.bytes[chosen], len(ids)).astype(np.int64))
+def always_live_on_tile(columns: Columns, tile: int) -> ListView[Variable]:
+    """Always-live variables of one tile. Raises AbsentError where allocations were not recorded."""
+    rows = columns.allocations.scope(Where("tile", columns.check_tile(tile)))
+    return variable_list(columns, rows.take(rows.eq_class < 0))
 
 
 class LivenessProgramStep:
     """One step of the static order: its program and what is live then besides the always-live variables."""
+
+    __slots__ = ("_columns", "_index")
 
     def __init__(self, columns: Columns, index: int) -> None:
         self._columns = columns
         self._index = index
 
     @property
-    def _liveness(self) -> model.Liveness:
-        liveness = self._columns.liveness
-        assert liveness is not None
-        return liveness
-
-    @property
     def program(self) -> Program:
-        return make_program(self._columns, int(self._liveness.program[self._index]))
+        """A leaf of the program tree; one that several places call stands at several steps."""
+        return make_program(self._columns, self._columns.live_programs[self._index])
 
     @property
     def notAlwaysLiveMemory(self) -> LiveMemory:
         """All tiles of one replica."""
-        return LiveMemory(int(self._liveness.bytes[self._index]), self._variables)
+        columns, index = self._columns, self._index
+        return LiveMemory(columns, index, _EVERYWHERE, columns.live_bytes[index])
 
     def notAlwaysLiveMemoryForIpu(self, ipu: int) -> LiveMemory:
-        """One IPU."""
-        total = int(self._liveness.bytes_by_ipu[ipu][self._index])
-        return LiveMemory(total, lambda: self._variables_of_ipu(ipu))
+        """One IPU. Its variables need the allocations of its tiles: AbsentError where they were not recorded."""
+        number = self._columns.check_ipu(ipu)
+        liveness = self._columns.liveness
+        assert liveness is not None
+        total = int(liveness.bytes_by_ipu[number][self._index])
+        return LiveMemory(self._columns, self._index, Where("ipu", number), total)
 
     def notAlwaysLiveMemoryForTile(self, tile: int) -> LiveMemory:
-        """One tile; its bytes are the sum of its variables."""
-        lowered = self._columns.reader.lowered_tile(tile)
-        if lowered is None:
-            return LiveMemory(0, list)
-        chosen = self._live(lowered.eq_class)
-        return LiveMemory(int(lowered.bytes[chosen].sum()), lambda: tile_variables(self._columns, tile, self._live))
+        """One tile. Raises AbsentError where allocations were not recorded."""
+        number = self._columns.check_tile(tile)
+        total = self._columns.allocations.needed(number).live_bytes[self._index]
+        return LiveMemory(self._columns, self._index, Where("tile", number), total)
 
-    def _live(self, eq_class: model.IntArray) -> npt.NDArray[np.bool_]:
-        classes = self._columns.eq_classes
-        if classes is None:
-            return np.zeros(len(eq_class), np.bool_)
-        mask = np.append(live_classes(classes, self._index), False)
-        return np.asarray(mask[eq_class] & (eq_class >= 0))
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, LivenessProgramStep) and self._index == other._index and self._columns is other._columns
+        )
 
-    def _variables(self) -> list[Variable]:
-        variables = self._columns.variables
-        if variables is None:
-            return []
-        ids = np.flatnonzero(self._live(variables.eq_class) & ~variables.always_live)
-        return variable_list(self._columns, ids, variables.bytes[ids])
-
-    def _variables_of_ipu(self, ipu: int) -> list[Variable]:
-        sizes: dict[Variable, int] = {}
-        tiles = self._columns.tiles_of(ipu)
-        for tile in range(tiles.start, tiles.stop):
-            for variable in tile_variables(self._columns, tile, self._live):
-                sizes[variable] = sizes.get(variable, 0) + variable.size
-        found = [Variable(self._columns, v._id, v.name, size) for v, size in sizes.items()]
-        return sorted(found, key=lambda v: -v.size)
+    def __hash__(self) -> int:
+        return hash((id(self._columns), "liveness step", self._index))
 
     def __repr__(self) -> str:
-        return f"LivenessProgramStep({self._index}, {self.program!r}, {int(self._liveness.bytes[self._index])} B)"
+        return f"LivenessProgramStep({self._index}, {self.program!r}, {self._columns.live_bytes[self._index]} B)"

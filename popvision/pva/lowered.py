@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from popvision.formats.profile import model
-from popvision.pva.listview import ListView
+from popvision.pva import errors
+from popvision.pva.listview import ListView, PrintedList, nothing
 from popvision.pva.liveness import Variable
 
 if TYPE_CHECKING:
+    from popvision.pva.allocations import TileAllocations
     from popvision.pva.columns import Columns
+
+#: Brief variables that are made together while a script goes through all of them.
+_AT_ONCE = 1 << 20
+
+_INTERLEAVED = model.REGIONS.index("interleaved")
 
 
 class Interval(NamedTuple):
@@ -25,24 +31,30 @@ class Interval(NamedTuple):
 class EquivalenceClass:
     """Variables that are live over the same steps; an always-live variable has the id -1 and no steps."""
 
+    __slots__ = ("_columns", "id")
+
     def __init__(self, columns: Columns, id: int) -> None:
         self._columns = columns
         self.id = id
 
     @property
     def steps(self) -> list[Interval]:
-        classes = self._columns.eq_classes
-        if classes is None or self.id < 0:
-            return []
-        rows = slice(int(classes.offsets[self.id]), int(classes.offsets[self.id + 1]))
-        return [
-            Interval(int(a), int(b))
-            for a, b in zip(classes.starts[rows].tolist(), classes.ends[rows].tolist(), strict=True)
-        ]
+        """Ranges of liveness indices, ascending."""
+        found = [Interval(*pair) for pair in self._columns.allocations.intervals_of(self.id)]
+        return PrintedList(found, self._columns.printing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EquivalenceClass) and self.id == other.id and self._columns is other._columns
+
+    def __hash__(self) -> int:
+        return hash((id(self._columns), "class", self.id))
+
+    def __repr__(self) -> str:
+        return f"EquivalenceClass({self.id})"
 
 
 class BriefVar(NamedTuple):
-    """The light record of an allocation."""
+    """The light record of an allocation; `id` is the `_id` of the full one."""
 
     id: int
     bytes: int
@@ -51,102 +63,146 @@ class BriefVar(NamedTuple):
 
 
 class LoweredVar:
-    """The full record of an allocation on a tile; `offset` is bytes from the beginning of the tile's memory."""
+    """The full record of an allocation on a tile."""
 
     __slots__ = ("_columns", "_row", "_tile")
 
-    def __init__(self, columns: Columns, tile: model.LoweredTile, row: int) -> None:
+    def __init__(self, columns: Columns, tile: TileAllocations, row: int) -> None:
         self._columns = columns
         self._tile = tile
         self._row = row
 
+    def _at(self, column: str) -> int:
+        return self._tile.column(column)[self._row]
+
     @property
     def _id(self) -> int:
-        return self._tile.first_id + self._row
+        return self._tile.lowered.first_id + self._row
 
     @property
     def name(self) -> str:
-        return self._columns.lowered_names[int(self._tile.name[self._row])]
+        return self._columns.allocations.names[self._at("name")]
 
     @property
     def bytes(self) -> int:
-        return int(self._tile.bytes[self._row])
+        return self._at("bytes")
+
+    @property
+    def tileId(self) -> int:
+        """Global number of the tile it lies on."""
+        return self._tile.lowered.tile
 
     @property
     def offset(self) -> int:
-        return int(self._tile.address[self._row])
+        """Bytes from the beginning of the tile's memory."""
+        return self._at("address")
 
     @property
     def category(self) -> str:
-        return model.CATEGORIES[int(self._tile.category[self._row])]
+        """Memory category, a name of `memory.category`."""
+        return model.CATEGORIES[self._at("category")]
+
+    @property
+    def isConstant(self) -> bool:
+        return self.category == "constant"
+
+    @property
+    def vertexCode(self) -> bool:
+        return self.category == "vertexCode"
+
+    @property
+    def executable(self) -> bool:
+        """Whether it holds code of any kind."""
+        return self.category.endswith("Code")
+
+    @property
+    def inInterleavedMem(self) -> bool:
+        return self._at("region") == _INTERLEAVED
 
     @property
     def alwaysLive(self) -> bool:
-        return int(self._tile.eq_class[self._row]) < 0
+        return self._at("eq_class") < 0
 
     @property
     def equivalenceClass(self) -> EquivalenceClass:
-        return EquivalenceClass(self._columns, int(self._tile.eq_class[self._row]))
+        return EquivalenceClass(self._columns, self._at("eq_class"))
 
     @property
     def hasUnloweredVar(self) -> bool:
-        return int(self._tile.variable[self._row]) >= 0
+        """False of the compiler's own memory: code, vertex state, stacks ..."""
+        row = self._at("variable")
+        return row >= 0 and self._columns.is_of_the_graph[row]
 
     @property
     def unloweredVar(self) -> Variable:
-        """The variable this allocation is a part of, with its bytes on this tile."""
-        variable = int(self._tile.variable[self._row])
-        if variable < 0 or self._columns.variables is None:
+        """The variable this allocation is, with its bytes on this tile. Raises AttributeError where there is none."""
+        variables = self._columns.variables
+        if variables is None or not self.hasUnloweredVar:
             raise AttributeError(f"lowered variable {self._id} has no unlowered variable; test hasUnloweredVar first")
-        size = int(self._tile.bytes[self._tile.variable == variable].sum())
-        return Variable(self._columns, variable, self._columns.variables.name[variable], size)
+        row = self._at("variable")
+        return Variable(self._columns, row, variables.name[row], self._tile.size_of_variable[row])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LoweredVar) and self._id == other._id and self._columns is other._columns
+        return (
+            isinstance(other, LoweredVar)
+            and (self._id, self.tileId) == (other._id, other.tileId)
+            and self._columns is other._columns
+        )
 
     def __hash__(self) -> int:
-        return hash((id(self._columns), self._id))
+        return hash((id(self._columns), "lowered", self._id))
 
     def __repr__(self) -> str:
         return f"LoweredVar(_id={self._id}, name={self.name!r}, bytes={self.bytes})"
 
 
+class BriefVars(ListView[BriefVar]):
+    """All allocations of all tiles; going through them reads the file in large parts."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__(len(columns.allocations), self._brief, columns.printing, errors.LOWERED_VARIABLES)
+        self._columns = columns
+
+    def _brief(self, row: int) -> BriefVar:
+        columns = self._columns
+        tile, at = columns.allocations.place(row)
+        found = columns.allocations.needed(tile)
+        eq_class = EquivalenceClass(columns, found.column("eq_class")[at])
+        return BriefVar(found.lowered.first_id + at, found.column("bytes")[at], tile, eq_class)
+
+    def __iter__(self) -> Iterator[BriefVar]:
+        classes: dict[int, EquivalenceClass] = {}
+        for begin in range(0, len(self), _AT_ONCE):
+            rows = range(begin, min(begin + _AT_ONCE, len(self)))
+            for id, size, tile, number in self._columns.allocations.brief(rows):
+                eq_class = classes.get(number)
+                if eq_class is None:
+                    eq_class = classes[number] = EquivalenceClass(self._columns, number)
+                yield BriefVar(id, size, tile, eq_class)
+
+
 class LoweredVariables:
     """All allocations; empty when the report was made without `autoReport.outputLoweredVars`."""
+
+    __slots__ = ("_columns",)
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
 
-    @cached_property
+    @property
     def allBriefVars(self) -> ListView[BriefVar]:
-        """Light records of every allocation on every tile."""
-        ids, sizes, tiles, classes = [], [], [], []
-        for tile in range(self._columns.target.num_tiles):
-            lowered = self._columns.reader.lowered_tile(tile)
-            if lowered is None:
-                continue
-            n = len(lowered.bytes)
-            ids.append(np.arange(lowered.first_id, lowered.first_id + n))
-            sizes.append(np.asarray(lowered.bytes))
-            tiles.append(np.full(n, tile, np.uint32))
-            classes.append(np.asarray(lowered.eq_class))
-        if not ids:
-            return ListView(0, lambda i: BriefVar(0, 0, 0, EquivalenceClass(self._columns, -1)))
-        columns = [np.concatenate(parts) for parts in (ids, sizes, tiles, classes)]
-
-        def make(row: int) -> BriefVar:
-            id, size, tile, eq_class = (int(column[row]) for column in columns)
-            return BriefVar(id, size, tile, EquivalenceClass(self._columns, eq_class))
-
-        return ListView(len(columns[0]), make)
+        """Light records of every allocation on every tile, tile by tile."""
+        return BriefVars(self._columns)
 
     def forTile(self, tile: int) -> ListView[LoweredVar]:
-        """Full records of one tile, by address."""
-        lowered = self._columns.reader.lowered_tile(tile)
-        if lowered is None:
-            return ListView(0, lambda i: LoweredVar(self._columns, _nothing(), i))
-        return ListView(len(lowered.bytes), lambda row: LoweredVar(self._columns, lowered, row))
+        """Full records of one tile, by address. Raises IndexError for a tile that is not there."""
+        columns = self._columns
+        found = columns.allocations.on_tile(columns.check_tile(tile))
+        if found is None:
+            return ListView(0, nothing, columns.printing, errors.LOWERED_VARIABLES)
+        return ListView(len(found.lowered.bytes), partial(LoweredVar, columns, found), columns.printing)
 
-
-def _nothing() -> model.LoweredTile:
-    raise IndexError("this report has no lowered variables")
+    def __repr__(self) -> str:
+        return f"LoweredVariables({len(self._columns.allocations)} allocations)"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.profile import model
+from popvision.pva import errors
+from popvision.pva.enums import BoundEnum
+from popvision.pva.listview import ListView, PrintedList, nothing
 from popvision.pva.vertices import ComputeSet
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
     from popvision.pva.debug_context import DebugContext
+    from popvision.pva.lowered import LoweredVar
 
-_ProgramType = Enum("Type", list(model.PROGRAM_TYPES), start=0)  # type: ignore[misc]
+_ProgramType: Any = BoundEnum("Type", list(model.PROGRAM_TYPES), start=0)  # type: ignore[call-arg]
 
 
 class Program:
@@ -40,22 +43,18 @@ class Program:
     @property
     def children(self) -> list[Program]:
         """Programs directly below this one; empty for leaves."""
-        return [make_program(self._columns, child) for child in self._columns.children_of(self._id)]
+        columns = self._columns
+        return PrintedList([make_program(columns, child) for child in columns.children_of(self._id)], columns.printing)
+
+    @property
+    def vars(self) -> ListView[LoweredVar]:
+        """Allocations, on all tiles, of the variables that it reads or writes by itself; nothing of its children's."""
+        return lowered_of(self._columns, [self._id])
 
     @property
     def controlCodeByTile(self) -> list[int]:
         """Bytes of control code per tile, children included; empty when not known for any of them."""
-        total: list[int] = []
-        pending, seen = [self._id], set()
-        while pending:
-            program = pending.pop()
-            if program in seen:
-                continue
-            seen.add(program)
-            pending += self._columns.children_of(program)
-            own = self._columns.program_by_tile(program, "control_code")
-            total = own if not total else [a + b for a, b in zip(total, own, strict=True)] if own else total
-        return total
+        return self._columns.control_code.by_tile(self._id)
 
     @property
     def estimatedCyclesByTile(self) -> list[int]:
@@ -68,11 +67,12 @@ class Program:
         from popvision.pva.debug_context import DebugContext
 
         id = int(self._columns.programs.debug_id[self._id])
-        return [DebugContext(self._columns, id)] if id >= 0 else []
+        found = [DebugContext(self._columns, id)] if id in self._columns.source.debug else []
+        return PrintedList(found, self._columns.printing)
 
     def accept(self, visitor: ProgramVisitor) -> None:
         """Call `visitor.visit<Type>(self)`; children are not visited."""
-        getattr(visitor, f"visit{self._columns.programs.type[self._id]}", _ignore)(self)
+        getattr(visitor, f"visit{self._columns.programs.type[self._id]}")(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self._id == other._id and self._columns is other._columns
@@ -95,8 +95,8 @@ class OnTileExecuteProgram(Program):
         return ComputeSet(self._columns, int(self._columns.programs.compute_set[self._id]))
 
 
-class DoExchangeProgram(Program):
-    """An exchange between the tiles of an IPU."""
+class _Exchange(Program):
+    """What moves data between tiles, IPUs or the host, and has code for it on the tiles."""
 
     __slots__ = ()
 
@@ -106,14 +106,38 @@ class DoExchangeProgram(Program):
         return self._columns.program_by_tile(self._id, "exchange_code")
 
 
-class GlobalExchangeProgram(DoExchangeProgram):
+class DoExchangeProgram(_Exchange):
+    """An exchange between the tiles of an IPU."""
+
+    __slots__ = ()
+
+
+class GlobalExchangeProgram(_Exchange):
     """An exchange between IPUs."""
 
     __slots__ = ()
 
 
-class StreamCopyProgram(DoExchangeProgram):
+class StreamCopyProgram(_Exchange):
     """One of the three parts of a copy to or from the host."""
+
+    __slots__ = ()
+
+
+class StreamCopyBeginProgram(StreamCopyProgram):
+    """Waiting for the host."""
+
+    __slots__ = ()
+
+
+class StreamCopyMidProgram(StreamCopyProgram):
+    """Moving the data."""
+
+    __slots__ = ()
+
+
+class StreamCopyEndProgram(StreamCopyProgram):
+    """Cleaning up."""
 
     __slots__ = ()
 
@@ -122,9 +146,9 @@ _CLASSES: dict[str, type[Program]] = {
     "OnTileExecute": OnTileExecuteProgram,
     "DoExchange": DoExchangeProgram,
     "GlobalExchange": GlobalExchangeProgram,
-    "StreamCopyBegin": StreamCopyProgram,
-    "StreamCopyMid": StreamCopyProgram,
-    "StreamCopyEnd": StreamCopyProgram,
+    "StreamCopyBegin": StreamCopyBeginProgram,
+    "StreamCopyMid": StreamCopyMidProgram,
+    "StreamCopyEnd": StreamCopyEndProgram,
 }
 
 
@@ -133,8 +157,22 @@ def make_program(columns: Columns, id: int) -> Program:
     return _CLASSES.get(columns.programs.type[id], Program)(columns, id)
 
 
-def _ignore(program: Program) -> None:
-    """What `visit<Type>` does unless overridden."""
+def lowered_of(columns: Columns, programs: list[int]) -> ListView[LoweredVar]:
+    """Allocations of the variables that these programs touch, tile by tile."""
+    from popvision.pva.lowered import LoweredVar
+
+    variables = columns.variables_touched(programs)
+    if variables is None:
+        why = "this report does not say which variables programs touch: compile it again, its format is before 1.2"
+        return ListView(0, nothing, columns.printing, why)
+    rows = columns.allocations.rows_of_variables(variables)
+
+    def make(i: int) -> LoweredVar:
+        tile, row = columns.allocations.place(int(rows[i]))
+        return LoweredVar(columns, columns.allocations.needed(tile), row)
+
+    absent = "" if len(columns.allocations) else errors.LOWERED_VARIABLES
+    return ListView(len(rows), make, columns.printing, absent)
 
 
 class ProgramVisitor:

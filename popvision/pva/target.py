@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from typing import TYPE_CHECKING
 
 from popvision.formats.profile import model
+from popvision.pva.enums import BoundEnum, member
+from popvision.pva.plain import ints
+
+if TYPE_CHECKING:
+    from popvision.pva.listview import ListView
+    from popvision.pva.tile import Tile
 
 
 class IPU:
     """One chip of the target: `tiles` are its tiles. `IPU.Architecture` names the generations."""
 
-    class Architecture(Enum):
+    class Architecture(BoundEnum):
         """IPU generations."""
 
         Ipu1 = 1
@@ -19,18 +25,18 @@ class IPU:
         Ipu21 = 3
         Unknown = 4
 
-    def __init__(self, id: int, tiles: object) -> None:
+    def __init__(self, id: int, tiles: ListView[Tile]) -> None:
         self.id = id
         self.tiles = tiles
 
     def __repr__(self) -> str:
-        return f"IPU({self.id})"
+        return f"IPU({self.id}, {len(self.tiles)} tiles)"
 
 
 class Target:
-    """What the program was compiled for. Memory in bytes, frequency in Hz."""
+    """What the program was compiled for. Memory in bytes, frequency in Hz, delays in tile clock cycles."""
 
-    class Type(Enum):
+    class Type(BoundEnum):
         """Kinds of device."""
 
         Ipu = 0
@@ -39,22 +45,26 @@ class Target:
         Unknown = 3
 
     def __init__(self, target: model.Target) -> None:
-        self.type = self.Type.__members__.get(target.type, self.Type.Unknown)
-        self.architecture = IPU.Architecture.__members__.get(target.architecture, IPU.Architecture.Unknown)
-        self.numIPUs = target.num_ipus
-        self.tilesPerIpu = target.tiles_per_ipu
-        self.numTiles = target.num_tiles
-        self.bytesPerTile = target.bytes_per_tile
-        self.bytesPerIPU = target.bytes_per_tile * target.tiles_per_ipu
-        self.totalMemory = target.bytes_per_tile * target.num_tiles
+        self.type: Target.Type = member(self.Type, target.type)
+        self.architecture: IPU.Architecture = member(IPU.Architecture, target.architecture)
+        self.numIPUs = int(target.num_ipus)
+        self.tilesPerIpu = int(target.tiles_per_ipu)
+        self.numTiles = int(target.num_tiles)
+        self.bytesPerTile = int(target.bytes_per_tile)
+        self.bytesPerIPU = self.bytesPerTile * self.tilesPerIpu
+        self.totalMemory = self.bytesPerTile * self.numTiles
         self.clockFrequency = float(target.clock_hz)
-        self.numReplicas = target.num_replicas
-        self.ipusPerReplica = target.num_ipus // target.num_replicas
-        self.tilesPerReplica = target.num_tiles // target.num_replicas
-        self.memoryPerReplica = self.totalMemory // target.num_replicas
-        self.minSyncDelay = target.min_sync_delay
-        delays = target.relative_sync_delay
-        self.relativeSyncDelayByTile = [] if delays is None else delays.tolist()
+        self.numReplicas = int(target.num_replicas)
+        self.ipusPerReplica = self.numIPUs // self.numReplicas
+        self.tilesPerReplica = self.numTiles // self.numReplicas
+        self.memoryPerReplica = self.totalMemory // self.numReplicas
+        self.minSyncDelay = int(target.min_sync_delay)
+        self._delays = target.relative_sync_delay
+
+    @property
+    def relativeSyncDelayByTile(self) -> list[int]:
+        """What each tile's synchronisation takes beyond `minSyncDelay`; empty where the report does not say."""
+        return [] if self._delays is None else ints(self._delays) * self.numIPUs
 
     def __repr__(self) -> str:
         return f"Target({self.type.name}, {self.architecture.name}, {self.numTiles} tiles)"

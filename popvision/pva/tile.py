@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from popvision.formats.profile import model
-from popvision.pva.vertices import VertexType
+from popvision.pva.listview import PrintedList
+from popvision.pva.vertices import VertexType, vertex_type
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
 
+#: Names that read as zero where a report has none of them: its categories, and one that only other writers have.
+CATEGORIES = (*model.CATEGORIES, "padding")
+
 
 @dataclass(frozen=True)
 class MemorySum:
-    """Bytes up to the highest address used, and bytes that hold data."""
+    """Bytes of address space taken, holes included, and bytes that hold data."""
 
     includingGaps: int
     excludingGaps: int
@@ -22,7 +28,8 @@ class MemorySum:
 
 @dataclass(frozen=True)
 class RegionMemory:
-    """Bytes of one category in one region; `overlapped` bytes share their address with another variable."""
+    """Bytes of one category in one region; `overlapped` bytes share their address with another variable. A shared
+    address counts once, in the category of the allocation that begins first."""
 
     nonOverlapped: int
     overlapped: int
@@ -41,80 +48,136 @@ class CategoryMemory:
 class Categories:
     """One attribute per memory category, zero where a tile has none."""
 
+    __slots__ = ("_columns", "_tile")
+
     def __init__(self, columns: Columns, tile: int) -> None:
         self._columns = columns
         self._tile = tile
 
     def __getattr__(self, name: str) -> CategoryMemory:
-        if name not in model.CATEGORIES:
-            raise AttributeError(f"there is no memory category {name!r}; known: {', '.join(model.CATEGORIES)}")
+        if name not in CATEGORIES:
+            raise AttributeError(f"there is no memory category {name!r}; known: {', '.join(CATEGORIES)}")
         ipu, tile = divmod(self._tile, self._columns.target.tiles_per_ipu)
         sums = {(region, overlapped): 0 for region in model.REGIONS for overlapped in (False, True)}
-        for part in self._columns.category_memory.get(name, []):
-            if part.ipu == ipu:
-                sums[part.region, part.overlapped] += int(part.bytes[tile])
+        for part in self._columns.category_memory.get((name, ipu), ()):
+            sums[part.region, part.overlapped] += int(part.bytes[tile])
         regions = {region: RegionMemory(sums[region, False], sums[region, True]) for region in model.REGIONS}
         return CategoryMemory(total=sum(sums.values()), **regions)
 
     def __dir__(self) -> list[str]:
-        return list(model.CATEGORIES)
+        return list(CATEGORIES)
+
+    def __repr__(self) -> str:
+        used = ((name, getattr(self, name).total) for name in CATEGORIES)
+        return f"Categories({', '.join(f'{name}={total}' for name, total in used if total)})"
 
 
 @dataclass(frozen=True)
 class TileVertex:
-    """A vertex type resident on a tile, and the bytes of its code there (-1: not known)."""
+    """A vertex type resident on a tile: the bytes of its code there (0 where the report counts none, as on an IPU
+    Model that compiles no IPU code) and of the state of its instances there."""
 
     type: VertexType
     codeBytes: int
+    vertexDataBytes: int
 
 
 class TileMemory:
     """What fills the memory of one tile."""
 
+    __slots__ = ("_columns", "_tile")
+
     def __init__(self, columns: Columns, tile: int) -> None:
         self._columns = columns
         self._tile = tile
-        self.category = Categories(columns, tile)
 
-    def _total(self, field: str) -> int:
+    def _figure(self, field: str) -> int:
         memory = self._columns.tile_memory
-        return 0 if memory is None else int(getattr(memory, field)[self._tile])
+        return 0 if memory is None else memory[field][self._tile]
 
     @property
     def total(self) -> MemorySum:
-        return MemorySum(self._total("including_gaps"), self._total("excluding_gaps"))
+        """Up to the highest address used, and bytes that hold data, whatever did not fit included."""
+        return MemorySum(self._figure("including_gaps"), self._figure("excluding_gaps"))
+
+    @property
+    def nonInterleaved(self) -> MemorySum:
+        """The same below the border of interleaved memory. `includingGaps` of this, `interleaved` and `overflowed` add
+        up to the total's: a region below the highest address used counts whole."""
+        return MemorySum(self._below_border(), self._data("nonInterleaved"))
+
+    @property
+    def interleaved(self) -> MemorySum:
+        """The same in interleaved memory, the upper part of a tile's."""
+        rest = self._figure("including_gaps") - self._below_border() - self.overflowed.includingGaps
+        return MemorySum(max(0, rest), self._data("interleaved"))
 
     @property
     def overflowed(self) -> MemorySum:
-        """Bytes beyond the end of the tile's memory; 0 unless out of memory."""
-        beyond = max(0, self._total("including_gaps") - self._columns.target.bytes_per_tile)
-        return MemorySum(beyond, self._total("overflowed"))
+        """Bytes that did not fit; 0 unless out of memory."""
+        beyond = max(0, self._figure("including_gaps") - self._columns.target.bytes_per_tile)
+        overflowed = self._figure("overflowed")
+        return MemorySum(max(beyond, overflowed), overflowed)
+
+    def _below_border(self) -> int:
+        target = self._columns.target
+        return min(self._figure("including_gaps"), target.region_split or target.bytes_per_tile)
+
+    def _data(self, region: str) -> int:
+        """Bytes that hold data in a region."""
+        ipu, tile = divmod(self._tile, self._columns.target.tiles_per_ipu)
+        parts = (part for (_, number), all_ in self._columns.category_memory.items() if number == ipu for part in all_)
+        return sum(int(part.bytes[tile]) for part in parts if part.region == region)
 
     @property
     def alwaysLiveBytes(self) -> int:
-        return self._total("always_live")
+        """Bytes of the always-live variables on the tile."""
+        return self._figure("always_live")
 
     @property
     def notAlwaysLiveBytes(self) -> int:
         """The largest sum of not-always-live bytes at any liveness index on this tile."""
-        return self._total("not_always_live")
+        return self._figure("not_always_live")
+
+    @property
+    def category(self) -> Categories:
+        """Bytes by what they are for."""
+        return Categories(self._columns, self._tile)
 
     @property
     def vertices(self) -> list[TileVertex]:
         """Vertex types that live on this tile."""
-        ipu, tile = divmod(self._tile, self._columns.target.tiles_per_ipu)
-        types = {p.vertex_type for p in self._columns.all_vertices() if p.ipu == ipu and p.count[tile]}
-        code = self._columns.vertex_types.code_bytes
-        return [TileVertex(self._columns.vertex_type(t), int(code[t])) for t in sorted(types)]
+        columns = self._columns
+        count = columns.vertices.count_of_types[:, self._tile]
+        found = []
+        for row in np.flatnonzero(count).tolist():
+            kind = vertex_type(columns, row)
+            code = max(0, int(columns.vertices.types.code_bytes[row]))
+            found.append(TileVertex(kind, code, int(count[row]) * kind.size))
+        return PrintedList(found, columns.printing)
+
+    def __repr__(self) -> str:
+        return f"TileMemory(tile {self._tile}, {self.total})"
 
 
 class Tile:
     """One tile; `memory` says what fills it."""
 
+    __slots__ = ("_columns", "id")
+
     def __init__(self, columns: Columns, id: int) -> None:
+        self._columns = columns
         self.id = id
-        self.memory = TileMemory(columns, id)
+
+    @property
+    def memory(self) -> TileMemory:
+        return TileMemory(self._columns, self.id)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tile) and self.id == other.id and self._columns is other._columns
+
+    def __hash__(self) -> int:
+        return hash((id(self._columns), "tile", self.id))
 
     def __repr__(self) -> str:
-        total = self.memory.total
-        return f"Tile({self.id}, {total.excludingGaps} B excluding gaps)"
+        return f"Tile({self.id}, {self.memory.total.excludingGaps} B excluding gaps)"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
+
+from popvision.pva.enums import BoundEnum, member
 
 
 @dataclass(frozen=True)
 class PoplarVersion:
-    """The API level that wrote the report; `string` is `major.minor.point (who)`. A simulated report names us there."""
+    """The API level that wrote the report; `string` is `major.minor.point (who)`. A simulated report names us there,
+    and in `packageHash`: no SDK has been at work."""
 
     major: int
     minor: int
@@ -30,7 +32,7 @@ def poplar_version(text: str) -> PoplarVersion:
 
 @dataclass(frozen=True)
 class ProfileReportVersion:
-    """Version of the layout of profile.pop."""
+    """Version of the layout of profile.pop; 0.0.0 of a file that does not say."""
 
     major: int
     minor: int
@@ -38,7 +40,7 @@ class ProfileReportVersion:
     isUnstableFormat: bool = False
 
 
-class ComputeInstrumentationLevel(Enum):
+class ComputeInstrumentationLevel(BoundEnum):
     """How finely compute sets were timed."""
 
     Off = 0
@@ -49,7 +51,7 @@ class ComputeInstrumentationLevel(Enum):
     Unknown = 5
 
 
-class ExternalExchangeInstrumentationLevel(Enum):
+class ExternalExchangeInstrumentationLevel(BoundEnum):
     """Whether host and inter-IPU exchanges were timed."""
 
     Off = 0
@@ -58,8 +60,8 @@ class ExternalExchangeInstrumentationLevel(Enum):
 
 
 class InstrumentationSettings:
-    """How the program was instrumented. Enum members are also names of this class, as in libpva, where the second
-    enum wins: `.Off`, `.Tile` and `.Unknown` are the external exchange's."""
+    """How the program was instrumented; `Unknown` where the report does not say. Enum members are also names of this
+    class, as in libpva, where the second enum wins: `.Off`, `.Tile` and `.Unknown` are the external exchange's."""
 
     ComputeInstrumentationLevel = ComputeInstrumentationLevel
     ExternalExchangeInstrumentationLevel = ExternalExchangeInstrumentationLevel
@@ -71,14 +73,12 @@ class InstrumentationSettings:
     Unknown = ExternalExchangeInstrumentationLevel.Unknown
 
     def __init__(self, meta: dict[str, Any]) -> None:
-        self.compute = _member(ComputeInstrumentationLevel, meta.get("computeInstrumentation"))
-        self.externalExchange = _member(
+        self.compute: ComputeInstrumentationLevel = member(
+            ComputeInstrumentationLevel, meta.get("computeInstrumentation")
+        )
+        self.externalExchange: ExternalExchangeInstrumentationLevel = member(
             ExternalExchangeInstrumentationLevel, meta.get("externalExchangeInstrumentation")
         )
 
     def __repr__(self) -> str:
         return f"InstrumentationSettings(compute={self.compute.name}, externalExchange={self.externalExchange.name})"
-
-
-def _member(enum: Any, name: object) -> Any:
-    return enum.__members__.get(str(name), enum.Unknown)

@@ -1,14 +1,11 @@
-"""Compute sets, vertex types and vertex instances, as compiled."""
+"""Compute sets, vertex types and vertex instances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from popvision.formats.profile import model
+from popvision.pva.listview import PrintedList
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
@@ -22,44 +19,59 @@ class VertexType:
     size: int
 
 
-@dataclass(frozen=True)
+def vertex_type(columns: Columns, row: int) -> VertexType:
+    """The type of a row of the report's table of vertex types."""
+    types = columns.vertices.types
+    return VertexType(types.name[row], int(types.state_bytes[row]))
+
+
 class VertexInstances:
     """The vertices of one type in one compute set."""
 
-    type: VertexType
-    _columns: Columns = field(repr=False, compare=False)
-    _parts: tuple[model.ComputeSetVertices, ...] = field(repr=False, compare=False)
+    __slots__ = ("_columns", "_rows", "type")
+
+    def __init__(self, columns: Columns, row: int, rows: list[int]) -> None:
+        self._columns = columns
+        self._rows = rows
+        self.type = vertex_type(columns, row)
 
     @property
     def countByTile(self) -> list[int]:
         """Instances on each tile of the target."""
-        counts = np.zeros(self._columns.target.num_tiles, np.int64)
-        for part in self._parts:
-            counts[self._columns.tiles_of(part.ipu)] += part.count
-        return _ints(counts)
+        return self._columns.vertices.count_by_tile(self._rows)
+
+    @property
+    def estimatedCycles(self) -> int:
+        """Estimated cycles of one execution, all instances on all tiles together: thread cycles of workers, tile
+        cycles of supervisor and multi vertices; -1 where there is no estimate."""
+        return self._columns.vertices.cycles(self._rows)
+
+    def __repr__(self) -> str:
+        return f"VertexInstances({self.type.name!r}, {sum(self.countByTile)} instances)"
 
 
 class ComputeSet:
-    """A set of vertices that may run at the same time. `cyclesByTile` is what a step of it took where it ran; as a
-    member of `compilation.computeSets` it is empty."""
+    """A set of vertices that may run at the same time: as compiled, or as one execution step ran it. `_id` is its
+    position in `compilation.computeSets`; two are equal when they are the same set, whichever step ran them."""
 
-    def __init__(self, columns: Columns, id: int, cycles: list[int] | None = None) -> None:
+    __slots__ = ("_columns", "_id", "_step")
+
+    def __init__(self, columns: Columns, id: int, step: int = -1) -> None:
         self._columns = columns
         self._id = id
-        self.cyclesByTile: list[int] = cycles if cycles is not None else []
+        self._step = step
 
     @property
     def name(self) -> str:
         """Debug path of the compute set."""
         return self._columns.compute_sets.name[self._id]
 
-    @cached_property
+    @property
     def vertices(self) -> list[VertexInstances]:
         """One entry per vertex type in the set."""
-        by_type: dict[int, list[model.ComputeSetVertices]] = {}
-        for part in self._columns.vertices_of(self._id):
-            by_type.setdefault(part.vertex_type, []).append(part)
-        return [VertexInstances(self._columns.vertex_type(t), self._columns, tuple(p)) for t, p in by_type.items()]
+        by_type = self._columns.vertices.by_set.get(self._id, {})
+        found = [VertexInstances(self._columns, row, rows) for row, rows in by_type.items()]
+        return PrintedList(found, self._columns.printing)
 
     @property
     def estimatedCyclesByTile(self) -> list[int]:
@@ -67,15 +79,18 @@ class ComputeSet:
         program = self._columns.program_of_compute_set.get(self._id)
         return [] if program is None else self._columns.program_by_tile(program, "cycles")
 
+    @property
+    def cyclesByTile(self) -> list[int]:
+        """What the step took on each tile; empty for a member of `compilation.computeSets`, which has not run."""
+        from popvision.pva.step import cycles_by_tile
+
+        return [] if self._step < 0 else cycles_by_tile(self._columns, self._step)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComputeSet) and (other._columns, other._id) == (self._columns, self._id)
+        return isinstance(other, ComputeSet) and self._id == other._id and self._columns is other._columns
 
     def __hash__(self) -> int:
-        return hash((id(self._columns), self._id))
+        return hash((id(self._columns), "compute set", self._id))
 
     def __repr__(self) -> str:
         return f"ComputeSet({self.name!r})"
-
-
-def _ints(values: model.IntArray) -> list[int]:
-    return [int(v) for v in values.tolist()]

@@ -225,6 +225,16 @@ class ProfileReader:
         columns = (np.asarray(table[name]).tolist() for name in ("program", "variables_array"))
         return dict(zip(*columns, strict=True))
 
+    def program_figures(self) -> dict[str, AnyArray]:
+        """program, ipu and the ids of the arrays of every row that `program_on_ipu` can give."""
+        return {name: np.asarray(values, np.int64) for name, values in self._tables["program_by_ipu"].items()}
+
+    def compute_set_rows(self) -> dict[str, AnyArray]:
+        """compute_set, vertex_type, ipu, and the ids of the arrays of every row of compute_set_vertices."""
+        names = ("compute_set", "vertex_type", "ipu", "count_array", "cycles_array")
+        table = self._tables["compute_set_vertices"]
+        return {name: np.asarray(table[name], np.int64) for name in names}
+
     def compute_set_vertices(self, compute_set: int | None = None) -> list[ComputeSetVertices]:
         """Vertex counts and cycles per tile: of one compute set, or of all of them."""
         return compilation_reader.compute_set_vertices(self._tables, self._optionals, compute_set)
@@ -290,6 +300,12 @@ class ProfileReader:
     def lowered_tile(self, tile: int) -> LoweredTile | None:
         """Allocations of one tile by address; None where not written."""
         return compilation_reader.lowered_tile(self._tables, self.arrays, tile)
+
+    def lowered_counts(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """(tile, number of its allocations, id of the first) of the tiles that were written, ascending."""
+        table = self._tables["lowered_by_tile"]
+        tiles, counts, ids = (np.asarray(table[name], np.int64) for name in ("tile", "n", "first_id"))
+        return tiles, counts, ids
 
     def lowered_tiles(
         self, tiles: Sequence[int], columns: Sequence[str]

@@ -1,0 +1,21 @@
+"""Enums as libpva's bindings have them: besides Python's own, `int(member)` gives the value."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+
+class BoundEnum(Enum):
+    """Members have `.name` and `.value`, are hashable, and are no integers, but turn into one."""
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __index__(self) -> int:
+        return int(self.value)
+
+
+def member(enum: Any, name: object) -> Any:
+    """The member of that name; `Unknown` for a name that is none."""
+    return enum.__members__.get(str(name), enum.Unknown)

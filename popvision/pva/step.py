@@ -1,0 +1,141 @@
+"""Execution steps and their figures per IPU. Cycles are tile clock cycles, data bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from popvision.pva.listview import PrintedList
+from popvision.pva.program import Program, make_program
+from popvision.pva.step_columns import StepColumns
+from popvision.pva.vertices import ComputeSet
+
+if TYPE_CHECKING:
+    from popvision.pva.columns import Columns
+
+
+@dataclass(frozen=True)
+class MinMax:
+    """Least and greatest over the tiles concerned."""
+
+    min: int
+    max: int
+
+
+@dataclass(frozen=True)
+class CycleWindow:
+    """When tiles began and ended a step, in absolute cycles."""
+
+    cyclesFrom: MinMax
+    cyclesTo: MinMax
+
+
+class StepIpu:
+    """One step on one IPU."""
+
+    __slots__ = ("_columns", "_step")
+
+    def __init__(self, columns: StepColumns, step: int) -> None:
+        self._columns = columns
+        self._step = step
+
+    @property
+    def cycles(self) -> int:
+        """Length of the step: these add up to the total."""
+        return int(self._columns.at("cycles", self._step))
+
+    @property
+    def activeCycles(self) -> CycleWindow:
+        """Window over the tiles that take part."""
+        return self._window("active")
+
+    @property
+    def allCycles(self) -> CycleWindow:
+        """Window over all tiles of the IPU."""
+        return self._window("all")
+
+    def _window(self, tiles: str) -> CycleWindow:
+        edges = (int(self._columns.at(f"{tiles}_{edge}", self._step)) for edge in _EDGES)
+        return CycleWindow(MinMax(next(edges), next(edges)), MinMax(next(edges), next(edges)))
+
+    @property
+    def dataIn(self) -> int:
+        """Bytes received."""
+        return int(self._columns.at("data_in", self._step))
+
+    @property
+    def dataOut(self) -> int:
+        """Bytes sent."""
+        return int(self._columns.at("data_out", self._step))
+
+    @property
+    def activeTiles(self) -> int:
+        """Tiles that take part."""
+        return int(self._columns.at("active_tiles", self._step))
+
+    @property
+    def tileBalance(self) -> float:
+        """Mean over all tiles of the IPU / maximum of the tiles' cycles, 0..1."""
+        return float(self._columns.at("tile_balance", self._step))
+
+    @property
+    def activeTileBalance(self) -> float:
+        """The same over the tiles that take part."""
+        return float(self._columns.at("active_tile_balance", self._step))
+
+    def __repr__(self) -> str:
+        return f"StepIpu({self.cycles} cycles, {self.activeTiles} tiles)"
+
+
+_EDGES = ("from_min", "from_max", "to_min", "to_max")
+
+
+def cycles_by_tile(columns: Columns, step: int) -> list[int]:
+    """Cycles of a step on every tile of the target; empty where they are known on no IPU."""
+    found = [columns.arrays.get(each.arrays.cycles_array, step) for each in columns.steps_on_ipu]
+    if all(array is None for array in found):
+        return []
+    tiles = columns.target.tiles_per_ipu
+    return [c for array in found for c in ([0] * tiles if array is None else array.tolist())]
+
+
+class ExecutionStep:
+    """One program as it ran once."""
+
+    __slots__ = ("_columns", "_step")
+
+    def __init__(self, columns: Columns, step: int) -> None:
+        self._columns = columns
+        self._step = step
+
+    @property
+    def program(self) -> Program:
+        """What ran: a leaf of the program tree."""
+        return make_program(self._columns, self._columns.step_programs[self._step])
+
+    @property
+    def ipus(self) -> list[StepIpu]:
+        """Figures of the step, one entry per IPU."""
+        step = self._step
+        return [StepIpu(each, step) for each in self._columns.steps_on_ipu]
+
+    @property
+    def cyclesByTile(self) -> list[int]:
+        """Cycles each tile spent in the step, waiting included for syncs."""
+        return cycles_by_tile(self._columns, self._step)
+
+    @property
+    def computeSets(self) -> list[ComputeSet]:
+        """The compute set that ran, with what it took on each tile; empty for other programs."""
+        compute_set = self._columns.step_compute_sets[self._step]
+        found = [ComputeSet(self._columns, compute_set, self._step)] if compute_set >= 0 else []
+        return PrintedList(found, self._columns.printing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExecutionStep) and self._step == other._step and self._columns is other._columns
+
+    def __hash__(self) -> int:
+        return hash((id(self._columns), "step", self._step))
+
+    def __repr__(self) -> str:
+        return f"ExecutionStep({self._step}, {self.program!r})"
