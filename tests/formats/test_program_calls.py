@@ -43,6 +43,9 @@ def test_files_of_version_1_0_do_not_say(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(writer, "FORMAT_VERSION", (1, 0, 0))
     path = write(tmp_path, (-1, -1, -1, -1))
     forget_calls(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DELETE FROM parts WHERE name = 'program_calls'")
+        db.commit()
     reader = ProfileReader(path)
     assert reader.programs().callee is None
     assert reader.missing == ["program_calls"]

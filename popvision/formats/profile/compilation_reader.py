@@ -11,6 +11,7 @@ import numpy as np
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.checksum import Column
+from popvision.formats.profile.foreign import AbsentColumn, numbers, row_count
 from popvision.formats.profile.model import (
     CATEGORIES,
     PROGRAM_TYPES,
@@ -66,9 +67,9 @@ def programs(tables: Tables) -> Programs:
         type=_names(PROGRAM_TYPES, table["type"], "Unknown"),
         name=list(table["name"]),
         owner=list(table["owner"]),
-        compute_set=np.asarray(table["compute_set"]),
-        repeat_count=np.asarray(table["repeat_count"]),
-        debug_id=np.asarray(table["debug_id"]),
+        compute_set=numbers(table, "compute_set"),
+        repeat_count=numbers(table, "repeat_count"),
+        debug_id=numbers(table, "debug_id"),
         sync_type=list(table["sync_type"]),
         child_offsets=offsets.astype(np.int64),
         children=np.asarray(child["child"]),
@@ -91,12 +92,12 @@ def _callees(tables: Tables, count: int) -> AnyArray | None:
 
 def compute_sets(tables: Tables) -> ComputeSets:
     table = tables["compute_sets"]
-    return ComputeSets(list(table["name"]), np.asarray(table["debug_id"]), np.asarray(table["flops"]))
+    return ComputeSets(list(table["name"]), numbers(table, "debug_id"), numbers(table, "flops"))
 
 
 def vertex_types(tables: Tables) -> VertexTypes:
     table = tables["vertex_types"]
-    sizes = np.asarray(table["state_bytes"]), np.asarray(table["code_bytes"])
+    sizes = numbers(table, "state_bytes"), numbers(table, "code_bytes")
     return VertexTypes(list(table["name"]), list(table["kind"]), *sizes)
 
 
@@ -126,7 +127,26 @@ def cost_terms(tables: Tables, owner: str) -> list[CostTerm]:
 def tile_memory(tables: Tables) -> TileMemory | None:
     table = tables["memory_by_tile"]
     names = ("total", "excluding_gaps", "always_live", "not_always_live", "overflowed")
-    return TileMemory(*(np.asarray(table[name]) for name in names)) if len(table["tile"]) else None
+    return TileMemory(*(numbers(table, name) for name in names)) if row_count(table) else None
+
+
+def tiles_listed(tables: Tables) -> int:
+    """How many tiles memory_by_tile and vars_info speak of."""
+    tile = tables["vars_info"]["tile"]
+    known = 0 if isinstance(tile, AbsentColumn) or not len(tile) else int(np.max(np.asarray(tile))) + 1
+    return max(row_count(tables["memory_by_tile"]), known)
+
+
+def bytes_by_category(tables: Tables, tiles: int) -> dict[str, AnyArray]:
+    """Bytes of each category on each tile, by vars_info: all that a foreign file says of categories."""
+    table = tables["vars_info"]
+    if not row_count(table):
+        return {}
+    category, tile, size = (np.asarray(table[name]) for name in ("category", "tile", "size_bytes"))
+    inside = (tile >= 0) & (tile < tiles)
+    sums = np.bincount(category[inside] * tiles + tile[inside], size[inside], len(CATEGORIES) * tiles)
+    found = np.rint(sums).astype(np.int64).reshape(len(CATEGORIES), tiles)
+    return {CATEGORIES[code]: found[code] for code in np.unique(category).tolist()}
 
 
 def category_memory(tables: Tables, arrays: Optionals) -> list[CategoryMemory]:
@@ -141,19 +161,19 @@ def category_memory(tables: Tables, arrays: Optionals) -> list[CategoryMemory]:
 
 def variables(tables: Tables) -> Variables | None:
     table = tables["variables"]
-    if not table["name"]:
+    if not row_count(table):
         return None
     always_live = np.asarray(table["always_live"]) != 0
-    columns = np.asarray(table["debug_id"]), np.asarray(table["bytes"]), always_live, np.asarray(table["eq_class"])
+    columns = numbers(table, "debug_id"), numbers(table, "bytes"), always_live, numbers(table, "eq_class")
     return Variables(list(table["name"]), *columns)
 
 
 def liveness(tables: Tables, arrays: Optionals) -> Liveness | None:
     table = tables["liveness"]
-    if not len(table["program"]):
+    if not row_count(table):
         return None
     by_ipu = [_there(values) for values in arrays(_list(tables["liveness_by_ipu"]["bytes_array"]))]
-    return Liveness(np.asarray(table["program"]), np.asarray(table["bytes"]), by_ipu)
+    return Liveness(numbers(table, "program"), numbers(table, "bytes"), by_ipu)
 
 
 def vars_info(tables: Tables, tile: int) -> tuple[AnyArray, AnyArray, AnyArray]:

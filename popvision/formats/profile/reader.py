@@ -103,6 +103,11 @@ class ProfileReader:
         return self._losses.survey()
 
     @property
+    def unknown(self) -> list[str]:
+        """Tables, and columns as "table.column", of the file that the format does not know; they are left unread."""
+        return self._tables.unknown
+
+    @property
     def meta(self) -> dict[str, Any]:
         """Facts about the report: Compilation.meta and format, formatVersion, generation, target, counts.
 
@@ -114,6 +119,8 @@ class ProfileReader:
         try:
             return {key: json.loads(value) for key, value in zip(table["key"], table["value"], strict=True)}
         except ValueError:
+            if self.foreign:
+                return {}  # a table of that name, of which nothing is known
             raise FormatError(f"{self.path}: table meta is damaged: a value is not JSON.") from None
 
     @property
@@ -151,6 +158,20 @@ class ProfileReader:
         if not isinstance(facts, dict):
             raise AbsentError(f"{self.path} does not say which target the program was compiled for.")
         return compilation_reader.target(facts, self._optional)
+
+    def shape(self) -> tuple[int, int]:
+        """(number of IPUs, tiles of each): the target's, or where a foreign file has none what its steps and tiles
+        tell. Raises FormatError when there are no tiles either."""
+        try:
+            target = self.target()
+        except LostError:
+            raise
+        except AbsentError:
+            ipus, tiles = run_reader.ipus_of_steps(self._tables), compilation_reader.tiles_listed(self._tables)
+            if not tiles or tiles % ipus:
+                raise
+            return ipus, tiles // ipus
+        return target.num_ipus, target.tiles_per_ipu
 
     def counts(self) -> dict[str, int]:
         """num_vertices, num_edges, num_variables, num_compute_sets."""
@@ -280,6 +301,12 @@ class ProfileReader:
         """Bytes per tile by category, region and overlap."""
         return compilation_reader.category_memory(self._tables, self._optionals)
 
+    def bytes_by_category(self) -> dict[str, AnyArray]:
+        """Bytes of each category on each tile as table vars_info adds them up, for files without more; addresses that
+        several variables share count as often as they do there. {} where it has no rows."""
+        ipus, tiles = self.shape()
+        return compilation_reader.bytes_by_category(self._tables, ipus * tiles)
+
     def variables(self) -> Variables | None:
         """Variables before lowering; None when no graph profile was written."""
         return compilation_reader.variables(self._tables)
@@ -380,7 +407,7 @@ class ProfileReader:
 
     def total_cycles(self) -> int:
         """Device cycles of all recorded runs together."""
-        return int(np.sum(self._tables.ints("runs", "cycles")))
+        return run_reader.total_cycles(self._tables)
 
     def intervals(self, ipu: int, first_step: int, last_step: int) -> Iterator[tuple[int, int, AnyArray, AnyArray]]:
         """(step, base, start, cycles) of steps first..last, the last included: tile t is busy in

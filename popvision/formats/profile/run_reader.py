@@ -8,6 +8,7 @@ import numpy as np
 
 from popvision.formats.errors import AbsentError, FormatError
 from popvision.formats.profile.arrays import AnyArray
+from popvision.formats.profile.foreign import AbsentColumn, chosen, numbers, row_count
 from popvision.formats.profile.model import BranchRecord, Runs, Steps, StepsOnIpu, TileBlocks
 from popvision.formats.profile.tables import Tables
 
@@ -16,12 +17,24 @@ _STEPS_AT_ONCE = 256
 
 def runs(tables: Tables) -> Runs:
     table = tables["runs"]
-    host = np.asarray(table["host_start_us"]), np.asarray(table["host_end_us"])
-    steps = np.asarray(table["first_step"]), np.asarray(table["n_steps"])
-    truncated = np.asarray(table["truncated"]) != 0
-    return Runs(
-        np.asarray(table["program_index"]), list(table["name"]), *host, *steps, np.asarray(table["cycles"]), truncated
-    )
+    names = ("host_start_us", "host_end_us", "first_step", "n_steps", "cycles", "truncated")
+    *columns, truncated = (numbers(table, name) for name in names)
+    if not isinstance(truncated, AbsentColumn):
+        truncated = truncated != 0
+    return Runs(numbers(table, "program_index"), list(table["name"]), *columns, truncated)
+
+
+def total_cycles(tables: Tables) -> int:
+    """Device cycles of all runs; of a foreign file without runs, of its table of totals."""
+    if not tables.foreign or tables.holds("runs"):
+        return int(np.sum(np.asarray(tables["runs"]["cycles"])))
+    table = tables["execution_cycle_totals"]
+    if row_count(table):
+        cycles, run = np.asarray(table["cycles"]), np.asarray(table["run"] if len(table["cycles"]) > 1 else [0])
+        return int(sum(cycles[run == each].max() for each in np.unique(run)))
+    if row_count(tables["steps"]):
+        raise AbsentError(f"{tables.file.path} does not say how many cycles its runs took; it holds execution steps.")
+    return 0
 
 
 def branch_record(tables: Tables, run: int) -> BranchRecord:
@@ -57,41 +70,67 @@ def tiles_with_blocks(tables: Tables) -> list[int]:
 
 def steps(tables: Tables) -> Steps:
     table = tables["steps"]
-    kinds = np.asarray(table["type"]).astype(np.uint8)
-    return Steps(kinds, *(np.asarray(table[name]) for name in ("program", "compute_set", "run")))
+    kinds = numbers(table, "type")
+    if not isinstance(kinds, AbsentColumn):
+        kinds = kinds.astype(np.uint8)
+    return Steps(kinds, *(numbers(table, name) for name in ("program", "compute_set", "run")))
 
 
 def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:
     table = tables["steps_by_ipu"]
-    rows = np.flatnonzero(np.asarray(table["ipu"]) == ipu)
+    rows = _foreign_rows(tables, ipu) if tables.foreign else _rows(tables, ipu)
 
     def column(name: str) -> AnyArray:
-        return np.asarray(table[name])[rows]
+        values: AnyArray = chosen(numbers(table, name), rows)
+        return values
 
-    if tables.foreign:
-        known = _foreign_rows(column("step_id"))
-        if tables.salvage and len(known) != len(next(iter(tables["steps"].values()))):
-            raise AbsentError(f"{tables.file.path}: steps and steps_by_ipu do not hold the same execution steps.")
-    else:
-        known = np.arange(len(rows))
-        if not np.array_equal(column("step_id"), known):
-            raise FormatError(f"{tables.file.path}: table steps_by_ipu does not have one row per step on IPU {ipu}.")
     base = column("cycles_base")
+
+    def absolute(name: str) -> AnyArray:
+        relative = column(name)
+        absent: list[AnyArray] = [each for each in (relative, base) if isinstance(each, AbsentColumn)]
+        return absent[0] if absent else relative + base
+
     windows = [f"{tiles}_cycles_{edge}" for tiles in ("active", "all") for edge in _EDGES]
-    columns = [
-        column("cycles"), base, column("active_tiles"), *(column(name) + base for name in windows),
+    return StepsOnIpu(
+        column("cycles"), base, column("active_tiles"), *map(absolute, windows),
         column("data_in"), column("data_out"), column("tile_balance"), column("active_tile_balance"),
         column("start_array"), column("cycles_array"), column("tile_cycles"), column("max_cycles"),
-    ]  # fmt: skip
-    return StepsOnIpu(*(values[known] for values in columns))
+    )  # fmt: skip
 
 
 _EDGES = ("from_min", "from_max", "to_min", "to_max")
 
 
-def _foreign_rows(step_ids: AnyArray) -> AnyArray:
-    """Rows in step order."""
-    return np.argsort(step_ids, kind="stable")
+def _rows(tables: Tables, ipu: int) -> AnyArray:
+    """Rows of one IPU, one per step."""
+    table = tables["steps_by_ipu"]
+    rows = np.flatnonzero(np.asarray(table["ipu"]) == ipu)
+    if not np.array_equal(np.asarray(table["step_id"])[rows], np.arange(len(rows))):
+        raise FormatError(f"{tables.file.path}: table steps_by_ipu does not have one row per step on IPU {ipu}.")
+    return rows
+
+
+def _foreign_rows(tables: Tables, ipu: int) -> AnyArray:
+    """The same of a foreign file, whose steps may have any ids, and which may have a single IPU without a number."""
+    steps, table = tables["steps"], tables["steps_by_ipu"]
+    if not row_count(table) and not row_count(steps):
+        return np.empty(0, np.int64)
+    ids, owner = (np.asarray(each) for each in (steps["id"], table["step_id"]))
+    ipus = np.zeros(len(owner)) if isinstance(table["ipu"], AbsentColumn) else np.asarray(table["ipu"])
+    rows = np.flatnonzero(ipus == ipu)
+    rows = rows[np.argsort(owner[rows], kind="stable")]
+    if not np.array_equal(owner[rows], ids):
+        raise AbsentError(f"{tables.file.path}: steps and steps_by_ipu do not hold the same execution steps.")
+    return rows
+
+
+def ipus_of_steps(tables: Tables) -> int:
+    """How many IPUs the rows of steps_by_ipu are of; 1 where they do not say."""
+    table = tables["steps_by_ipu"]
+    if isinstance(table["ipu"], AbsentColumn) or not row_count(table):
+        return 1
+    return int(np.max(np.asarray(table["ipu"]))) + 1
 
 
 def intervals(

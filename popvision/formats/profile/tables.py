@@ -10,11 +10,10 @@ import time
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from popvision.formats.errors import AbsentError, FormatError, LostError
+from popvision.formats.errors import FormatError, LostError
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
 from popvision.formats.profile.connection import Signature, SqliteFile
+from popvision.formats.profile.foreign import column_names, read_foreign
 from popvision.formats.profile.int_columns import int_columns
 from popvision.formats.profile.model import FORMAT_VERSION
 from popvision.formats.profile.salvage import whole_runs
@@ -22,12 +21,6 @@ from popvision.formats.profile.schema import APPLICATION_ID, TABLES, Table
 
 #: File systems round times to a clock tick.
 _CLOCK_TICK_NS = 50_000_000
-
-#: What a column that a foreign database lacks is filled with.
-_ABSENT = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
-
-#: Tables each of whose rows has all of its arrays: one that a foreign file lacks is not "no array here".
-_NEVER_BLANK = ("memory_arrays", "eq_classes", "liveness_by_ipu", "lowered_by_tile")
 
 #: Tables of runs whose readers look at the others as well. `runs` is not among them: lists of reports read it alone.
 _ONE_ROW_PER_STEP = ("steps", "steps_by_ipu", "run_tail")
@@ -37,8 +30,7 @@ class Tables:
     """The tables of one profile.pop. Columns come back as int64 or float64 arrays or lists of str, in key order.
 
     With `salvage` a damaged table costs nothing but itself: reading it raises LostError, and of the tables that grow
-    with each run those runs remain that are whole in all of them. Columns that a foreign file lacks then raise
-    AbsentError instead of reading as 0."""
+    with each run those runs remain that are whole in all of them. Of a foreign file see `foreign`."""
 
     def __init__(self, file: SqliteFile, *, salvage: bool = False) -> None:
         self.file = file
@@ -59,6 +51,12 @@ class Tables:
                 f"{file.path} is an SQLite database, but none of its tables are those of a profile.pop; "
                 "give the profile.pop of a report folder."
             )
+
+    @property
+    def unknown(self) -> list[str]:
+        """Tables of the file that the format does not know, and columns as "table.column" of those that it does."""
+        with self.file.connect() as db:
+            return [name for table in sorted(_present(db) - {"arrays", "parts"}) for name in _unknown_of(db, table)]
 
     @property
     def missing(self) -> list[str]:
@@ -130,7 +128,11 @@ class Tables:
         Raises FormatError when a file of that version or a later one does not have it."""
         if name in self._present:
             return True
-        if since > (1, 0) and not self.foreign and self._version >= since:
+        with self.file.connect() as db:
+            if _can_be_read(db, name):  # the list of tables is damaged where it says the name, not where it counts
+                return True
+            recorded = not self.foreign and db.execute("SELECT 1 FROM parts WHERE name = ?", (name,)).fetchone()
+        if recorded or (not self.foreign and self._version >= since > (1, 0)):
             raise LostError(f"{self.file.path} is damaged: its table {name} is gone.")
         return False
 
@@ -158,7 +160,7 @@ class Tables:
     def _read(self, db: sqlite3.Connection, table: Table) -> dict[str, Column]:
         try:
             if self.foreign:
-                return _read_foreign(db, table, self._present, self.salvage)
+                return read_foreign(db, table.name, self._present, _fetch)
             columns = _fetch(db, table, [name for name, _ in table.columns], ", ".join(table.key))
             self._check(db, table, columns)
         except (TypeError, ValueError, OverflowError) as error:
@@ -203,55 +205,32 @@ def _present(db: sqlite3.Connection) -> set[str]:
     return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
 
 
+def _can_be_read(db: sqlite3.Connection, table: str) -> bool:
+    try:
+        db.execute(f"SELECT 1 FROM {table} LIMIT 1")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
 def _missing_of(db: sqlite3.Connection, table: Table, present: set[str]) -> list[str]:
     if table.name not in present:
         return [table.name]
-    found = _column_names(db, table.name)
+    found = column_names(db, table.name)
     return [f"{table.name}.{name}" for name, _ in table.columns if name not in found]
 
 
-def _column_names(db: sqlite3.Connection, table: str) -> set[str]:
-    return {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
-
-
-class _Held(dict[str, Column]):
-    """Columns of a foreign table; one that it does not have says so."""
-
-    def __init__(self, table: str, columns: dict[str, Column]) -> None:
-        super().__init__(columns)
-        self._table = table
-
-    def __missing__(self, column: str) -> Column:
-        raise AbsentError(f"Table {self._table} of this report has no column {column}: it was written by another tool.")
+def _unknown_of(db: sqlite3.Connection, table: str) -> list[str]:
+    if table.startswith("sqlite_"):
+        return []
+    if table not in TABLES:
+        return [table]
+    known = {name for name, _ in TABLES[table].columns}
+    return [f"{table}.{name}" for name in sorted(column_names(db, table) - known)]
 
 
 def _first_rows(db: sqlite3.Connection, table: Table, count: int) -> dict[str, Column]:
     return _fetch(db, table, [name for name, _ in table.columns], f"{', '.join(table.key)} LIMIT {int(count)}")
-
-
-def _read_foreign(db: sqlite3.Connection, table: Table, present: set[str], honest: bool) -> dict[str, Column]:
-    """With `honest` numbers that the table does not have are left out instead of filled with 0."""
-    known = _column_names(db, table.name) if table.name in present else set()
-    names = [name for name, _ in table.columns if name in known]
-    order = [name for name in table.key if name in known]
-    found = _fetch(db, table, names, ", ".join(order) or "1") if names else {}
-    rows = len(next(iter(found.values()))) if found else 0
-    kinds = dict(table.columns)
-    if honest and names:
-        kinds = {n: kind for n, kind in kinds.items() if n in found or kind == "t" or _has_a_blank(table, n)}
-        return _Held(table.name, {n: found[n] if n in found else _filled(n, kinds[n], rows) for n in kinds})
-    return {name: found[name] if name in found else _filled(name, kinds[name], rows) for name in kinds}
-
-
-def _has_a_blank(table: Table, name: str) -> bool:
-    return (name.endswith("_array") and table.name not in _NEVER_BLANK) or name in _ABSENT
-
-
-def _filled(name: str, kind: str, rows: int) -> Column:
-    if kind == "t":
-        return [""] * rows
-    value = -1 if name.endswith("_array") else _ABSENT.get(name, 0)
-    return np.full(rows, value, dtype=np.int64 if kind == "i" else np.float64)
 
 
 def _fetch(db: sqlite3.Connection, table: Table, names: list[str], order: str) -> dict[str, Column]:

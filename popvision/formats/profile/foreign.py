@@ -1,0 +1,232 @@
+"""Tables of a database that another tool wrote, brought into the shape of ours.
+
+What is known of such a file are the published names of tables and columns. A table that is not there has no rows; a
+column that is not there, or holds something else than its name says, refuses each use of its values with one sentence
+(`AbsentColumn`). Program types and memory categories count by their names, whatever numbers the file gives them; rows
+that others refer to by id stand in the place of their id.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from popvision.formats.errors import AbsentError
+from popvision.formats.profile.checksum import Column, as_column
+from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS
+from popvision.formats.profile.schema import TABLES, Table
+
+#: What a number that a foreign file does not give is read as: "none", where our own files may say so too.
+_NONE = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
+
+#: Tables each of whose rows has all of its arrays: one that a foreign file lacks is not "no array here".
+_NEVER_BLANK = ("memory_arrays", "eq_classes", "liveness_by_ipu", "lowered_by_tile")
+
+#: Table -> its column of ids, which are places in our files.
+_PLACES = {"programs": "id", "compute_sets": "compute_set", "vertex_types": "id", "vars_string_table": "id"}
+
+#: (table, column) -> (our names in order, table of the file that names its codes, our code for other names)
+_CODES: dict[tuple[str, str], tuple[tuple[str, ...], str, str]] = {
+    ("programs", "type"): (PROGRAM_TYPES, "program_types", "Unknown"),
+    ("steps", "type"): (PROGRAM_TYPES, "program_types", "Unknown"),
+    ("vars_info", "category"): (CATEGORIES, "var_categories", "multiple"),
+    ("memory_arrays", "category"): (CATEGORIES, "var_categories", "multiple"),
+    ("memory_arrays", "region"): (REGIONS, "var_regions", REGIONS[0]),
+}
+
+#: Rows that a table is filled up to beyond those that it has, so that a wild id takes no memory.
+_MOST_GAPS = 100_000
+
+Fetch = Callable[[sqlite3.Connection, Table, list[str], str], dict[str, Column]]
+
+
+class AbsentColumn:
+    """Stands where the values of a column would: every use of them raises AbsentError with the same sentence."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, sentence: str) -> None:
+        self._sentence = sentence
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise AbsentError(self._sentence)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)  # what NumPy and copies look for
+        self._refuse()
+
+    __len__ = __getitem__ = __iter__ = __contains__ = __array__ = __bool__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+
+
+def numbers(table: dict[str, Column], name: str) -> Any:
+    """A column as an array; an AbsentColumn as it is."""
+    column: Any = table[name]
+    return column if isinstance(column, AbsentColumn) else np.asarray(column)
+
+
+def chosen(column: Any, rows: Any) -> Any:
+    """Rows of an array; an AbsentColumn as it is."""
+    return column if isinstance(column, AbsentColumn) else column[rows]
+
+
+def row_count(table: dict[str, Column]) -> int:
+    """Rows of a table some of whose columns may be absent."""
+    return next((len(column) for column in table.values() if not isinstance(column, AbsentColumn)), 0)
+
+
+def read_foreign(db: sqlite3.Connection, name: str, present: set[str], fetch: Fetch) -> dict[str, Column]:
+    """Columns of table `name` of a database that has the tables `present`; `fetch` reads whole columns."""
+    table = TABLES[name]
+    if name not in present:
+        return {column: _repeated(kind, 0, 0) for column, kind in table.columns}
+    known = column_names(db, name)
+    there = [column for column, _ in table.columns if column in known]
+    read = _readable(db, table, there, _order(db, table, there), fetch)
+    rows = row_count(read)
+    columns = {column: read[column] if column in read else _blank(table, column, rows) for column, _ in table.columns}
+    for column in columns:
+        if (name, column) in _CODES and column in read:
+            columns[column] = _our_codes(db, present, columns[column], *_CODES[name, column])
+    if name == "programs" and "steps" in present:
+        columns |= _as_executed(db, columns, known, present, fetch)
+    return _placed(table, columns)
+
+
+def column_names(db: sqlite3.Connection, table: str) -> set[str]:
+    """Columns of a table or view, in lower case as the format spells them."""
+    return {str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+def _order(db: sqlite3.Connection, table: Table, names: list[str]) -> str:
+    """By key, ties by everything else, so that each column is read in the same order; else as the rows were written."""
+    if not set(table.key) <= set(names) and _has_rowid(db, table.name):
+        return "rowid"
+    return ", ".join([*(key for key in table.key if key in names), *(name for name in names if name not in table.key)])
+
+
+def _has_rowid(db: sqlite3.Connection, table: str) -> bool:
+    try:
+        db.execute(f"SELECT rowid FROM {table} LIMIT 0")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def _readable(db: sqlite3.Connection, table: Table, names: list[str], order: str, fetch: Fetch) -> dict[str, Column]:
+    if not names:
+        return {}
+    try:
+        return fetch(db, table, names, order)
+    except (TypeError, ValueError, OverflowError):
+        return {name: _one_by_one(db, table, name, order) for name in names}
+
+
+def _one_by_one(db: sqlite3.Connection, table: Table, name: str, order: str) -> Column:
+    """A column some of whose values are missing, or of another kind; text stays where names can be codes."""
+    values = [row[0] for row in db.execute(f"SELECT {name} FROM {table.name} ORDER BY {order}")]
+    kind = dict(table.columns)[name]
+    if (table.name, name) in _CODES and all(isinstance(value, str) for value in values):
+        return values
+    none: Any = "" if kind == "t" else _NONE.get(name, -1 if _may_be_none(table, name) else None)
+    try:
+        return as_column([none if value is None else value for value in values], kind)
+    except (TypeError, ValueError, OverflowError):
+        absent: Any = AbsentColumn(
+            f"Column {name} of table {table.name} of this report holds other values than {_MEANT[kind]}: "
+            "it was written by another tool."
+        )
+        return absent  # type: ignore[no-any-return]
+
+
+_MEANT = {"i": "whole numbers", "f": "numbers", "t": "text"}
+
+
+def _blank(table: Table, name: str, rows: int) -> Column:
+    """A column that the file does not have: text is empty, what may be "none" is none, other values are absent."""
+    kind = dict(table.columns)[name]
+    if kind == "t" or _may_be_none(table, name):
+        return _repeated(kind, _NONE.get(name, -1), rows)
+    if (table.name, name) == ("programs", "type"):
+        return _repeated(kind, PROGRAM_TYPES.index("Unknown"), rows)
+    absent: Any = AbsentColumn(
+        f"Table {table.name} of this report has no column {name}: it was written by another tool."
+    )
+    return absent  # type: ignore[no-any-return]
+
+
+def _may_be_none(table: Table, name: str) -> bool:
+    return (name.endswith("_array") and table.name not in _NEVER_BLANK) or name in _NONE
+
+
+def _repeated(kind: str, value: int, rows: int) -> Column:
+    return [""] * rows if kind == "t" else np.full(rows, value, np.int64 if kind == "i" else np.float64)
+
+
+def _our_codes(
+    db: sqlite3.Connection, present: set[str], codes: Column, ours: tuple[str, ...], names: str, other: str
+) -> Column:
+    """Codes of our own for the names, or for the numbers that the file's table `names` explains. Numbers that nothing
+    explains are `other`."""
+    if isinstance(codes, AbsentColumn):
+        return codes
+    meant: dict[Any, str] = {}
+    if isinstance(codes, list):
+        meant = {text: text for text in set(codes)}
+    elif names in present and {"id", "name"} <= column_names(db, names):
+        meant = dict(db.execute(f"SELECT id, name FROM {names}").fetchall())
+    place = {name: code for code, name in enumerate(ours)}
+    listed = codes if isinstance(codes, list) else codes.tolist()
+    return np.array([place.get(meant.get(code, other), place[other]) for code in listed], np.int64)
+
+
+def _as_executed(
+    db: sqlite3.Connection, programs: dict[str, Column], known: set[str], present: set[str], fetch: Fetch
+) -> dict[str, Column]:
+    """Type and compute set of programs, from the steps that ran them, where table programs does not say."""
+    wanted = {"type", "compute_set"} - known
+    steps = read_foreign(db, "steps", present, fetch) if wanted else {}
+    used = ("program", *wanted)
+    if not steps or "id" not in known or any(isinstance(steps[name], AbsentColumn) for name in used):
+        return {}
+    ids, ran = np.asarray(programs["id"]), np.asarray(steps["program"])
+    found, first = np.unique(ran, return_index=True)
+    where = np.searchsorted(found, ids)
+    rows = np.flatnonzero(np.append(found, -1)[where] == ids)
+    result: dict[str, Column] = {}
+    for name in wanted:
+        values = np.array(programs[name], np.int64)
+        values[rows] = np.asarray(steps[name])[first[where[rows]]]
+        result[name] = values
+    return result
+
+
+def _placed(table: Table, columns: dict[str, Column]) -> dict[str, Column]:
+    """Rows in the place of their id. Ids that the file leaves out are rows of nothing."""
+    ids: Any = columns.get(_PLACES.get(table.name, "tile" if table.name == "memory_by_tile" else ""))
+    if ids is None or isinstance(ids, AbsentColumn) or np.array_equal(ids, np.arange(len(ids))):
+        return columns
+    size = int(ids.max()) + 1
+    if table.name == "memory_by_tile" or ids.min() < 0 or size > len(ids) + _MOST_GAPS:
+        text = f"Table {table.name} of this report does not number its rows from 0 on: it was written by another tool."
+        absent: Any = AbsentColumn(text)
+        return dict.fromkeys(columns, absent)
+    return {name: _spread(table, name, column, ids, size) for name, column in columns.items()}
+
+
+def _spread(table: Table, name: str, column: Any, ids: Any, size: int) -> Column:
+    if isinstance(column, AbsentColumn):
+        return column  # type: ignore[return-value]
+    if name == _PLACES[table.name]:
+        return np.arange(size)
+    blank = _blank(table, name, size)
+    spread = np.array(
+        _repeated(dict(table.columns)[name], 0, size) if isinstance(blank, AbsentColumn) else blank, object
+    )
+    spread[ids] = column
+    return spread.tolist() if isinstance(column, list) else spread.astype(column.dtype)
