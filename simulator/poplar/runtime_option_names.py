@@ -40,9 +40,12 @@ RUNTIME = (
         "Seconds until a host synchronisation fails; 0 = never.",
         changes=(
             "A run that lets the host wait longer, in modelled time, raises unknown_runtime_error with "
-            "HOST_SYNC_TIMEOUT."
+            "HOST_SYNC_TIMEOUT: before the late synchronisation, or, where data choose the way, at its end."
         ),
-        test="tests/poplar/options/test_runtime_options.py::test_a_device_that_is_silent_too_long",
+        test=(
+            "tests/poplar/options/test_runtime_options.py::"
+            "test_what_comes_after_a_late_synchronisation_does_not_happen"
+        ),
     ),
     Option(
         "streamCallbacks.multiThreadMode",

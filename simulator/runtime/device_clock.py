@@ -100,8 +100,7 @@ class DeviceClock:
         if len(self._arrays) >= self._max_arrays:
             self._forget()
         self._waits, self._branch = waits, branch
-        if branch not in self._data:
-            self._data[branch] = DataChoices(self._table, self._functions, branch)
+        self.chooses(branch)
         ways = self._parts, self._in_order, self._alike
         self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways, waits is None)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
@@ -109,6 +108,12 @@ class DeviceClock:
         if waits is None and len(choices) <= _LONGEST_WAY:
             self._runs[way] = run
         return run
+
+    def chooses(self, branch: int) -> bool:
+        """Whether data decide about the way of a branch, so that its time is not known before it has run."""
+        if branch not in self._data:
+            self._data[branch] = DataChoices(self._table, self._functions, branch)
+        return self._data[branch].in_program(branch)
 
     def _forget(self) -> None:
         self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to

@@ -37,6 +37,7 @@ from simulator.runtime.planted_errors import PlantedErrors
 from simulator.runtime.recorder import Recorder
 from simulator.runtime.run_ended import RunEndedError, RunStoppedError
 from simulator.runtime.run_settings import RunSettings
+from simulator.runtime.sync_deadline import SyncDeadline
 from simulator.runtime.vertex_threads import VertexThreads
 from simulator.runtime.watchers import watchers_of
 
@@ -58,6 +59,7 @@ class EngineCore(HostEnd):
         self._plan = _plan_of(executable)
         self._actions: list[Action] = []
         self.planted = PlantedErrors(executable, executable.plan.places)
+        self.deadline = SyncDeadline()
         self._float = FloatState()
         self._threads = VertexThreads(self._float, settings.several_threads)
         self.threads, self.together = self._threads.count, self._threads.together
@@ -80,7 +82,8 @@ class EngineCore(HostEnd):
             self._float.__dict__.update(
                 vars(FloatState(inv=self._settings.float_exceptions, nanoo=self._settings.nan_on_overflow))
             )
-            self.watchers = watchers_of(self.executable, self._settings, self.planted, lambda: self.memories)
+            watchers = watchers_of(self.executable, self._settings, self.planted, lambda: self.memories)
+            self.watchers = [self.deadline, *watchers]
             self.bind()
             self.device_cycles = 0
             self._stop = False
@@ -107,6 +110,8 @@ class EngineCore(HostEnd):
         self.last_blocks = []
         self._use_threads(given)
         self.streams.host_seconds = [] if self._settings.measured_host else None
+        self.choices = []
+        foreseen = self._foreseen(index, given)
         begin = time.time_ns() // 1000
         with (
             pvti.Tracepoint(_channel, "poplar::core::Engine::run"),
@@ -116,7 +121,7 @@ class EngineCore(HostEnd):
             if not self._act(index, given):
                 return None
         end = time.time_ns() // 1000
-        time_of_run = self._modelled(index, given)
+        time_of_run = foreseen or self._modelled(index, given)
         self.device_cycles += time_of_run.cycles
         self._check_response(time_of_run, given)
         blocks_of_all = self._settings.blocks_of_all and self.executable.lowered.blocks is not None
@@ -129,7 +134,6 @@ class EngineCore(HostEnd):
 
     def _act(self, index: int, options: Mapping[str, str]) -> bool:
         """Compute what a program computes; False when it was stopped."""
-        self.choices = []
         try:
             self.planted.at_start(self.executable.lowered.branches[index])
             self._actions[index]()
@@ -155,6 +159,27 @@ class EngineCore(HostEnd):
             waits = repeat(np.full(machine.num_replicas, machine.host_link.begin_data + late))
         return self.clock.run(self.executable.lowered.branches[index], waits, self.choices)
 
+    def _foreseen(self, index: int, options: Mapping[str, str]) -> RunTime | None:
+        """The modelled run, where it is known before it runs; the deadline is set where it would miss it."""
+        branch = self.executable.lowered.branches[index]
+        if self.deadline.is_set:
+            self.deadline.clear()
+            self.bind()
+        if self.streams.host_seconds is not None or self.clock.chooses(branch):
+            return None
+        run = self._modelled(index, options)
+        limit = float(options.get("target.hostSyncTimeout", 0)) * self.executable.machine.clock_hz
+        late = self._response.first_late(run, limit) if limit else None
+        if late is not None:
+
+            def expire() -> None:
+                self.device_cycles += round(late.since + limit)
+                self._check_response(run, options)
+
+            self.deadline.set(late, self.executable.lowered.place_of(late.row), expire)
+            self.bind()
+        return run
+
     def _check_response(self, run: RunTime, options: Mapping[str, str]) -> None:
         """Raise unknown_runtime_error where the device lets the host wait longer than it would."""
         limit = float(options.get("target.hostSyncTimeout", 0))
@@ -175,7 +200,7 @@ class EngineCore(HostEnd):
 
     def at_row(self, row: int, action: Action) -> Action:
         """What is done in place of a lowered program: see HostSide."""
-        return self.planted.around_row(row, action)
+        return self.planted.around_row(row, self.deadline.around_row(row, action))
 
     def read(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
         """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica; of a QUARTER

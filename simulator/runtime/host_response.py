@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from simulator.compiler.program_table import ProgramTable
 from simulator.runtime.device_clock import RunTime
+
+
+@dataclass(frozen=True)
+class Late:
+    """The first synchronisation that the host waits for too long: the `nth` of a lowered program."""
+
+    row: int
+    nth: int
+    since: int  #: cycle of the one before
 
 
 class HostResponse:
@@ -23,6 +34,18 @@ class HostResponse:
             if run.repeatable:
                 self._known[id(run)] = known
         return known[1]
+
+    def first_late(self, run: RunTime, limit: float) -> Late | None:
+        """The first synchronisation later than `limit` cycles after the one before; None where all are in time."""
+        if self.longest_silence(run) <= limit:
+            return None
+        rows = run.segment.program[self._with_host[run.segment.program]]
+        begins = run.segment.base.min(axis=1)[self._with_host[run.segment.program]]
+        late = np.flatnonzero(np.diff(begins) > limit)
+        if not len(late):
+            return None  # only the end of the run is
+        at = int(late[0]) + 1
+        return Late(int(rows[at]), int(np.count_nonzero(rows[: at + 1] == rows[at])), int(begins[at - 1]))
 
     def _worked_out(self, run: RunTime) -> int:
         begins = run.segment.base.min(axis=1)

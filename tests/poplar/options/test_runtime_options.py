@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from popvision.formats.profile.reader import ProfileReader
+from simulator.codelets.vertex import InOut, Vector, Vertex
 from simulator.poplar import (
     FLOAT,
     Engine,
     ErrorCode,
+    Graph,
     RuntimeOptions,
     compileGraph,
     invalid_option,
@@ -17,10 +19,24 @@ from simulator.poplar import (
     unknown_runtime_error,
 )
 from simulator.poplar.device import Device
+from simulator.poplar.program import Copy, Execute, Repeat, Sequence
 from simulator.runtime import callback_threads
 from tests.compiler.tiny_graphs import hardware
 from tests.poplar.options.small import Root, model, one_vertex, streaming
 from tests.poplar.options.test_host_options import Counting
+
+
+class Slow(Vertex):
+    """x += 1, in 60,000 cycles."""
+
+    x = InOut(Vector(FLOAT))
+
+    def compute(self):
+        self.x[:] += 1
+
+    @classmethod
+    def estimate(cls, sizes, values, target):
+        return 10_000
 
 
 def ran(options=None, run_options=None, prepare_options=None, device=None):
@@ -44,12 +60,39 @@ def test_a_device_that_is_silent_too_long():
     assert ran({"target.hostSyncTimeout": "0"}) == ran()
 
 
+@pytest.mark.parametrize("addresses", ["false", "true"])
+def test_what_comes_after_a_late_synchronisation_does_not_happen(addresses):
+    """Stream out, something slow, stream out: with a short timeout the second transfer never takes place."""
+    device = model()
+    graph = Graph(device)
+    graph.addCodelets(Slow)
+    x = graph.addVariable(FLOAT, [2], "x")
+    graph.setTileMapping(x, 0)
+    cs = graph.addComputeSet("slow")
+    graph.setTileMapping(graph.addVertex(cs, "Slow", {"x": x}), 0)
+    out = graph.addDeviceToHostFIFO("out", FLOAT, 2)
+    again = Repeat(3, Sequence(Execute(cs), Copy(x, out)))
+    engine = Engine(graph, [Sequence(Copy(x, out), again), Copy(x, out)], {"popvision.addressAccurate": addresses})
+    seen = []
+    engine.connectStreamToCallback("out", lambda p: seen.append(float(p[0])))
+    engine.load(device)
+    clock = device.getTarget().getTileClockFrequency()
+    short = {"target.hostSyncTimeout": 5_000 / clock}
+    with pytest.raises(unknown_runtime_error, match=r"did not synchronise .* target\.hostSyncTimeout="):
+        engine.run(0, "", short)
+    assert seen == [0]
+    assert 5_000 < engine.getTimeStamp().device_cycles < 10_000 + 250_000e-6 * clock
+    engine.run(1, "", short)  # in time
+    engine.run(0)
+    assert seen == [0, 1, 1, 2, 3, 4]
+
+
 def test_flags_become_runtime_options():
     with pytest.raises(unknown_runtime_error):
         ran(None, {"target.hostSyncTimeout": "1e-7"})
     with pytest.raises(unknown_runtime_error):
         ran(None, None, {"target.hostSyncTimeout": "1e-7"})
-    with pytest.raises(invalid_option, match="'debug.trace' .* is not a runtime option"):
+    with pytest.raises(invalid_option, match=r"'debug\.trace' .* is not a runtime option"):
         ran(None, {"debug.trace": "true"})
 
 
