@@ -70,7 +70,6 @@ from simulator.poplar.graph_objects import (
 from simulator.poplar.graph_order import TensorRearranger
 from simulator.poplar.introspection import FieldData, VertexEdgeInfo, VertexIntrospector
 from simulator.poplar.ipu_model import IPUModel, RelativeSyncDelayType
-from simulator.poplar.metadata import createConstantMetadataTensor, createVariableMetadataTensor
 from simulator.poplar.option_flags import OptionFlags
 from simulator.poplar.preallocations import Preallocations
 from simulator.poplar.quarter import QuarterMetadata
@@ -141,6 +140,7 @@ if TYPE_CHECKING:
         setFloatingPointBehaviour,
         setStochasticRounding,
     )
+    from simulator.poplar.metadata_tensors import createConstantMetadataTensor, createVariableMetadataTensor
     from simulator.poplar.module import Module, ModuleRuntime
     from simulator.poplar.timer_time_point import TimerTimePoint
 
@@ -301,6 +301,8 @@ _LATER = {
     "TimerTimePoint": "simulator.poplar.timer_time_point",
     "compileGraph": "simulator.poplar.compilation",
     "compileModule": "simulator.poplar.compilation",
+    "createConstantMetadataTensor": "simulator.poplar.metadata_tensors",
+    "createVariableMetadataTensor": "simulator.poplar.metadata_tensors",
     "getAndModifyFloatingPointBehaviour": "simulator.poplar.floating_point",
     "setFloatingPointBehaviour": "simulator.poplar.floating_point",
     "setStochasticRounding": "simulator.poplar.floating_point",

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context
 from simulator.poplar.errors import tensor_creation_error, tensor_metadata_error
 from simulator.poplar.quarter import QuarterMetadata
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import QUARTER_METADATA, Type
 
 if TYPE_CHECKING:
-    from simulator.poplar.graph import Graph
     from simulator.poplar.store import GraphStore
 
 
@@ -68,22 +66,3 @@ def as_plain(values: Any) -> Any:
     if isinstance(values, (list, tuple)) and any(isinstance(v, QuarterMetadata) for v in values):
         return [as_plain(v) for v in values]
     return values
-
-
-def createConstantMetadataTensor(
-    graph: Graph, fmt: QuarterMetadata.Format, scale: int, debugContext: Context = "<const>"
-) -> Tensor:
-    """A constant metadata tensor (shape [], on tile 0) for QUARTER tensors of a format and scale."""
-    out = graph.addConstant(QUARTER_METADATA, [], QuarterMetadata(fmt, scale), debugContext)
-    graph.setTileMapping(out, 0)
-    return out
-
-
-def createVariableMetadataTensor(
-    graph: Graph, fmt: QuarterMetadata.Format, scale: int, debugContext: Context = ""
-) -> Tensor:
-    """A variable metadata tensor (shape [], on tile 0) with a format and scale as initial value."""
-    out = graph.addVariable(QUARTER_METADATA, [], debugContext)
-    graph.setTileMapping(out, 0)
-    graph.setInitialValue(out, QuarterMetadata(fmt, scale))
-    return out
