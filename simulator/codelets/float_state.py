@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from simulator.poplar.types import HALF_MAX
 
-HALF_MAX = 65504.0
+Array = npt.NDArray[Any]
 
 #: From here on a number rounds to nearest beyond the largest half.
 _HALF_OVERFLOW = 65520.0

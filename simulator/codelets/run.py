@@ -17,9 +17,8 @@ from simulator.codelets.fields import attribute_of
 from simulator.codelets.float_state import current
 from simulator.codelets.printing import running
 from simulator.codelets.vertex_type import FieldSpec
+from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar.errors import application_runtime_error, graph_object_load_error
-
-WORKERS = 6
 
 Array = npt.NDArray[Any]
 

@@ -27,11 +27,9 @@ from simulator.poplar import program as host
 from simulator.poplar.graph_objects import DataStream, RemoteBuffer
 from simulator.poplar.store import StreamColumns
 from simulator.poplar.tensor import Tensor
+from simulator.poplar.types import NO_LIMIT
 
 I8 = npt.NDArray[np.int64]
-
-#: splitLimit that stands for none, besides 0.
-NO_LIMIT = 2**32 - 1
 
 
 class HostLowering:

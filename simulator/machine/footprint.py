@@ -6,6 +6,8 @@ model show 0 there, and vertex state, field data, descriptors, headers, counters
 
 from __future__ import annotations
 
+from simulator.machine.cycles.rounding import WORKERS as WORKERS
+
 #: Control code of the root switch on every tile, and of each on-tile program. Fitted to 700 bytes per tile for a
 #: program of four compute sets (published-numbers 6.2); how they divide among the nodes is not public.
 CONTROL_CODE_ROOT = 116
@@ -34,7 +36,6 @@ VERTEX_CODE_GUESS = 256
 WORKER_STACK = 400
 SUPERVISOR_STACK = 480
 WORKER_SCRATCH = 48
-WORKERS = 6
 
 #: Bytes of a pointer in a vertex's state, by layout: exact (poplar-model 1.4). A span is a pointer and a size.
 POINTER_BYTES = {"span": 8, "short_span": 4, "one_ptr": 4}

@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.machine.cycles.rounding import WORKERS
 
-WORKERS = 6
+I8 = npt.NDArray[np.int64]
 
 #: Thread cycles of any copy, exact: ShortMemcpy (published-numbers 7.3).
 LEAST_CYCLES = 72

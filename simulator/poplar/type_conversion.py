@@ -14,10 +14,9 @@ from simulator.poplar.errors import tensor_metadata_error, type_error
 from simulator.poplar.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.poplar.quarter import QuarterMetadata, decoded, encoded
 from simulator.poplar.target import Target
-from simulator.poplar.types import Type, numpy_type
+from simulator.poplar.types import HALF_MAX, Type, numpy_type
 
 Array = npt.NDArray[Any]
-HALF_MAX = 65504.0
 
 _METADATA = Parameter("metadata", instance_of(QuarterMetadata))
 _SRC = Parameter("src", other_than(QuarterMetadata))

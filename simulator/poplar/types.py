@@ -128,6 +128,13 @@ def integer_limits(type_: Type) -> tuple[int, int] | None:
     return int(info.min), int(info.max)
 
 
+#: The largest finite half.
+HALF_MAX = 65504.0
+
+#: What C++ spells as the largest unsigned where a limit is asked for: none.
+NO_LIMIT = 2**32 - 1
+
+
 class Interval(NamedTuple):
     """A half-open interval [begin, end)."""
 

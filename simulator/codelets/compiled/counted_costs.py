@@ -22,11 +22,12 @@ from simulator.codelets.compiled.assembly import instrumented, operations
 from simulator.codelets.compiled.host_compiler import cached, compiler
 from simulator.codelets.compiled.linking import Program, linked
 from simulator.codelets.compiled.unit import Unit, UnitClass, compile_text
-from simulator.codelets.count_run import ENTRY, WORKERS, Figures
+from simulator.codelets.count_run import ENTRY, Figures
 from simulator.codelets.counted_costs import costs_by_counting
 from simulator.codelets.counted_functions import NotCountableError
 from simulator.codelets.quarter_fields import metadata_field
 from simulator.codelets.vertex_type import CostFunction, FieldSpec
+from simulator.machine.cycles.rounding import WORKERS
 from simulator.machine.instructions import OperationCounts
 from simulator.poplar.errors import application_runtime_error
 from simulator.poplar.quarter import QuarterMetadata

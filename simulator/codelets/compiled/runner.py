@@ -17,6 +17,7 @@ import numpy as np
 
 from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.codelets.float_state import current
+from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplar.errors import (
     ErrorCode,
     ErrorInfo,
@@ -33,7 +34,6 @@ _POSITION = np.dtype([("vertex", "u8"), ("worker", "u4"), ("result", "u4")])
 
 #: Seconds that one vertex (one worker of a MultiVertex) may take: `POPVISION_CODELET_SECONDS`, 0 = for ever.
 SECONDS = 60.0
-WORKERS = 6
 
 Printer = Callable[[int, int, str], None]
 """(vertex of the row, worker, text)"""

@@ -17,6 +17,7 @@ from simulator.machine.cycles.described import described, described_as
 from simulator.machine.cycles.nonlinearity import loss_transform
 from simulator.poplar.store import VertexBlock
 from simulator.poplibs.popnn.extremes import ESTIMATORS
+from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.runtime.kernels import register
@@ -24,8 +25,6 @@ from simulator.runtime.kernels import register
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 
-#: a label that takes no part in loss, gradient and accuracy
-MASKED_LABEL_CODE = 0xFFFFFFFF
 #: least probability whose logarithm is taken
 SMALLEST = {"float": np.float32(1.17549435e-38), "half": np.float32(6.103515625e-05)}
 #: the scalars that a cross entropy is scaled with

@@ -63,9 +63,8 @@ class Accumulation:
     in_vertex: str = "float"
 
 
-_MORE_PRECISE = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
-#: floats and halves may become each other
-_CONVERTING = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
+#: done in float where halves come in; floats and halves may become each other
+_IN_FLOAT = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
 
 
 def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
@@ -81,7 +80,7 @@ def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
             f"reduce: the scale holds {found.scale.elementType()} of shape {found.scale.shape()}; one FLOAT is needed."
         )
     floating = in_type in (FLOAT, HALF) and out_type in (FLOAT, HALF)
-    if in_type is not out_type and not (floating and op in _CONVERTING):
+    if in_type is not out_type and not (floating and op in _IN_FLOAT):
         raise type_error(f"reduce: {op} of {in_type} cannot be {out_type}; cast the result.")
     logical = op.startswith("LOGICAL")
     if logical != (in_type is BOOL) or (op == "LOG_ADD" and not floating):
@@ -106,7 +105,7 @@ def partial_type(type_: Type, op: str, accumulation: Accumulation) -> Type:
     """The type of partial results: FLOAT for sums and products of halves, unless an option says otherwise."""
     if type_ in (FLOAT, HALF) and accumulation.inter_tile:
         return FLOAT if accumulation.inter_tile == "float" else HALF
-    return FLOAT if type_ is HALF and op in _MORE_PRECISE else type_
+    return FLOAT if type_ is HALF and op in _IN_FLOAT else type_
 
 
 _NUMPY: dict[str, Any] = {

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from simulator.poplar.target import Target
-from simulator.poplar.types import Interval, Type, numpy_type
+from simulator.poplar.types import NO_LIMIT, Interval, Type, numpy_type
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
 Pair = tuple[int, int]
-UNLIMITED = 2**32 - 1
 
 
 def mergeAdjacentRegions(regions: Sequence[Any]) -> list[Any]:
@@ -40,8 +39,8 @@ def splitRegions(
     grainSize: int,
     maxPartitions: int,
     minElementsPerPartition: int = 0,
-    maxElementsPerPartition: int = UNLIMITED,
-    maxElementsPerRegion: int = UNLIMITED,
+    maxElementsPerPartition: int = NO_LIMIT,
+    maxElementsPerRegion: int = NO_LIMIT,
 ) -> list[Any]:
     """Intervals (or sequences of intervals) dealt to at most `maxPartitions` parts of equally many whole grains. Every
     part is a list of intervals (of sequences); more parts are made where no part may hold so many elements."""
@@ -87,8 +86,8 @@ def splitRegionsBetweenWorkers(
     regions: Sequence[Any],
     grainSize: int,
     minElementsPerPartition: int = 0,
-    maxElementsPerPartition: int = UNLIMITED,
-    maxElementsPerRegion: int = UNLIMITED,
+    maxElementsPerPartition: int = NO_LIMIT,
+    maxElementsPerRegion: int = NO_LIMIT,
 ) -> list[Any]:
     """`splitRegions` for the worker contexts of a tile."""
     workers = target.getNumWorkerContexts()
