@@ -57,8 +57,8 @@ def createVariableMetadataTensor(
 def createVariableMetadataTensor(
     graph: Graph, fmt: QuarterMetadata.Format, scale: Any, prog: Any = None, debugContext: Context = ""
 ) -> Tensor:
-    """A variable metadata tensor (shape []): with a format and scale as initial value, on tile 0; or, where `scale` is an
-    INT scalar that the program computes, with what `prog` then writes into it, on the tile of the scale.
+    """A variable metadata tensor (shape []): with a format and scale as initial value, on tile 0; or, where `scale` is
+    an INT scalar that the program computes, with what `prog` then writes into it, on the tile of the scale.
 
     Raises `tensor_metadata_error` for scales beyond -32 to 31, and for tensors that hold no scale. A run in which the
     scale is beyond ends with `application_runtime_error`."""

@@ -133,9 +133,8 @@ class CrossReplicaCopy(Program):
     Raises `graph_connection_error` as Copy does, and for different shapes; `graph_replication_error` unless every
     replica of the graph is named once as source and once as destination, and never as its own."""
 
-    def __init__(
-        self, source: Tensor, destination: Tensor, replicaMap: Mapping[int, int], debugContext: Context = ""
-    ) -> None:
+    def __init__(self, src: Tensor, dst: Tensor, replicaMap: Mapping[int, int], debugContext: Context = "") -> None:
+        source, destination = src, dst
         if not isinstance(source, Tensor) or not isinstance(destination, Tensor):
             raise graph_connection_error(f"CrossReplicaCopy needs two tensors, got {source!r} and {destination!r}.")
         check_tensor_copy(source, destination, "CrossReplicaCopy")

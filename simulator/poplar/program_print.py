@@ -41,19 +41,29 @@ class PrintTensor(Program):
     """Print a tensor on the host when the device reaches this program."""
 
     @overload
-    def __init__(self, title: str, t: Tensor, fmt: PrintTensorFmt = ..., /, debugContext: Context = "") -> None: ...
+    def __init__(self, title: str, t: Tensor, fmt: PrintTensorFmt = ..., debugContext: Context = "") -> None: ...
     @overload
-    def __init__(self, t: Tensor, fmt: PrintTensorFmt = ..., /, debugContext: Context = "") -> None: ...
-    def __init__(self, *arguments: Any, debugContext: Context = "") -> None:
+    def __init__(self, t: Tensor, fmt: PrintTensorFmt = ..., debugContext: Context = "") -> None: ...
+    def __init__(  # type: ignore[misc]  # names are those of the overloads
+        self,
+        *arguments: Any,
+        title: str = "",
+        t: Tensor | None = None,
+        fmt: PrintTensorFmt | None = None,
+        debugContext: Context = "",
+    ) -> None:
         rest = list(arguments)
-        self.title = rest.pop(0) if rest and isinstance(rest[0], str) else ""
-        if not rest or not isinstance(rest[0], Tensor):
+        self.title = rest.pop(0) if rest and isinstance(rest[0], str) else title
+        shown = rest.pop(0) if rest and isinstance(rest[0], Tensor) else t
+        if not isinstance(shown, Tensor):
             raise control_program_error(
                 "PrintTensor needs a tensor: PrintTensor(title, tensor) or PrintTensor(tensor)."
             )
-        self.tensor: Tensor = rest.pop(0)
-        self.format = rest.pop(0) if rest and isinstance(rest[0], PrintTensorFmt) else PrintTensorFmt()
+        self.tensor = shown
+        self.format = rest.pop(0) if rest and isinstance(rest[0], PrintTensorFmt) else fmt or PrintTensorFmt()
         self.debug = as_context(rest.pop(0) if rest else debugContext)
+        if rest:
+            raise control_program_error(f"PrintTensor: {rest[0]!r} is one argument too many.")
         self.tensor._require()
 
     def reads(self) -> SequenceOf[Tensor]:

@@ -30,6 +30,8 @@ from simulator.poplar.program import (
     ErrorProgram,
     If,
     Loop,
+    PrintTensor,
+    PrintTensorFmt,
     Repeat,
     RepeatWhileFalse,
     RepeatWhileTrue,
@@ -231,6 +233,7 @@ def test_copies_by_the_names_of_their_ends():
         (Copy(src=a, stream=outward), "device_to_host", (a, outward), ""),
         (Copy(buffer=remote, dst=row), "from_remote", (remote, row), ""),
         (Copy(src=row, buffer=remote, offset=offset), "to_remote", (row, remote), ""),
+        (Copy(src=row, buffer=remote), "to_remote", (row, remote), ""),
         (Copy(row, remote, offset, "y"), "to_remote", (row, remote), "y"),
         (Copy(src=buffer, dst=function), "function", (buffer, function), ""),
         (Copy(a, b, "z"), "tensor", (a, b), "z"),
@@ -248,3 +251,17 @@ def test_copies_by_the_names_of_their_ends():
     ):
         with pytest.raises(graph_connection_error, match=message):
             wrong()
+
+
+def test_prints_by_the_names_of_their_arguments():
+    t, fmt = new_graph().addVariable(INT, [4]), PrintTensorFmt(digits=2)
+    for made, title, form, context in (
+        (PrintTensor(title="a", t=t, fmt=fmt, debugContext="x"), "a", fmt, "x"),
+        (PrintTensor("b", t, fmt, "y"), "b", fmt, "y"),
+        (PrintTensor(t=t), "", PrintTensorFmt(), ""),
+        (PrintTensor(t, "z"), "", PrintTensorFmt(), "z"),
+        (PrintTensor(t, fmt), "", fmt, ""),
+    ):
+        assert (made.title, made.tensor, made.format, made.debug.getPathName()) == (title, t, form, context)
+    with pytest.raises(control_program_error, match="'x' is one argument too many"):
+        PrintTensor("a", t, fmt, "y", "x")
