@@ -17,13 +17,20 @@ class ReportSource:
     `debug_path` names the debug information to use instead of what lies beside the profile or one folder up. With
     `salvage` a damaged report opens as well: questions about what is damaged raise LostError, the others answer, and
     `lost` says what is gone. Without it, whoever asks for something damaged gets a FormatError and nothing else.
+    Debug information outside the folder `within` is left alone: a report's may lie one folder up.
 
     Raises FormatError when there is no readable profile.pop, or no file at `debug_path`."""
 
     def __init__(
-        self, folder_or_file: str | Path, *, debug_path: str | Path | None = None, salvage: bool = False
+        self,
+        folder_or_file: str | Path,
+        *,
+        debug_path: str | Path | None = None,
+        salvage: bool = False,
+        within: Path | None = None,
     ) -> None:
         self.folder, profile = locate(folder_or_file)
+        self._within = None if within is None else within.resolve()
         self._debug_path = None if debug_path is None else Path(debug_path)
         if self._debug_path is not None and not self._debug_path.is_file():
             raise FormatError(f"{self._debug_path} does not exist; give a debug.json or debug.cbor, or leave it out.")
@@ -68,7 +75,11 @@ class ReportSource:
     def _found_debug(self) -> Path | None:
         files = self.files
         found = (files[name] for name in ("debug.json", "debug.cbor"))
-        return next((file.path for file in found if file.state == "found"), None)
+        paths = (file.path for file in found if file.state == "found" and file.path is not None)
+        return next((path for path in paths if self._within is None or self._lies_within(path)), None)
+
+    def _lies_within(self, path: Path) -> bool:
+        return self._within is not None and path.resolve().is_relative_to(self._within)
 
     @property
     def label(self) -> str:

@@ -16,8 +16,12 @@ from popvision.formats.errors import FormatError, NotRecordedError
 COMMANDS = {
     "info": "What a report or trace holds: counts, sizes, versions.",
     "summary": "The profile summary as text.",
+    "tree": "The program tree with cycles and bytes.",
+    "operations": "What each call of a software layer takes.",
+    "liveness": "What is live when: peaks, variables, the curve.",
     "query": "Read-only SQL over a report.",
     "explain": "Where a figure comes from: terms, formulas, sources.",
+    "mcp": "Reports as tools for agents, over stdio.",
     "diff": "Two reports compared; a gate for continuous integration.",
     "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
     "run": "Run a program with profiling on.",

@@ -18,6 +18,7 @@ UNITS = {
     "_hz": "hertz",
     "_share": "part of the whole, 0 to 1",
     "_bytes_per_cycle": "bytes per tile clock cycle",
+    "_percent": "percent",
     "_flops": "floating point operations",
     "flops": "floating point operations",
 }

@@ -15,6 +15,7 @@ from popvision.opened.asked import question
 from popvision.opened.execution_questions import ExecutionQuestions
 from popvision.opened.liveness_questions import LivenessQuestions
 from popvision.opened.memory_questions import MemoryQuestions
+from popvision.opened.operation_questions import OperationQuestions
 from popvision.opened.program_questions import ProgramQuestions
 
 if TYPE_CHECKING:
@@ -38,15 +39,24 @@ _UNITS = {
 }
 
 
-class OpenedReport(MemoryQuestions, LivenessQuestions, ProgramQuestions, ExecutionQuestions):
+class OpenedReport(MemoryQuestions, LivenessQuestions, ProgramQuestions, OperationQuestions, ExecutionQuestions):
     """A report. Each method reads what it needs when it is called and answers with a DataFrame or an array; see
     `help()` of each for its columns. Use it as a context manager, or let it go: no file is held open.
 
     All methods raise FormatError (also NoSuchError, which is a ValueError too) or NotRecordedError of
     `popvision.formats.errors`, one sentence each."""
 
-    def __init__(self, path: str | Path, *, debug: str | os.PathLike[str] | None = None, salvage: bool = False) -> None:
-        super().__init__(ReportSource(path, debug_path=None if debug is None else Path(debug), salvage=salvage))
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        debug: str | os.PathLike[str] | None = None,
+        salvage: bool = False,
+        within: Path | None = None,
+    ) -> None:
+        """See `popvision.open`; `within`: no debug information outside this folder is read."""
+        beside = None if debug is None else Path(debug)
+        super().__init__(ReportSource(path, debug_path=beside, salvage=salvage, within=within))
 
     @property
     def path(self) -> Path:

@@ -1,0 +1,41 @@
+"""Operations of a software layer, in pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from popvision.answers.page import Page, named, page_of
+
+if TYPE_CHECKING:
+    from popvision.opened.report import OpenedReport
+
+
+def operations_answer(
+    report: OpenedReport,
+    page: Page,
+    *,
+    layer: str = "",
+    level: int = 0,
+    under: str = "",
+    by: str = "total_cycles",
+    ipu: int | None = None,
+    name: str = "",
+) -> dict[str, Any]:
+    """`layer`, `layers` (all that the report names) and rows, largest `by` first: see `OpenedReport.operations`.
+
+    Raises NotRecordedError without debug information, FormatError for a layer, IPU or column that is not there."""
+    from popvision.analysis.operation_owners import layers
+
+    table = report.operations(layer, level=level, under=under, by=by, ipu=ipu)
+    facts = table.attrs
+    answer = {
+        "provenance": facts["provenance"],
+        "layer": facts["layer"],
+        "layers": layers(report.source),
+        "level": level,
+        "under": under,
+        "by": by,
+        "ipu": ipu,
+        "missing": facts["missing"],
+    }
+    return answer | page_of(named(table, name), page)

@@ -1,0 +1,26 @@
+"""`popvision mcp`: reports as tools for agents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(name="mcp")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+def command(folders: tuple[Path, ...]) -> None:
+    """Serve the reports and traces below FOLDERS to an agent over the Model Context Protocol, on stdin and stdout:
+    summary, tree, operations, liveness, explain, tiles, exchanges, query. Only these folders are read, nothing is
+    written; every answer is bounded and comes in pages. Ends when stdin does."""
+    from popvision.agents.protocol import serve
+    from popvision.agents.shelf import Shelf
+
+    shelf = Shelf(folders)
+    count = f"{len(shelf.reports):,} reports and {len(shelf.traces):,} traces"
+    click.echo(f"popvision mcp: {count}; waiting for an agent on stdin.", err=True)
+    try:
+        serve(shelf, sys.stdin.buffer, sys.stdout.buffer)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
