@@ -43,6 +43,8 @@ PICTURES: dict[str, Picture] = {
     "program-tree": Picture("train_mlp", "program_tree", {"program": "40"}, "dark"),
     "execution": Picture("matmul_chain", "execution", {}),
     "exchange": Picture("matmul_chain", "exchange", {"program": "20"}),
+    "operations": Picture("train_mlp", "operations", {"ops_group": "1", "ops_name": "layer1"}),
+    "operations-graph": Picture("train_mlp", "operations", {"ops_view": "graph", "ops_group": "1"}, "dark"),
     "source": Picture("train_mlp", "source", {}),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,11 +69,11 @@ def program_rows(source: ReportSource, found: Owners, rows: Sequence[int], ipu: 
     depth = kept(source, "program_depths", lambda: _depths(source))[ids]
     code = []
     for column in ("exchange_code", "control_code"):
-        owner, size = kept(source, f"program_sums:{column}", lambda name=column: source.reader.program_sums(name))
+        owner, size = kept(source, f"program_sums:{column}", partial(source.reader.program_sums, column))
         sums = np.zeros(len(programs.type), np.int64)
         np.add.at(sums, owner, size)
         code.append(sums[ids])
-    first = _first_indices(source)[ids]
+    first = first_indices(source)[ids]
     return pd.DataFrame(
         {
             "id": ids,
@@ -217,7 +218,8 @@ def _depths(source: ReportSource) -> Int64:
     return depth
 
 
-def _first_indices(source: ReportSource) -> Int64:
+def first_indices(source: ReportSource) -> Int64:
+    """By program its first liveness index, -1 where it has none or the report holds no liveness."""
     first = np.full(len(programs_of(source).type), -1, np.int64)
     try:
         order = np.asarray(liveness(source).program, np.int64)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
 
 Int64 = npt.NDArray[np.int64]
+
+T = TypeVar("T")
 
 RUNS = "No run was recorded: cycles and bytes need autoReport.outputExecutionProfile=true."
 FLOPS = "No FLOPs were recorded: they need profiler.includeFlopEstimates=true."
@@ -126,32 +128,44 @@ def operation_row(found: Operations, context: int) -> int:
     return int(rows[0]) + 1
 
 
-def _operations(source: ReportSource, found: Owners, ipu: int | None) -> Operations:
-    missing: list[str] = []
+class _Recorded:
+    """What a report holds; `missing` collects what it says of the rest."""
 
-    def held(read: Callable[[], object]) -> object:
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+
+    def part(self, read: Callable[[], T]) -> T | None:
         try:
             return read()
         except NotRecordedError as lacking:
-            if str(lacking) not in missing:
-                missing.append(str(lacking))
+            if str(lacking) not in self.missing:
+                self.missing.append(str(lacking))
             return None
 
+
+def _operations(source: ReportSource, found: Owners, ipu: int | None) -> Operations:
+    recorded = _Recorded()
     n = len(found.context)
-    first, last = held(lambda: _indices(source, found)) or (np.full(n, -1, np.int64), np.full(n, -1, np.int64))  # type: ignore[misc]
-    count = (np.bincount(each, minlength=n) for each in (found.program, found.compute_set, found.variable))
+    none = np.full(n, -1, np.int64)
+    first, last = recorded.part(lambda: _indices(source, found)) or (none, none)
     return Operations(
-        found,
-        *(each.astype(np.int64) for each in count),
-        vertex_sharing(source, found.layer).tiles,
-        first,
-        last,
-        held(lambda: _cycles(source, found, ipu)),  # type: ignore[arg-type]
-        held(lambda: operation_code(source, found.layer)),  # type: ignore[arg-type]
-        held(lambda: _flops(source, found)),  # type: ignore[arg-type]
-        held(lambda: _memory(source, found)),  # type: ignore[arg-type]
-        missing,
+        owners=found,
+        programs=_count(found.program, n),
+        compute_sets=_count(found.compute_set, n),
+        variables=_count(found.variable, n),
+        tiles=vertex_sharing(source, found.layer).tiles,
+        first_index=first,
+        last_index=last,
+        cycles=recorded.part(lambda: _cycles(source, found, ipu)),
+        code=recorded.part(lambda: operation_code(source, found.layer)),
+        flops=recorded.part(lambda: _flops(source, found)),
+        memory=recorded.part(lambda: _memory(source, found)),
+        missing=recorded.missing,
     )
+
+
+def _count(owner: Int64, n: int) -> Int64:
+    return np.bincount(owner, minlength=n).astype(np.int64)
 
 
 def _indices(source: ReportSource, found: Owners) -> tuple[Int64, Int64]:
@@ -180,7 +194,7 @@ def _cycles(source: ReportSource, found: Owners, ipu: int | None) -> OperationCy
         received += _sums(owner, each.data_in, n)
         sent += _sums(owner, each.data_out, n)
     cycles[NO_OPERATION] = reader.total_cycles() * len(counted) - int(cycles[1:].sum())
-    return OperationCycles(cycles, np.bincount(owner, minlength=n).astype(np.int64), received, sent, counted)
+    return OperationCycles(cycles, _count(owner, n), received, sent, counted)
 
 
 def _flops(source: ReportSource, found: Owners) -> OperationFlops:

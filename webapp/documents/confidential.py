@@ -41,6 +41,7 @@ class Names:
         reader = self._source.reader
         lists: dict[str, Callable[[], Iterable[str]]] = {
             "program": lambda: reader.programs().name,
+            "operation": lambda: [str(record.get("name", "")) for _, record in self._source.debug.records()],
             "compute set": lambda: reader.compute_sets().name,
             "vertex type": lambda: reader.vertex_types().name,
             "variable": self._variables,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 Float64 = npt.NDArray[np.float64]
 
 #: Kinds of columns whose texts are names from the report: `--confidential` replaces them (confidential.py).
-NAME_KINDS = ("program", "variable", "compute set", "vertex type", "file", "run", "value", "code")
+NAME_KINDS = ("program", "operation", "variable", "compute set", "vertex type", "file", "run", "value", "code")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from popvision.analysis.not_recorded import NotRecordedError, held
 from popvision.analysis.source import ReportSource
 from popvision.analysis.target import describe_target
-from webapp.documents import memory_views, program_views, source_views
+from webapp.documents import memory_views, operation_views, program_views, source_views
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
@@ -24,6 +24,7 @@ DOCUMENTS: dict[str, Callable[[ViewContext, Names], list[Block]]] = {
     "liveness": memory_views.liveness_blocks,
     "program_tree": program_views.tree_blocks,
     "source": source_views.source_blocks,
+    "operations": operation_views.operation_blocks,
     "execution": program_views.execution_blocks,
     "exchange": program_views.exchange_blocks,
 }

@@ -163,7 +163,7 @@ def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen
     programs = program_rows(source, state.groups(source).found.owners, chosen.rows, state.ipu)
     links: list[tuple[str, str, dict[str, Any]]] = []
     if len(programs):
-        top = int(programs.loc[programs["cycles"].idxmax(), "id"])
+        top = int(programs["id"].to_numpy()[programs["cycles"].to_numpy().argmax()])
         layer = {"pt_layer": state.layer}
         links.append((f"Program {top}, its longest, in the program tree", "program_tree", {"program": top, **layer}))
         if int(programs["cycles"].max()):
@@ -199,8 +199,8 @@ def _compared(
         before, after = int(one[chosen.rows].clip(min=0).sum()), int(two[rows].clip(min=0).sum())
         mark = difference_mark(before, after, kind, clock)
         shown.append((title, [f"{_text(before, kind, clock)} → {_text(after, kind, clock)}  ", mark]))
-    title = html.H2(f"Source, target and difference of {chosen.title}")
-    return html.Div(html.Div([title, facts(shown)]), className="detail-columns compares")
+    heading = html.H2(f"Source, target and difference of {chosen.title}")
+    return html.Div(html.Div([heading, facts(shown)]), className="detail-columns compares")
 
 
 def _text(value: int, kind: str, clock: float) -> str:

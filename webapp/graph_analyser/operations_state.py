@@ -39,7 +39,7 @@ TOP_KEYS = (
 )  # fmt: skip
 TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ops_tab", "ipu", "vs")
 
-VIEWS = {"": "Table", "roofline": "Roofline"}
+VIEWS = {"": "Table", "graph": "Graph", "roofline": "Roofline"}
 
 #: Levels of names that the menu offers; deeper ones are reached by opening groups.
 MOST_LEVELS = 8

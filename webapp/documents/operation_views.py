@@ -1,0 +1,47 @@
+"""The document of the operations view."""
+
+from __future__ import annotations
+
+from popvision.analysis.operation_table import Int64, operation_frame
+from webapp.documents.confidential import Names
+from webapp.documents.document import Block, Facts, Field, Note, Table
+from webapp.documents.memory_views import frame_table
+from webapp.formats import integer_text, percent_text
+from webapp.graph_analyser.operations_columns import FIGURES
+from webapp.graph_analyser.operations_state import OperationState, chosen_operations
+from webapp.view import ViewContext
+
+
+def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
+    """What is selected, and every operation or group with its figures, shares and cumulative shares."""
+    source = context.source
+    state = OperationState.read(source, context.params)
+    groups = state.groups(source)
+    held = groups.found.columns()
+    frame = operation_frame(source, state.layer, state.ipu, state.level, state.under, state.by)
+    for name in (*(f"{field}_percent" for field in FIGURES), "cumulative"):
+        frame[name] = frame[name] / 100
+    fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]
+    for field, (title, kind, _, is_shown) in FIGURES.items():
+        if field in held and (is_shown or field == state.by):
+            fields.append(Field(field, title, kind))
+            if field in groups.totals and field != "programs":
+                fields.append(Field(f"{field}_percent", "Share", "percent"))
+            if field == state.by:
+                fields.append(Field("cumulative", "Cumulative", "percent"))
+    title = f"Operations, most {FIGURES[state.by][0].lower()} first"
+    table: Table = frame_table(title, frame, fields)
+    blocks: list[Block] = [Note(each) for each in groups.found.missing]
+    chosen = chosen_operations(source, state, context.params)
+    if chosen is not None:
+        blocks.append(_facts(held, groups.totals, chosen.rows, names.show("operation", chosen.title)))
+    return [*blocks, table]
+
+
+def _facts(held: dict[str, Int64], totals: dict[str, int], rows: list[int], title: str) -> Facts:
+    shown = []
+    for field, values in held.items():
+        own, total = int(values[rows].clip(min=0).sum()), totals[field]
+        share = percent_text(own / total) if total > 0 else ""
+        shown.append((FIGURES[field][0], integer_text(own), f"{share} of {total:,}" if share else ""))
+    return Facts(shown, f"Selected: {title}")
