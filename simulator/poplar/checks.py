@@ -14,6 +14,7 @@ from simulator.poplar.errors import (
     graph_recursion_error,
     invalid_tile_mapping,
 )
+from simulator.poplar.field_links import connect_links
 from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer, RemoteBuffer
 from simulator.poplar.vertex_builder import UNMAPPED, BlockBuilder
 
@@ -25,6 +26,7 @@ def check_graph(store: GraphStore) -> None:
     """Every vertex has a tile and all its fields.
 
     Raises `invalid_tile_mapping` or `graph_connection_error`, naming the first vertex at fault."""
+    connect_links(store)
     for open_block in store.open_blocks.values():
         assert isinstance(open_block, BlockBuilder)
         open_block.check_fields()

@@ -16,6 +16,7 @@ from simulator.poplar.errors import (
     unknown_field,
     unknown_vertex_type,
 )
+from simulator.poplar.field_links import FieldLink
 from simulator.poplar.graph_initial_values import InitialValueMethods
 from simulator.poplar.graph_objects import FieldRef
 from simulator.poplar.overloads import Overloads, Parameter, instance_of
@@ -105,14 +106,16 @@ class FieldMethods(InitialValueMethods):
         builder.connect(row, field, constant)
 
     def _connect_field(self, builder: BlockBuilder, row: int, field: str, other: FieldRef) -> None:
-        """Connect to what a field of another vertex is connected to."""
+        """Connect to what a field of another vertex is connected to, or will be."""
         if other.vertex.builder.store is not self.store:
             raise graph_connection_error(f"Field '{other.name}' is of a vertex of another graph.")
-        tensors = other.vertex.builder.tensors_of(other.vertex.row, other.name)
-        if other.vertex.builder.type.fields_by_name[other.name].kind == "vectors":
-            builder.connect_list(row, field, tensors)
+        if field not in builder.columns:
+            raise builder.no_edge(field)
+        link = FieldLink(builder, row, field, other)
+        if link.ready:
+            link.connect()
         else:
-            builder.connect(row, field, tensors[0])
+            self.store.field_links.append(link)
 
     def _connect_element(self, builder: BlockBuilder, row: int, field: str, index: int, what: Any) -> None:
         column = builder.columns.get(field)

@@ -192,6 +192,8 @@ class GraphStore:
     #: DebugInfo records in order; a debug id is an index here
     debug_infos: list[dict[str, Any]] = field(default_factory=list)
 
+    #: fields connected to fields that are connected to nothing yet (`simulator.poplar.field_links`)
+    field_links: list[Any] = field(default_factory=list)
     #: variables that are not constants, for a quick test
     plain_variables: set[int] = field(default_factory=set)
     #: `variables.base` as an array, grown on demand

@@ -480,3 +480,20 @@ def test_init_callbacks_are_called_when_the_graph_is_built() -> None:
     graph.setInitCallback(v["size"], lambda: 70000)
     with pytest.raises(overflow_error, match="70000 does not fit field 'size' of Late"):
         Engine(graph, Execute(cs))
+
+
+def test_fields_connected_to_fields_that_are_connected_later() -> None:
+    graph = new_graph()
+    t = graph.addVariable(FLOAT, [4])
+    first, cs = graph.addComputeSet("first"), graph.addComputeSet("cs")
+    a = graph.addVertex(first, "Plain", {"flag": True, "h": 1, "out": t[0]})
+    link = a["x"]
+    for out in (t[0], t[3]):
+        link = graph.addVertex(cs, "Plain", [("x", link, False), ("flag", True), ("h", 1), ("out", out)])["x"]
+    with pytest.raises(graph_connection_error, match=r"field 'x' is connected to field 'x' of VertexRef.* to nothing"):
+        check_graph(graph.store)
+    graph.connect(a["x"], t[1:3])
+    check_graph(graph.store)
+    assert edges(graph, "x", 0, 1) == edges(graph, "x", 1, 1) == [[1, 2]]
+    with pytest.raises(unknown_field, match="Plain has no field 'y'"):
+        graph.addVertex(cs, "Plain", [("y", a["x"], False)])
