@@ -60,6 +60,7 @@ def _text(answer: dict[str, Any]) -> str:
             f"{head}  {each['live_bytes']:,} bytes at liveness index {each['liveness_index']}, program "
             f"#{each['program']} {label}"
         )
+    heads: tuple[str, ...]
     if answer["shown"] == "curve":
         heads = ("liveness_index", "program", "not_always_live_bytes", "live_bytes", "type", "name")
         title = "Curve"

@@ -71,7 +71,7 @@ def question(method: Callable[Concatenate[A, P], R]) -> Callable[Concatenate[A, 
     """A method that raises FormatError or NotRecordedError with one sentence, and nothing else for bad arguments."""
 
     @wraps(method)
-    def asked(self: A, *arguments: P.args, **named: P.kwargs) -> R:
+    def asked(self: A, /, *arguments: P.args, **named: P.kwargs) -> R:
         source = self.source
         try:
             return method(self, *arguments, **named)

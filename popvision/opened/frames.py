@@ -49,5 +49,6 @@ def frame(columns: Mapping[str, Any], provenance: str, **facts: Any) -> pd.DataF
 
 def labelled(table: pd.DataFrame, provenance: str, **facts: Any) -> pd.DataFrame:
     """The same frame with its attributes."""
-    table.attrs = {"units": units_of(table.columns), "provenance": provenance} | facts
+    attributes: dict[Any, Any] = {"units": units_of(table.columns), "provenance": provenance}
+    table.attrs = attributes | facts
     return table

@@ -40,7 +40,7 @@ class ArrayFunctions:
         """Register all of them with a connection."""
         facts = self._facts()
         for name, value in facts.items():
-            db.create_function(name, 0, lambda value=value: value, deterministic=True)  # type: ignore[misc]
+            db.create_function(name, 0, lambda value=value: value, deterministic=True)
         db.create_function("phase_of", 1, PHASE_OF_TYPE.get, deterministic=True)
         functions: dict[str, tuple[int, Callable[..., Any]]] = {
             "array_json": (1, self._json),
@@ -132,7 +132,8 @@ class ArrayFunctions:
         classes = self._source.reader.eq_classes()
         if classes is None:
             return None
-        count = np.diff(np.asarray(classes.offsets, np.int64))
+        offsets = np.asarray(classes.offsets, np.int64)
+        count = offsets[1:] - offsets[:-1]
         owner = np.repeat(np.arange(len(count)), count)
         return json.dumps(list(zip(owner.tolist(), classes.starts.tolist(), classes.ends.tolist(), strict=True)))
 
