@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.call_sites import UnknownCallsError, has_calls, step_contexts, sums_by_call
+from popvision.analysis.call_sites import has_calls, step_contexts, sums_by_call
 from popvision.analysis.kept import kept
 from popvision.analysis.program_entries import entries
 from popvision.analysis.program_tree import programs_of, roots, tree_rows
+from popvision.analysis.unfolding import UnknownCallsError
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource

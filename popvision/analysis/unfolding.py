@@ -47,10 +47,10 @@ class Unfolding:
         self.programs = programs
         self._branch = branch
         self._most = max(longest, 1)
-        self._offsets = np.asarray(programs.child_offsets).tolist()
-        self._children = np.asarray(programs.children).tolist()
-        self._callee = np.asarray(programs.callee).tolist()
-        self._repeat = np.asarray(programs.repeat_count).tolist()
+        self._offsets: list[int] = np.asarray(programs.child_offsets).tolist()
+        self._children: list[int] = np.asarray(programs.children).tolist()
+        self._callee: list[int] = np.asarray(programs.callee).tolist()
+        self._repeat: list[int] = np.asarray(programs.repeat_count).tolist()
         self._parts: dict[int, Unfolded] = {}
 
     def whole(self) -> Unfolded:
