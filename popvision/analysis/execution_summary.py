@@ -42,8 +42,9 @@ def _cycle_lines(source: ReportSource, runs: list[int]) -> list[str]:
         return f"{label:<60}{cycles:>16,.1f} ({share:.1f}% of total)"
 
     target = source.reader.target()
-    microseconds = totals.length / target.clock_hz * 1e6
-    lines = [f"{'Total cycles:':<60}{totals.length:>16,} (approx {microseconds:,.1f} microseconds)"]
+    seconds = totals.length / target.clock_hz if target.clock_hz > 0 else None
+    time = "clock not known" if seconds is None else f"approx {seconds * 1e6:,.1f} microseconds"
+    lines = [f"{'Total cycles:':<60}{totals.length:>16,} ({time})"]
     lines.append(line("Tile average compute cycles (including idle threads):", totals.average("compute")))
     if target.type == "IpuModel":
         busy = sum(_vertex_cycles(source, runs).values()) / totals.tiles

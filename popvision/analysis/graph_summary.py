@@ -25,7 +25,7 @@ def graph_summary(source: ReportSource, options: SummaryOptions) -> str:
         ("Total Tiles:", f"{target.num_tiles:,}"),
         ("Memory Per-Tile:", f"{target.bytes_per_tile / 1024:,.1f} kB"),
         ("Total Memory:", f"{target.bytes_per_tile * target.num_tiles / 1048576:,.1f} MB"),
-        ("Clock Speed (approx):", f"{target.clock_hz / 1e6:,.1f} MHz"),
+        ("Clock Speed (approx):", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "not known"),
         ("Number of Replicas:", f"{target.num_replicas:,}"),
         ("IPUs per Replica:", f"{target.num_ipus // target.num_replicas:,}"),
         ("Tiles per Replica:", f"{target.num_tiles // target.num_replicas:,}"),

@@ -112,7 +112,7 @@ def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> 
                 "Minimum": int(cycles.min()),
                 "Tile": tiles.start + int(cycles.argmax()),
                 "Balance": float(cycles.mean()) / longest if longest else 1.0,
-                "Time us": longest / clock * 1e6,
+                "Time us": longest / clock * 1e6 if clock > 0 else np.nan,
             }
         rows.append(row | {"Basis": _basis(_groups(source, index))})
     columns = ["Index", "Program", "Step", "Maximum", "Mean", "Minimum", "Tile", "Balance", "Time us", "Basis"]

@@ -137,8 +137,8 @@ def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Co
         ("Total cycles", cycles_text(length, clock), f"device cycles {window.begin:,} to {window.end:,}"),
         (
             "Device time",
-            seconds_text(length / clock),
-            f"cycles / clock of {clock / 1e9:.3f} GHz; modelled, not host time",
+            seconds_text(length / clock) if clock > 0 else "–",
+            f"cycles / clock of {clock / 1e9:.3f} GHz; modelled, not host time" if clock > 0 else "clock not known",
         ),
         ("Steps", integer_text(max(each.steps for each in figures)), "execution steps with a busy tile in the window"),
         ("Intervals", integer_text(sum(each.intervals for each in figures)), "non-zero (step, tile) cells"),

@@ -124,7 +124,7 @@ def _target(summary: Summary) -> Component:
     rows: list[tuple[Any, Any]] = [
         ("Type", target.type),
         ("Architecture", target.architecture),
-        ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz"),
+        ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "not known"),
         ("Tiles per IPU", integer_text(target.tiles_per_ipu)),
     ]
     if target.replicas > 1:

@@ -9,7 +9,8 @@
   /* "Δ 1,234 cycles (0.93 µs)": both units, whichever the axis has. */
   ex.measureText = function (trace, from, to) {
     const cycles = Math.abs(Math.floor(to) - from);
-    return "Δ " + ex.integer(cycles) + " cycles (" + ex.seconds(cycles / trace.facts.clock) + ")";
+    const time = trace.facts.clock ? " (" + ex.seconds(cycles / trace.facts.clock) + ")" : "";
+    return "Δ " + ex.integer(cycles) + " cycles" + time;
   };
 
   const Marking = (Base) => class extends Base {

@@ -93,7 +93,8 @@
       this.options = { labels: selection.labels !== "0", small: selection.small !== "0" };
       this.hide(selection.hide || "");
       this.marks = this.isSource ? ex.readMarks(selection.marks, this.facts.total) : [];
-      this.units = (selection.units || window.popvision.preference("time")) === "time" ? "time" : "cycles";
+      const wanted = selection.units || window.popvision.preference("time");
+      this.units = wanted === "time" && this.facts.clock ? "time" : "cycles"; /* a report may not know its clock */
       const ends = (selection.sel || "").split("-").map(Number);
       this.chosen = this.isSource && ends.length === 2 && ends[0] < ends[1] ? ends : null;
       this.search.look(selection.find || "", this.ipus);
