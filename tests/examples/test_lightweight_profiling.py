@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -37,7 +38,7 @@ def test_example_1_nests_operations_in_stages(printed):
         assert (inner_begin - begin - (op - 8), end - inner_end) == (66, 73)
         assert stage == 2 * (op - 8) + 66 + 8 + 65 + 8
     starts = [begin for _, begin, _ in numbers[:10:2]]
-    assert all(after - before > 160_000 for before, after in zip(starts, starts[1:], strict=False))  # flushes
+    assert all(after - before > 160_000 for before, after in itertools.pairwise(starts))  # flushes
 
 
 def test_example_2_records_each_execution(printed):
@@ -60,7 +61,7 @@ def test_example_3_computes_while_it_copies(printed):
     operations, copies = times[6:11], times[11:]
     for (begin, end), copy in zip(operations[:4], copies[3::3], strict=True):
         assert copy[0] < begin < end < copy[1]  # within the wait for the host's next word
-    gaps = {after[0] - before[1] for before, after in zip(copies, copies[1:], strict=False)}
+    gaps = {after[0] - before[1] for before, after in itertools.pairwise(copies)}
     assert min(gaps) == 36
 
 

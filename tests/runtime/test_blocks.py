@@ -109,7 +109,10 @@ def test_a_block_lasts_from_its_first_step_to_its_last(target, tile):
     program = Repeat(3, Block(tutorial.program, "all"))
     report = programs.report(program, ALL | WITH_STEPS | {"profiler.blocks.tile": tile})
     columns = report._columns
-    ends = [base + start + cycles for _, base, start, cycles in columns.reader.intervals(0, 0, len(columns.steps.run))]
+    ends = [
+        base + start + cycles
+        for _, base, start, cycles in columns.reader.intervals(0, 0, len(columns.reader.steps().run))
+    ]
     rows = [i for i, step in enumerate(report.execution.steps) if step.program in _below(report, "all")]
     assert len(rows) % 3 == 0
     inside = len(rows) // 3
@@ -143,7 +146,7 @@ def test_steps_lie_end_to_end_and_blocks_within_the_run(target):
     columns, total = report._columns, report.execution.totalCycles.total
     for ipu in range(2):
         ends = np.zeros(4, np.int64)
-        for _, base, start, cycles in columns.reader.intervals(ipu, 0, len(columns.steps.run)):
+        for _, base, start, cycles in columns.reader.intervals(ipu, 0, len(columns.reader.steps().run)):
             if base + start.max() >= total // 2 and ends.max() <= total // 2:
                 ends = ends + columns.reader.run_tail(0, ipu)
             assert (base + start == ends).all()
