@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from simulator.poplar.metadata_tensors import createConstantMetadataTensor, createVariableMetadataTensor
     from simulator.poplar.module import Module, ModuleRuntime
     from simulator.poplar.timer_time_point import TimerTimePoint
+    from simulator.poplar.version import packageHash, versionString
 
 __all__ = [
     "BOOL",
@@ -265,6 +266,7 @@ __all__ = [
     "no_environment",
     "no_size_specified",
     "overflow_error",
+    "packageHash",
     "parse_error",
     "poplar_error",
     "profiling_disabled",
@@ -286,6 +288,7 @@ __all__ = [
     "unknown_runtime_error",
     "unknown_vertex_type",
     "unrecoverable_runtime_error",
+    "versionString",
 ]
 
 #: Bytes of scratch space of each worker thread.
@@ -304,8 +307,10 @@ _LATER = {
     "createConstantMetadataTensor": "simulator.poplar.metadata_tensors",
     "createVariableMetadataTensor": "simulator.poplar.metadata_tensors",
     "getAndModifyFloatingPointBehaviour": "simulator.poplar.floating_point",
+    "packageHash": "simulator.poplar.version",
     "setFloatingPointBehaviour": "simulator.poplar.floating_point",
     "setStochasticRounding": "simulator.poplar.floating_point",
+    "versionString": "simulator.poplar.version",
 }
 
 

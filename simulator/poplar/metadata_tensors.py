@@ -55,16 +55,18 @@ def createVariableMetadataTensor(
     graph: Graph, fmt: QuarterMetadata.Format, scale: Tensor, prog: Sequence, debugContext: Context = ""
 ) -> Tensor: ...
 def createVariableMetadataTensor(
-    graph: Graph, fmt: QuarterMetadata.Format, scale: Any, prog: Any = None, debugContext: Context = ""
+    graph: Graph, fmt: QuarterMetadata.Format, scale: Any, *arguments: Any, prog: Any = None, debugContext: Context = ""
 ) -> Tensor:
     """A variable metadata tensor (shape []): with a format and scale as initial value, on tile 0; or, where `scale` is
     an INT scalar that the program computes, with what `prog` then writes into it, on the tile of the scale.
 
     Raises `tensor_metadata_error` for scales beyond -32 to 31, and for tensors that hold no scale. A run in which the
     scale is beyond ends with `application_runtime_error`."""
+    rest = list(arguments)
     if isinstance(scale, Tensor):
-        return _computed(graph, fmt, scale, prog, debugContext)
-    out = graph.addVariable(QUARTER_METADATA, [], debugContext if prog is None else prog)
+        prog = rest.pop(0) if rest else prog
+        return _computed(graph, fmt, scale, prog, rest.pop(0) if rest else debugContext)
+    out = graph.addVariable(QUARTER_METADATA, [], rest.pop(0) if rest else debugContext)
     graph.setTileMapping(out, 0)
     graph.setInitialValue(out, QuarterMetadata(fmt, scale))
     return out

@@ -55,7 +55,7 @@ class Copy(Program):
     ) -> None: ...
     @overload
     def __init__(self, src: Any, dst: Any, debugContext: Context, /) -> None: ...
-    def __init__(  # type: ignore[misc]  # names are those of the overloads
+    def __init__(
         self,
         *arguments: Any,
         dontOutline: bool = False,

@@ -44,7 +44,7 @@ class PrintTensor(Program):
     def __init__(self, title: str, t: Tensor, fmt: PrintTensorFmt = ..., debugContext: Context = "") -> None: ...
     @overload
     def __init__(self, t: Tensor, fmt: PrintTensorFmt = ..., debugContext: Context = "") -> None: ...
-    def __init__(  # type: ignore[misc]  # names are those of the overloads
+    def __init__(
         self,
         *arguments: Any,
         title: str = "",

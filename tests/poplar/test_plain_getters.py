@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
+import popvision
 from simulator.poplar import (
     BOOL,
     CHAR,
@@ -18,13 +21,18 @@ from simulator.poplar import (
     DataStreamType,
     Device,
     DeviceManager,
+    Engine,
+    Graph,
     IPUModel,
     RuntimeOptions,
     Target,
     TargetType,
     invalid_machine_model,
     isRemoteBuffer,
+    packageHash,
+    versionString,
 )
+from simulator.poplar.program import Sequence
 from simulator.poplar.target import IpuLinkConfiguration, IpuLinkTopology
 
 
@@ -179,3 +187,12 @@ def test_runtime_options_are_equal_where_they_say_the_same() -> None:
     assert RuntimeOptions({name: "dedicated"}) != RuntimeOptions({name: "collaborative"})
     assert len({RuntimeOptions({name: "dedicated"}), RuntimeOptions({name: "dedicated"})}) == 1
     assert (RuntimeOptions() == {}) is False
+
+
+def test_the_version_is_that_of_reports_and_executables():
+    device = IPUModel().createDevice()
+    with Engine(Graph(device), Sequence(), {"debug.retainDebugInformation": "true"}) as engine:
+        engine.load(device)
+        assert versionString() == engine.getReport().poplarVersion.string
+    assert versionString().startswith("3.4.0 (popvision ")
+    assert packageHash() == hashlib.sha256(popvision.__version__.encode()).hexdigest()[:16]
