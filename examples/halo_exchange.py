@@ -87,6 +87,8 @@ def main() -> int:
     parser.add_argument("--hw", action="store_true", help="use a simulated hardware IPU")
     given = parser.parse_args()
     side, iterations = given.block_size, given.num_iters
+    if side < 1 or iterations < 0 or (given.tiles is not None and (given.tiles < COLUMNS or given.tiles % COLUMNS)):
+        parser.error(f"blocks have at least 1 cell, iterations are at least 0, tiles a multiple of {COLUMNS}")
     device = device_of(given)
     graph = Graph(device)
     tiles = graph.getTarget().getNumTiles()

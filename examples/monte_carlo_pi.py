@@ -51,6 +51,9 @@ def main() -> int:
     counts = graph.addVariable(UNSIGNED_INT, [tiles * WORKERS], "counts")
     poputil.mapTensorLinearly(graph, counts)
     each = given.iterations // (tiles * WORKERS)
+    if each < 1:
+        print(f"{given.iterations} iterations are less than one for each of {tiles * WORKERS} workers", file=sys.stderr)
+        return 1
     cs = graph.addComputeSet("loopBody")
     print(f"numTiles = {tiles}")
     for tile in range(tiles):

@@ -115,11 +115,20 @@ def main() -> int:
     words = sys.argv[1:]
     on_ipu = words[:1] == ["-IPU"]
     words = words[on_ipu:]
+    try:
+        epochs, share = int(words[0]) if words else 3, float(words[1]) if len(words) > 1 else 100.0
+    except ValueError:
+        epochs, share = 0, 0.0
+    if epochs < 1 or not 0 < share <= 100 or share / 100 * IMAGES < BATCH:
+        print(
+            f"usage: {sys.argv[0]} [-IPU] [epochs [percentage of the images, from {100 * BATCH / IMAGES:g}]]",
+            file=sys.stderr,
+        )
+        return 1
     print("Using the IPU" if on_ipu else "Using the IPU Model")
     images, labels = images_and_labels()
-    if len(words) > 1:
-        kept = int(float(words[1]) / 100 * IMAGES)
-        images, labels = images[:kept], labels[:kept]
+    kept = int(share / 100 * IMAGES)
+    images, labels = images[:kept], labels[:kept]
     if on_ipu:
         print("Trying to attach to IPU")
         device = next(d for d in DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 1) if d.attach())
@@ -128,7 +137,7 @@ def main() -> int:
         model = IPUModel()
         model.numIPUs, model.tilesPerIPU = 1, 4
         device = model.createDevice()
-    losses = train(device, int(words[0]) if words else 3, images, labels)
+    losses = train(device, epochs, images, labels)
     first, last = losses[:STEPS].mean(), losses[-STEPS:].mean()
     print(f"Loss, mean of the first {STEPS} steps: {first:.4f}, of the last: {last:.4f}")
     print(f"Linear regression by least squares: accuracy {linear_baseline(images, labels):.0f}%")

@@ -85,6 +85,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--elements", type=int, default=6000)
     elements = parser.parse_args().elements
+    if elements < 1:
+        parser.error(f"--elements must be at least 1, not {elements}")
     device = next((d for d in DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2) if d.attach()), None)
     if device is None:
         print("Could not attach to IPU device. Aborting", file=sys.stderr)

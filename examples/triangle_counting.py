@@ -104,6 +104,10 @@ def main() -> int:
     parser.add_argument("--ipus", type=int, default=4, choices=[1, 2, 4])
     parser.add_argument("--tiles", type=int, default=64, help="tiles of each IPU")
     given = parser.parse_args()
+    if 2**given.scale < ROWS or given.degree < 0:
+        parser.error(
+            f"--scale must be at least {ROWS.bit_length() - 1}, for {ROWS} rows of blocks, --degree at least 0"
+        )
     adjacency = kronecker(given.scale, given.degree)
     print(f"Matrix: {len(adjacency)}\nIPUs: {given.ipus}")
     print(f"blocksize: {len(adjacency) // ROWS}\nnumblocks: {ROWS * ROWS}")

@@ -61,7 +61,7 @@ def attachedIpu() -> Device:
 def main() -> int:
     arguments = [a for a in sys.argv[1:] if a != "--ipu"]
     on_ipu = "--ipu" in sys.argv
-    if len(arguments) != 2:
+    if len(arguments) != 2 or not all(a.isdecimal() and int(a) > 0 for a in arguments):
         print(f"usage: {sys.argv[0]} numRows numCols [--ipu]", file=sys.stderr)
         return 1
     numRows, numCols = (int(a) for a in arguments)

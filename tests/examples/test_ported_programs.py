@@ -153,3 +153,29 @@ def test_triangles_are_counted(example, ipus, capsys):
     triangles = np.trace(adjacency @ adjacency @ adjacency) // 6
     assert triangles > 50
     assert printed(capsys)[-1] == f"{triangles} triangles"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("tut5_matrix_vector 4 four", "numRows numCols"),
+        ("tut6_matrix_vector_opt 4 0", "must be at least 1"),
+        ("halo_exchange --tiles 3", "tiles a multiple of 2"),
+        ("halo_exchange -b 0", "blocks have at least 1 cell"),
+        ("monte_carlo_pi --iterations 10", "10 iterations are less than one for each of 8832 workers"),
+        ("remote_buffers --elements 0", "--elements must be at least 1, not 0"),
+        ("triangle_counting --scale 1", "--scale must be at least 2"),
+        ("regression_demo some", "[-IPU] [epochs [percentage of the images, from 10]]"),
+        ("save_and_load --save-exe", "you must set 'exe-name'"),
+    ],
+)
+def test_bad_words_are_answered_in_a_sentence(words, said, monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", words.split())
+    try:
+        code = importlib.import_module(words.split()[0]).main()
+    except SystemExit as ended:
+        code = ended.code
+    assert code in (1, 2)
+    assert said in capsys.readouterr().err
