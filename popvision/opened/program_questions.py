@@ -218,8 +218,10 @@ class ProgramQuestions(Asked):
         )
 
     def _check_ipu(self, ipu: int | None) -> None:
+        if ipu is None:
+            return
         count = target_of(self.source).num_ipus
-        if ipu is not None and not 0 <= ipu < count:
+        if not 0 <= ipu < count:
             raise ValueError(f"IPU {ipu} does not exist: this report has IPUs 0 to {count - 1}")
 
     def _check_compute_set(self, compute_set: int | None) -> None:

@@ -56,7 +56,10 @@ class OpenedReport(MemoryQuestions, LivenessQuestions, ProgramQuestions, Operati
     ) -> None:
         """See `popvision.open`; `within`: no debug information outside this folder is read."""
         beside = None if debug is None else Path(debug)
-        super().__init__(ReportSource(path, debug_path=beside, salvage=salvage, within=within))
+        source = ReportSource(path, debug_path=beside, salvage=salvage, within=within)
+        if source.reader.foreign and not salvage:  # what a foreign file lacks is missing then, not zero
+            source = ReportSource(path, debug_path=beside, salvage=True, within=within)
+        super().__init__(source)
 
     @property
     def path(self) -> Path:

@@ -53,6 +53,8 @@ class ArrayFunctions:
             "lowered_rows": (1, self._lowered),
             "live_range_rows": (0, self._ranges),
             "live_variable_rows": (1, self._live),
+            "operation_rows": (0, self._operations),
+            "operation_programs": (0, self._operation_programs),
         }
         for name, (count, function) in functions.items():
             db.create_function(name, count, self._noting(function), deterministic=True)
@@ -136,6 +138,21 @@ class ArrayFunctions:
         count = offsets[1:] - offsets[:-1]
         owner = np.repeat(np.arange(len(count)), count)
         return json.dumps(list(zip(owner.tolist(), classes.starts.tolist(), classes.ends.tolist(), strict=True)))
+
+    def _operations(self) -> str:
+        from popvision.analysis.operation_table import operation_frame
+
+        table = operation_frame(self._source).astype(object)
+        table = table.where(table.notna(), None)
+        return json.dumps([dict(zip(table.columns, row, strict=True)) for row in table.to_numpy().tolist()])
+
+    def _operation_programs(self) -> str:
+        from popvision.analysis.operation_owners import owners
+
+        found = owners(self._source)
+        context = np.asarray(found.context, np.int64)[np.asarray(found.program, np.int64)]
+        rows = np.flatnonzero(context >= 0)
+        return json.dumps(np.stack([rows, context[rows]], axis=1).tolist())
 
     def _live(self, index: Any) -> str | None:
         from popvision.analysis.liveness import live_classes

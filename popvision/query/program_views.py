@@ -100,4 +100,29 @@ PROGRAMS = (
         value | value | | cycles or bytes for additions, as the text says for facts
         source | source | | provenance and formula
         """),
+    view("operation_list",
+         "Calls of PopLibs (else of the most frequent layer), most cycles first; columns add up to the report's totals.",
+         "json_each(operation_rows()) j", """
+        name | j.value ->> '$.name' |  | name of the operation, (not attributed) for the rest
+        context | j.value ->> '$.context' |  | id of its debug context, NULL for the rest
+        total_cycles | j.value ->> '$.cycles' | cycles | steps of its programs over all runs, IPUs added up
+        code_bytes | j.value ->> '$.code' | bytes | exchange, control and vertex code
+        flops | j.value ->> '$.flops' | flops | of all executions, NULL where not known
+        received_bytes | j.value ->> '$.received' | bytes | over all runs
+        sent_bytes | j.value ->> '$.sent' | bytes | over all runs
+        always_live_bytes | j.value ->> '$.always_live' | bytes | of variables made under it, one replica
+        not_always_live_bytes | j.value ->> '$.not_always_live' | bytes | the same of variables live at times
+        peak_live_bytes | j.value ->> '$.live_at_peak' | bytes | of those, live at the report's peak
+        programs | j.value ->> '$.programs' |  | programs of its own
+        compute_sets | j.value ->> '$.compute_sets' |  | compute sets of its own
+        variables | j.value ->> '$.variables' |  | variables of its own
+        first_index | j.value ->> '$.first_index' |  | first liveness index of its programs
+        last_index | j.value ->> '$.last_index' |  | last one, inclusive
+        """),
+    view("operation_members", "Which program belongs to which operation.",
+         "json_each(operation_programs()) j JOIN programs p ON p.id = j.value ->> 0", """
+        context | j.value ->> 1 | | id of the operation's debug context
+        program | p.id | | program
+        name | p.name | | its name
+        """),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from popvision.formats.profile.schema import TABLES
 from popvision.opened.report import OpenedReport
 from popvision.query import VIEWS, Limits, run_query
 from popvision.query.document import written
+from tests.reports import write_tiny
 from tests.samples import SAMPLES
 
 TRAINING = SAMPLES / "train_mlp"
@@ -167,6 +168,21 @@ def test_programs_exchanges_and_vertices(source: ReportSource, frames: OpenedRep
     assert found == [(each.name, sum(sum(v.countByTile) for v in each.vertices)) for each in theirs]
 
 
+def test_operations(source: ReportSource, frames: OpenedReport) -> None:
+    table = frames.operations()
+    columns = "name, total_cycles, received_bytes, sent_bytes, always_live_bytes, peak_live_bytes, programs, variables"
+    found = rows(source, f"select {columns} from operation_list")
+    assert [list(row) for row in found] == table[columns.split(", ")].to_numpy().tolist()
+    members = dict(rows(source, "select context, count(*) from operation_members group by 1"))
+    known = table[table.context.notna() & (table.programs > 0)]
+    assert members == dict(zip(known.context, known.programs, strict=True))
+    theirs = pva.OperationAnalysis(pva.openReport(str(TRAINING / "profile.pop"), str(TRAINING / "debug.cbor")))
+    for each in theirs.operations:
+        if each.debugContext.id in members and each.name:
+            own = rows(source, f"select program from operation_members where context = {each.debugContext.id}")
+            assert {program for (program,) in own} >= {program._id for program in each.programs()}
+
+
 def test_the_machine_and_the_report(source: ReportSource) -> None:
     ((kind, architecture, ipus, tiles, replicas, memory, clock),) = rows(source, "select * from machine")
     assert (kind, architecture, ipus, tiles, replicas, memory) == ("IpuModel", "Ipu2", 1, 64, 1, 638976)
@@ -200,3 +216,10 @@ def test_what_a_foreign_report_lacks_is_said(tmp_path: Path) -> None:
         run_query(source, "select * from cycles_by_tile")
     with pytest.raises(FormatError, match="No such table: tyles; the views are report_facts"):
         run_query(source, "select * from tyles")
+
+
+def test_operations_without_debug_information(tmp_path: Path) -> None:
+    source = ReportSource(write_tiny(tmp_path / "r"))
+    with pytest.raises(NotRecordedError, match="outputDebugInfo"):
+        run_query(source, "select * from operation_list")
+    assert run_query(source, "select count(*) from program_list").rows == [(4,)]

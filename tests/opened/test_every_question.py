@@ -1,0 +1,126 @@
+"""Every question of every sample, whole, damaged or foreign: an answer or one sentence of the one family."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.opened.frames import unit_of
+from popvision.opened.report import OpenedReport
+from tests.reports import write_tiny
+from tests.samples import SAMPLES
+
+#: Questions and arguments.
+QUESTIONS: dict[str, tuple[object, ...]] = {
+    "summary": (), "target": (), "options": (), "facts": (), "files": (), "tiles": (), "memory": ("region",),
+    "memory_totals": (), "variables": (), "live_ranges": (), "lowered_variables": (1,), "tile_variables": (1,),
+    "variable_bytes_by_tile": ([0, 1],), "liveness": (), "live_variables": (0,), "peak_variables": (None, 0),
+    "always_live_variables": (0,), "programs": (), "tree": (), "program_tiles": (1,), "compute_sets": (),
+    "vertices": (), "vertices_by_tile": (0,), "vertex_types": (), "debug_contexts": (), "explain": (),
+    "operations": (), "runs": (), "steps": (), "steps_on_ipu": (0,), "cycles_by_tile": (0, 1), "begins_by_tile": (0, 1),
+    "phases": (), "exchanges": (), "messages": (3,), "query": ("select count(*) as n from steps",),
+}  # fmt: skip
+
+
+def foreign(tmp_path: Path) -> Path:
+    path = tmp_path / "profile.pop"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table steps(id integer primary key, type integer, program integer, compute_set integer)")
+        db.execute("create table steps_by_ipu(step_id integer, ipu integer, cycles integer, cycles_base integer)")
+        db.execute("create table programs(id integer primary key, name text)")
+        db.execute("create table memory_by_tile(tile integer primary key, total integer)")
+        db.execute("create table something_new(a, b)")
+        db.execute("insert into steps values (0, 7, 0, -1)")
+        db.execute("insert into steps_by_ipu values (0, 0, 10, 0)")
+        db.execute("insert into programs values (0, 'p')")
+        db.execute("insert into memory_by_tile values (0, 100)")
+        db.commit()
+    return path
+
+
+def cut(tmp_path: Path) -> Path:
+    """A report whose second half was overwritten."""
+    shutil.copy(SAMPLES / "matmul_chain" / "profile.pop", tmp_path)
+    path = tmp_path / "profile.pop"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] + bytes(len(whole) - len(whole) // 2))
+    return path
+
+
+def answered(report: OpenedReport) -> list[str]:
+    """The questions that were answered; the others raised one sentence."""
+    found, sentences = [], []
+    for name, arguments in QUESTIONS.items():
+        try:
+            answer = getattr(report, name)(*arguments)
+        except (FormatError, NotRecordedError) as problem:
+            sentences.append(str(problem))
+            continue
+        assert isinstance(answer, (pd.DataFrame, np.ndarray, dict))
+        if isinstance(answer, pd.DataFrame):
+            assert {"units", "provenance"} <= set(answer.attrs)
+            assert all(unit_of(name) == unit for name, unit in answer.attrs["units"].items())
+        found.append(name)
+    assert all(each.strip() and "\n" not in each for each in sentences)
+    assert repr(report).startswith("Report ")
+    assert report._repr_html_().startswith("<div>")
+    return found
+
+
+def test_questions_are_all_of_them() -> None:
+    public = {name for name in dir(OpenedReport) if not name.startswith("_")}
+    others = {"close", "source", "path", "lost", "traces", "intervals"}
+    assert public == set(QUESTIONS) | others
+    assert all(getattr(OpenedReport, name).__doc__ for name in public)
+
+
+@pytest.mark.parametrize("name", ["matmul_chain_hardware", "pipeline", "replicated_training", "train_mlp_wide"])
+def test_whole_samples_answer_all(name: str) -> None:
+    lacking = set(QUESTIONS) - set(answered(OpenedReport(SAMPLES / name)))
+    assert lacking <= {"messages"}, lacking  # program 3 moves nothing between tiles
+
+
+def test_a_report_that_never_ran() -> None:
+    found = set(answered(OpenedReport(SAMPLES / "out_of_memory")))
+    assert {"tiles", "liveness", "programs", "summary"} <= found
+    assert not {"cycles_by_tile", "phases"} & found
+
+
+def test_other_files(tmp_path: Path) -> None:
+    for name, make in (("foreign", foreign), ("cut", cut)):
+        folder = tmp_path / name
+        folder.mkdir()
+        path = make(folder)
+        for salvage in (False, True):
+            try:
+                report = OpenedReport(path, salvage=salvage)
+            except FormatError:
+                continue
+            found = answered(report)
+            assert "facts" in found or not salvage
+    assert answered(OpenedReport(SAMPLES / "damaged", salvage=True))
+
+
+def test_a_tiny_report_without_lowered_variables_of_all_tiles(tmp_path: Path) -> None:
+    found = set(answered(OpenedReport(write_tiny(tmp_path / "r"))))
+    assert set(QUESTIONS) - found == {
+        "lowered_variables",
+        "variable_bytes_by_tile",
+        "always_live_variables",
+        "operations",
+    }
+
+
+def test_what_a_foreign_report_lacks_is_missing_and_not_zero(tmp_path: Path) -> None:
+    report = OpenedReport(foreign(tmp_path))
+    found = set(answered(report))
+    assert "query" in found
+    assert not {"tiles", "memory", "lowered_variables", "cycles_by_tile", "exchanges", "liveness"} & found
+    assert report.query("select cycles from steps_by_ipu").cycles.tolist() == [10]
