@@ -21,8 +21,8 @@ def run_operations(folder: Path, size: int = 64, extra: bool = False) -> Path:
     popops.addCodelets(graph)
     a = graph.addVariable(FLOAT, [size], "a")
     b = graph.addVariable(FLOAT, [size], "b")
-    for tensor in (a, b):
-        poputil.mapTensorLinearly(graph, tensor)
+    poputil.mapTensorLinearly(graph, a)
+    graph.setTileMapping(b, 7)
     body = Sequence()
     first = popops.add(graph, a, b, body, "net/first")
     inner = Sequence()
@@ -31,7 +31,7 @@ def run_operations(folder: Path, size: int = 64, extra: bool = False) -> Path:
     function = graph.addFunction(inner)
     body.add(Call(function))
     body.add(Call(function))
-    out = popops.add(graph, b, first, body, "out")
+    out = popops.add(graph, first, b, body, "out")
     if extra:
         out = popops.mul(graph, out, out, body, "more/third")
     body.add(Copy(out, a))

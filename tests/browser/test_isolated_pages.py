@@ -49,6 +49,7 @@ def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
         "liveness",
         "program_tree",
         "source",
+        "operations",
         "execution",
         "exchange",
         "timeline",
