@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from simulator.poplar.errors import graph_object_creation_error
 from simulator.poplar.user_files import is_users
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ class DebugContext:
         location: SourceLocation | None = None,
     ) -> None:
         own, above = (name, parent) if isinstance(name, str) else ("", name)
+        if above is not None and not isinstance(above, DebugInfo | DebugNameAndId):
+            raise graph_object_creation_error(
+                f"{above!r} is not a debug context; give a name, a DebugContext, a DebugInfo, or a pair (DebugInfo, name)."
+            )
         if isinstance(above, DebugNameAndId):
             own = "/".join(part for part in (above.name, own) if part)
             above = above.parent

@@ -54,8 +54,11 @@ class EstimateMethods(FieldMethods):
         builder.stale = True
 
     def registerPerfEstimator(self, vertexTypeName: str, f: Callable[[Any, Target], VertexPerfEstimate | int]) -> None:
-        """Estimate every vertex of a type by `f(VertexIntrospector, target)`, cycles or a `VertexPerfEstimate`."""
+        """Estimate every vertex of a type by `f(VertexIntrospector, target)`, cycles or a `VertexPerfEstimate`.
+        Raises `unknown_vertex_type`, and `poplar_error` for an `f` that cannot be called."""
         type_ = self._vertex_type(vertexTypeName)
+        if not callable(f):
+            raise poplar_error(f"registerPerfEstimator: {f!r} for {vertexTypeName} cannot be called.")
 
         def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
             rows = [_estimate(f(introspect(block, row), target)) for row in range(len(block))]

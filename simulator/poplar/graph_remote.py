@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
 
 from simulator.poplar.debug_context import as_context, record
 from simulator.poplar.errors import graph_object_creation_error
@@ -30,18 +32,18 @@ class RemoteMethods(VertexMethods):
         Copy programs read and write whole rows.
 
         Raises `graph_object_creation_error` for a handle in use, no elements, no rows or something that is no type."""
-        what = f"Remote buffer '{handle}'"
+        what = f"Remote buffer '{named(handle, 'remote buffer')}'"
         if any(buffer.name == handle for buffer in self.store.remote_buffers):
             raise graph_object_creation_error(f"{what} exists already; give every remote buffer its own handle.")
         if not isinstance(elementType, Type):
             raise graph_object_creation_error(f"{what}: {elementType!r} is not an element type.")
         for name, value in (("numElements", numElements), ("repeats", repeats)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
                 raise graph_object_creation_error(f"{what}: {name}={value!r} must be a whole number of at least 1.")
         arguments = {"numElements": numElements, "repeats": repeats, "type": elementType.name}
         record(self.store, as_context(handle), "remoteBuffer", arguments=arguments)
         number, flags = len(self.store.remote_buffers), (bool(rearrangeOnHost), bool(optimiseMemory))
-        buffer = RemoteBuffer(number, handle, elementType, numElements, repeats, *flags)
+        buffer = RemoteBuffer(number, handle, elementType, int(numElements), int(repeats), *flags)
         self.store.remote_buffers.append(buffer)
         return buffer
 
@@ -52,6 +54,7 @@ class RemoteMethods(VertexMethods):
         elements) of each argument; `Engine.connectHostFunction` gives the code.
 
         Raises `graph_object_creation_error` for a handle in use and for arguments that are not such pairs."""
+        named(handle, "host function")
         if any(function.name == handle for function in self.store.host_functions):
             raise graph_object_creation_error(f"Host function '{handle}' exists already; give each its own handle.")
         arguments = [_arguments(handle, kind, given) for kind, given in (("inputs", inputs), ("outputs", outputs))]
@@ -61,11 +64,18 @@ class RemoteMethods(VertexMethods):
         return function
 
 
+def named(handle: Any, what: str) -> str:
+    """The handle; raises `graph_object_creation_error` for what is no string."""
+    if not isinstance(handle, str):
+        raise graph_object_creation_error(f"The handle of a {what} is a string, not {handle!r}.")
+    return handle
+
+
 def _arguments(handle: str, kind: str, given: Iterable[tuple[Type, int]]) -> tuple[tuple[Type, int], ...]:
     out = []
     for pair in given:
         fits = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], Type)
-        if not fits or isinstance(pair[1], bool) or not isinstance(pair[1], int) or pair[1] < 1:
+        if not fits or isinstance(pair[1], bool) or not isinstance(pair[1], Integral) or pair[1] < 1:
             raise graph_object_creation_error(
                 f"Host function '{handle}': {kind} are pairs of a type and a number of elements, got {pair!r}."
             )

@@ -142,7 +142,8 @@ def checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
 
 
 def write_text(out: Any, text: str) -> None:
-    """Text to a text file, or to a binary one in UTF-8."""
+    """Text to a text file, or to a binary one in UTF-8; `poplar_error` for what is no file."""
+    _check_file(out)
     try:
         out.write(text)
     except TypeError:
@@ -150,10 +151,16 @@ def write_text(out: Any, text: str) -> None:
 
 
 def write_bytes(out: Any, data: bytes) -> None:
-    """Bytes to a binary file; `poplar_error` for a text file."""
+    """Bytes to a binary file; `poplar_error` for a text file and for what is no file."""
+    _check_file(out)
     try:
         out.write(data)
     except TypeError:
         raise poplar_error(
             f"The binary format needs a file that takes bytes, such as open(path, 'wb'), not {out!r}."
         ) from None
+
+
+def _check_file(out: Any) -> None:
+    if not hasattr(out, "write"):
+        raise poplar_error(f"{out!r} is not a file to write to; give one that open(path, 'w') returned.")

@@ -10,7 +10,7 @@ import numpy as np
 from simulator.poplar.debug_context import Context, as_context, record
 from simulator.poplar.errors import graph_object_creation_error, invalid_option, stream_connection_error
 from simulator.poplar.graph_objects import DataStream, Function, FunctionBuffer
-from simulator.poplar.graph_remote import RemoteMethods
+from simulator.poplar.graph_remote import RemoteMethods, named
 from simulator.poplar.notices import no_effect
 from simulator.poplar.option_flags import integer, spelled
 from simulator.poplar.program import Program
@@ -56,6 +56,7 @@ class StreamMethods(RemoteMethods):
         broadcast: bool = False,
     ) -> DataStream:  # fmt: skip
         s = self.store.streams
+        named(handle, "stream")
         # A host read and a host write may share a handle, as a program names a tensor once for both directions.
         same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
         if same or (kind == "fifo" and handle in s.handle):

@@ -19,6 +19,9 @@ def concatenated(tensors: list[T], dimension: int) -> T:
     """`concat`."""
     if not tensors:
         raise tensor_creation_error("concat: there is nothing to concatenate; give at least one tensor.")
+    for t in tensors:
+        if not isinstance(t, DescribedTensor):
+            raise tensor_creation_error(f"concat: {t!r} is not a tensor.")
     head = tensors[0]
     axis = checked_dimension(len(head._require()), dimension, "concat")
     for t in tensors:

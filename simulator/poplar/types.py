@@ -95,6 +95,8 @@ def device_array(
     flat = np.array(values, object if wide else None).reshape(-1)
     if flat.size not in (1, count):
         raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
+    if flat.dtype.kind == "O" and any(value is None for value in flat):
+        raise type_error(f"None is not a value of type {type_}; give numbers.")
     if encode is None:
         check_range(type_, flat)
     with np.errstate(over="ignore", invalid="ignore"):

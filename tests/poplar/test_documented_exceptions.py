@@ -6,12 +6,14 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from simulator.codelets.vertex import Input, Output, SupervisorVertex, Vector, VectorList, Vertex
 from simulator.poplar import (
     FLOAT,
     HALF,
+    INT,
     QUARTER_METADATA,
     UNSIGNED_INT,
     Graph,
@@ -39,7 +41,7 @@ from simulator.poplar import (
     unknown_field,
     unknown_vertex_type,
 )
-from simulator.poplar.program import Execute, Sequence
+from simulator.poplar.program import Execute, Repeat, Sequence, Switch
 
 Case = Callable[[Graph, Tensor], object]
 TEXT = "#include <poplar/Vertex.hpp>\nclass Once : public poplar::Vertex { public: void compute() {} };"
@@ -244,3 +246,39 @@ def test_the_class_and_the_message_of(name: str) -> None:
     assert type(caught.value) is error
     assert isinstance(caught.value, poplar_error)
     assert "\n" not in str(caught.value)
+
+
+#: what is none of what a call takes -> (what is called, the exception, its message)
+WRONG: dict[str, tuple[Case, type[Exception], str]] = {
+    "a name": (lambda g, x: g.addComputeSet(3), graph_object_creation_error, "3 is not a debug context; give a name"),
+    "a stream's handle": (
+        lambda g, x: g.addHostToDeviceFIFO(3, FLOAT, 1), graph_object_creation_error, "handle of a stream is a str"),
+    "a buffer's handle": (
+        lambda g, x: g.addRemoteBuffer(None, FLOAT, 1), graph_object_creation_error, "of a remote buffer is a str"),
+    "a host function's handle": (
+        lambda g, x: g.addHostFunction(1, [], []), graph_object_creation_error, "of a host function is a str"),
+    "a file": (lambda g, x: g.outputComputeGraph(None), poplar_error, "None is not a file to write to"),
+    "a binary file": (
+        lambda g, x: g.serialize(3, SerializationFormat.Binary), poplar_error, "3 is not a file to write to"),
+    "a tensor": (lambda g, x: concat([x, None]), tensor_creation_error, "concat: None is not a tensor"),
+    "an estimator": (
+        lambda g, x: g.registerPerfEstimator("Plain", 5), poplar_error, "registerPerfEstimator: 5 for Plain cannot be"),
+    "a value": (lambda g, x: g.setInitialValue(x, None), type_error, "None is not a value of type float"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_not(name: str) -> None:
+    call, error, message = WRONG[name]
+    with pytest.raises(error, match=message):
+        call(*new_graph())
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    graph, _ = new_graph()
+    two = np.int64(2)
+    assert type(Repeat(two, Sequence()).count) is int
+    n = graph.addVariable(INT, [])
+    assert Switch(n, [(two, Sequence())]).cases[0][0] == 2
+    assert graph.addRemoteBuffer("rows", FLOAT, two, two).getRepeats() == 2
+    assert graph.addHostFunction("f", [(FLOAT, two)], []).inputs == ((FLOAT, 2),)
