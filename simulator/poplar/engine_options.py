@@ -234,9 +234,11 @@ def _address_accurate(values: Mapping[str, str], environment: Mapping[str, str],
         return False
     if target.getTargetType() is TargetType.CPU:
         raise invalid_option("Option 'popvision.addressAccurate' needs tiles with addresses, which a CPU has not.")
-    for other in ("debug.trace", "debug.runtimeVerify"):
-        if values[other] == "true":
-            raise invalid_option(f"Options 'popvision.addressAccurate' and '{other}' do not go together; give one.")
+    if values["debug.trace"] == "true":
+        raise invalid_option(
+            "Options 'popvision.addressAccurate' and 'debug.trace' do not go together: a trace shows variables also "
+            "where they do not live, and there they have no contents; give one of them."
+        )
     tiles = target.getNumTiles()
     if tiles > MOST_TILES:
         raise invalid_option(

@@ -43,8 +43,7 @@ RUNTIME = (
             "HOST_SYNC_TIMEOUT: before the late synchronisation, or, where data choose the way, at its end."
         ),
         test=(
-            "tests/poplar/options/test_runtime_options.py::"
-            "test_what_comes_after_a_late_synchronisation_does_not_happen"
+            "tests/poplar/options/test_runtime_options.py::test_what_comes_after_a_late_synchronisation_does_not_happen"
         ),
     ),
     Option(

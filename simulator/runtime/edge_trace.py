@@ -47,6 +47,10 @@ class EdgeTrace:
 
         return run
 
+    def around_row(self, row: int, action: Action) -> Action:
+        """debug.trace and the address-accurate mode do not go together."""
+        return action
+
     def _write(self, title: str, lines: list[str]) -> None:
         self._stream().write("\n".join([f"{title}:", *(f"  {line}" for line in lines)]) + "\n")
 

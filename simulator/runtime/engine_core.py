@@ -198,10 +198,6 @@ class EngineCore(HostEnd):
             self._callback_threads = asked
             self.streams.use_threads(CallbackThreads(options))
 
-    def at_row(self, row: int, action: Action) -> Action:
-        """What is done in place of a lowered program: see HostSide."""
-        return self.planted.around_row(row, self.deadline.around_row(row, action))
-
     def read(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
         """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica; of a QUARTER
         tensor also its metadata, that of replica 0."""

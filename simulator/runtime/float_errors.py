@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simulator.compiler.executable import Executable
 from simulator.compiler.program_visits import Place
 from simulator.poplar.errors import ErrorCode, ErrorInfo, ErrorLocation, application_runtime_error
@@ -25,13 +27,20 @@ class FloatErrors:
     def around(self, place: Place, program: Program, action: Action) -> Action:
         if not isinstance(program, Execute | LibraryGroup):
             return action
+        return self._translated(action, lambda: self._row(place, program))
 
+    def around_row(self, row: int, action: Action) -> Action:
+        if self._lowered.table.type[row] != "OnTileExecute":
+            return action
+        return self._translated(action, lambda: row)
+
+    def _translated(self, action: Action, where: Callable[[], int]) -> Action:
         def run() -> None:
             try:
                 action()
             except FloatingPointError as error:
                 code, what = _CODES.get(str(error).split()[0], _INVALID)
-                row = self._row(place, program)
+                row = where()
                 name = self._lowered.table.name[row] if row >= 0 else ""
                 raise application_runtime_error(
                     f"Program {row} ('{name}') stopped at {what} ({error}).",

@@ -25,7 +25,7 @@ from simulator.runtime.remote_memory import RemoteMemory
 from simulator.runtime.run_ended import RunStoppedError
 from simulator.runtime.run_settings import RunSettings
 from simulator.runtime.streams import StreamInfo, Streams
-from simulator.runtime.watch import Action, Watcher, watched
+from simulator.runtime.watch import Action, Watcher, watched, watched_row
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +53,7 @@ class HostEnd:
         self.memories: list[Any] = []
         self._stop = False
         self._host_types = plan.host_types
+        self.verify = settings.verify
 
     # What programs ask for
 
@@ -87,6 +88,9 @@ class HostEnd:
 
     def watched(self, place: Place, program: Program, action: Action) -> Action:
         return watched(self.watchers, place, program, action)
+
+    def at_row(self, row: int, action: Action) -> Action:
+        return watched_row(self.watchers, row, action)
 
     def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
         self._sync()

@@ -20,6 +20,7 @@ class HostSide(Protocol):
     """What programs ask of the host while they run."""
 
     threads: int  #: parts that a compute set is cut into, to run together
+    verify: bool  #: what vertices do to memory is checked
 
     def together(self, actions: Sequence[Action]) -> None:
         """Run actions whose order does not matter."""

@@ -19,9 +19,20 @@ class Watcher(Protocol):
         """What is done in place of `action`; itself where the program does not matter."""
         ...
 
+    def around_row(self, row: int, action: Action) -> Action:
+        """The same for one lowered program, where programs run row by row (the address-accurate mode)."""
+        ...
+
 
 def watched(watchers: Sequence[Watcher], place: Place, program: Program, action: Action) -> Action:
     """`action` with all watchers around it, the last one outermost."""
     for watcher in watchers:
         action = watcher.around(place, program, action)
+    return action
+
+
+def watched_row(watchers: Sequence[Watcher], row: int, action: Action) -> Action:
+    """The same for a lowered program."""
+    for watcher in watchers:
+        action = watcher.around_row(row, action)
     return action

@@ -44,6 +44,10 @@ class WriteGuard:
 
         return run
 
+    def around_row(self, row: int, action: Action) -> Action:
+        """Row by row, vertices have their inputs for themselves and are looked at one by one."""
+        return action
+
     def _written(self, program: Execute) -> npt.NDArray[np.bool_]:
         allowed = np.zeros(self._layout.total_bytes, np.bool_)
         if program.consensus is not None:

@@ -44,8 +44,9 @@ class Leaves:
         host_side: HostTransfers,
         choosing: Choosing,
         code: CodeletCode,
+        verify: bool,
     ) -> None:
-        self._code = code
+        self._code, self._verify = code, verify
         self.choosing = choosing
         self._facts, self._table, self._replicas = facts, table, replicas
         self._memory, self._host = memory, host_side
@@ -154,7 +155,7 @@ class Leaves:
         self._enter_exchanges(item.after, [s for _, s in outputs], item.packets_after, False)
 
     def _run(self, compute_set: int, vertices: list[Any]) -> None:
-        self._denied[compute_set] = run_vertices(vertices, self._memory)
+        self._denied[compute_set] = run_vertices(vertices, self._memory, verify=self._verify)
 
     def _agreed(self, program: host.Program | None) -> Action:
         """Write whether every compute() of a compute set returned true."""

@@ -74,7 +74,7 @@ class AddressPlan:
         table = self._lowered.table
         choosing = Choosing(self._lowered, self._replicas, memories, side)
         code = CodeletCode(self._codelets, side.print_codelet)
-        leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing, code)
+        leaves = Leaves(self._facts, table, self._replicas, memory, host_side, choosing, code, side.verify)
         branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.at_row)
 
         def guarded(action: Callable[[], None]) -> Callable[[], None]:

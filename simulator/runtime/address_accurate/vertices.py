@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from simulator.codelets.printing import VertexPlaces, running
 from simulator.codelets.run import agrees
+from simulator.poplar.errors import ErrorCode, ErrorInfo, application_runtime_error
 from simulator.poplar.types import numpy_type
 from simulator.runtime.address_accurate.codelet_code import CodeletCode, VertexPlace
 from simulator.runtime.address_accurate.tile_memory import TileMemory
@@ -67,9 +68,10 @@ def vertices_of(
     return found
 
 
-def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> set[int]:
+def run_vertices(vertices: list[_Vertex], memory: TileMemory, *, verify: bool = False) -> set[int]:
     """Read, compute and write each vertex. Vertices of a compute set do not read what others of it write. Returns the
-    replicas in which a compute() returned false."""
+    replicas in which a compute() returned false. With `verify` raises application_runtime_error for a vertex that
+    changed what it may not write."""
     denied: set[int] = set()
     for vertex in vertices:
         places, replica, running.row = vertex.place
@@ -85,12 +87,28 @@ def run_vertices(vertices: list[_Vertex], memory: TileMemory) -> set[int]:
             running.places = None
         for name, field in vertex.fields.items():
             made = getattr(fields, name)
+            if verify:
+                _check_unchanged(vertex, name, field, made, memory)
             if isinstance(field, list):
                 for vector, values in zip(field, made, strict=True):
                     _write(vector, values, memory)
             else:
                 _write(field, made, memory)
     return denied
+
+
+def _check_unchanged(vertex: _Vertex, name: str, field: _Vector | list[_Vector], made: Any, memory: TileMemory) -> None:
+    vectors = [(field, made)] if isinstance(field, _Vector) else list(zip(field, made, strict=True))
+    for vector, values in vectors:
+        was = _read(vector, memory)
+        if vector.written is None and np.asarray(values, vector.dtype).tobytes() != was.tobytes():
+            places, _, row = vertex.place
+            which, location = places.located(row)
+            raise application_runtime_error(
+                f"{which} changed its field '{name}', which it may not write (found by debug.runtimeVerify); declare "
+                "the field Output or InOut.",
+                [ErrorInfo(ErrorCode.INVALID_ADDRESS, location)],
+            )
 
 
 def _read(vector: _Vector, memory: TileMemory) -> Any:

@@ -256,9 +256,28 @@ def test_print_streams_are_the_programs(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("option", ["debug.trace", "debug.runtimeVerify"])
-def test_what_does_not_go_with_addresses(option):
+ADDRESSES = {"popvision.addressAccurate": "true"}
+
+
+def test_a_trace_does_not_go_with_addresses():
     from simulator.poplar import invalid_option
 
-    with pytest.raises(invalid_option, match="do not go together"):
-        result(model(), Root, FLOAT, [1], {option: "true", "popvision.addressAccurate": "true"})
+    with pytest.raises(invalid_option, match=r"do not go together: .* give one of them"):
+        result(model(), Root, FLOAT, [1], {"debug.trace": "true"} | ADDRESSES)
+
+
+def test_vertices_are_verified_at_addresses_too():
+    verified = {"debug.runtimeVerify": "true"} | ADDRESSES
+    assert result(model(), Root, FLOAT, [1, 4], verified).tolist() == [1, 2]
+    with pytest.raises(
+        application_runtime_error, match=r"^Vertex 0 of type Sneaky .* changed its field 'x', .*runtimeVerify"
+    ):
+        result(model(), Sneaky, FLOAT, [1, 2], verified)
+
+
+def test_invalid_operations_stop_a_program_at_addresses_too():
+    stopping = {"debug.floatPointOpException": "true"} | ADDRESSES
+    with pytest.raises(application_runtime_error, match=r"Program \d+ \('apply'\) stopped at an invalid") as caught:
+        result(model(), Root, FLOAT, [4, -1], stopping)
+    assert caught.value.errors[0].code == ErrorCode.FLOATING_POINT_INVALID_OPERATION
+    assert result(model(), Root, FLOAT, [4, 9], stopping).tolist() == [2, 3]
