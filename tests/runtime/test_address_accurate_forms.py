@@ -115,6 +115,13 @@ def test_norms_by_channel(type_: Type) -> None:
     n = 15
     about = slopes - slopes.sum((0, 2))[:, None] / n - whitened * (whitened * slopes).sum((0, 2))[:, None] / n
     bench.expect(back, "back", about * inverse[:, None])
+    again = popnn.bn.batchNormWhiten(graph, x, mean, deviation, prog, "batch")
+    bench.expect(again, "batch", whitened)
+    by_gamma, by_beta = popnn.bn.batchNormParamGradients(graph, again, slope, prog, FLOAT)
+    bench.expect(by_gamma, "batch gamma", (whitened * slopes).sum(axis=(0, 2)))
+    bench.expect(by_beta, "batch beta", slopes.sum(axis=(0, 2)))
+    whole = popnn.bn.batchNormGradients(graph, again, slope, deviation, gamma, prog, FLOAT)
+    bench.expect(whole, "batch back", 1.5 * about * inverse[:, None])
     bench.check_all(type_, roundings=10)
 
 
@@ -204,6 +211,9 @@ def test_slices_into_tensors_and_loops(type_: Type) -> None:
     popops.addInPlace(graph, total, row[0], body, "sum")
     prog.add(popops.countedForLoop(graph, count, 1, limit, 2, body, "loop"))
     bench.expect(total, "total after", bench.value("total", total) + values[1] + values[3])
+    below = popops.addForLoopCounterVertex(graph, count, limit.reshape([1]), 4, 2, prog, "step")
+    bench.expect(count, "count after", 9)
+    bench.expect(below, "goes on", True)
     bench.expect(popops.hasNaN(graph, t, prog), "nan", False)
     outs: list[Any] = []
     popops.reduceMany(graph, [popops.SingleReduceOp(t, [0], popops.Operation.MAX)], outs, prog)
