@@ -73,7 +73,7 @@ class DebugContext:
         own, above = (name, parent) if isinstance(name, str) else ("", name)
         if above is not None and not isinstance(above, DebugInfo | DebugNameAndId):
             raise graph_object_creation_error(
-                f"{above!r} is not a debug context; give a name, a DebugContext, a DebugInfo, or a pair (DebugInfo, name)."
+                f"{above!r} is not a debug context; give a name, a DebugContext, a DebugInfo or a pair (info, name)."
             )
         if isinstance(above, DebugNameAndId):
             own = "/".join(part for part in (above.name, own) if part)
