@@ -14,7 +14,6 @@ from simulator.poplibs.popnn.extremes import minAndArgMin as minAndArgMin
 from simulator.poplibs.popnn.loss import LossType as LossType
 from simulator.poplibs.popnn.loss import calcAccuracy as calcAccuracy
 from simulator.poplibs.popnn.loss import calcLoss as calcLoss
-from simulator.poplibs.popnn.loss_vertices import MASKED_LABEL_CODE as MASKED_LABEL_CODE
 from simulator.poplibs.popnn.named_nonlinearities import gelu as gelu
 from simulator.poplibs.popnn.named_nonlinearities import geluInPlace as geluInPlace
 from simulator.poplibs.popnn.named_nonlinearities import relu as relu
@@ -44,3 +43,4 @@ from simulator.poplibs.popnn.norms import getNormWuFlops as getNormWuFlops
 from simulator.poplibs.popnn.softmax_steps import logSoftmax as logSoftmax
 from simulator.poplibs.popnn.softmax_steps import logSoftmaxInPlace as logSoftmaxInPlace
 from simulator.poplibs.popnn.top_k import topK as topK
+from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE

@@ -104,9 +104,11 @@ def map_shares(graph: Graph, t: Tensor, ends: I8, tiles: I8) -> None:
 def clone_mapped(graph: Graph, model: Tensor, type_: Type, name: Context, metadata: Tensor | None = None) -> Tensor:
     """A new variable shaped like `model`: mapped as it is where its elements are distinct, else linearly. `metadata`:
     of a QUARTER variable."""
-    given = () if metadata is None else (metadata,)
     if model.isParallelWriteable():
-        return graph.clone(type_, *given, model, name)
-    out = graph.addVariable(type_, *given, model.shape(), name)
+        return graph.clone(type_, model, name) if metadata is None else graph.clone(type_, metadata, model, name)
+    if metadata is None:
+        out = graph.addVariable(type_, model.shape(), name)
+    else:
+        out = graph.addVariable(type_, metadata, model.shape(), name)
     mapTensorLinearly(graph, out)
     return out
