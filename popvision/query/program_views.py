@@ -101,7 +101,7 @@ PROGRAMS = (
         source | source | | provenance and formula
         """),
     view("operation_list",
-         "Calls of PopLibs (else of the most frequent layer), most cycles first; columns add up to the report's totals.",
+         "Calls of PopLibs (else of the most frequent layer), most cycles first; they add up to the report's totals.",
          "json_each(operation_rows()) j", """
         name | j.value ->> '$.name' |  | name of the operation, (not attributed) for the rest
         context | j.value ->> '$.context' |  | id of its debug context, NULL for the rest

@@ -23,7 +23,7 @@ def run_query(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answ
     check_statement(sql)
     began = time.monotonic()
     problem: FormatError | NotRecordedError
-    with open_session(source, limits) as session:
+    with open_session(source, sql, limits) as session:
         try:
             return _rows(session, sql, limits)
         except sqlite3.Warning as error:  # several statements, before Python 3.12

@@ -33,8 +33,9 @@ class Session:
 
 
 @contextlib.contextmanager
-def open_session(source: ReportSource, limits: Limits) -> Iterator[Session]:
-    """The connection is read-only, in one read transaction, and ends every statement after `limits.seconds`."""
+def open_session(source: ReportSource, sql: str, limits: Limits) -> Iterator[Session]:
+    """The connection is read-only, in one read transaction, has the views whose names occur in `sql`, and ends every
+    statement after `limits.seconds`."""
     file = SqliteFile(source.reader.path, "profile.pop")
     with file.connect() as db, file.connect() as arrays:
         db.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -43,7 +44,7 @@ def open_session(source: ReportSource, limits: Limits) -> Iterator[Session]:
             db.execute("PRAGMA temp_store=MEMORY")
         functions = ArrayFunctions(source, arrays)
         functions.add_to(db)
-        absent = {name: reason for name in VIEWS if (reason := _make(db, name))}
+        absent = {name: reason for name in VIEWS if name in sql.lower() and (reason := _make(db, name))}
         lock(db)
         ends = time.monotonic() + limits.seconds
         db.set_progress_handler(lambda: time.monotonic() > ends, _INSTRUCTIONS)

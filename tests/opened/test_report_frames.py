@@ -180,7 +180,8 @@ def test_steps_and_cycles(report: OpenedReport, theirs: pva.Report) -> None:
     assert (report.begins_by_tile(10, 12) + window).max(axis=1).tolist() == on_ipu.all_to_max_cycle[10:13].tolist()
 
 
-def test_phases_and_intervals_add_up(report: OpenedReport) -> None:
+def test_phases_and_intervals_add_up() -> None:
+    report = opened(SAMPLES / "matmul_chain_hardware")
     phases, intervals = report.phases(), report.intervals()
     assert phases.time_share.sum() == pytest.approx(1)
     length = intervals.end_cycle - intervals.begin_cycle

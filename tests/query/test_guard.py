@@ -106,11 +106,11 @@ def test_texts_do_not_fill_memory(source: ReportSource) -> None:
         "select zeroblob(2000000000)",
         "select hex(zeroblob(200000000))",
         "select printf('%.2000000000c', 'x')",
-        "select replace(hex(zeroblob(10000000)), '0', 'aaaaaaaa')",
-        "with recursive a(x) as (select 1 union all select x + 1 from a) select hex(zeroblob(4000000)) from a",
+        "select replace(hex(zeroblob(5000000)), '0', 'aaaaaaaa')",
+        "with recursive a(x) as (select 1 union all select x + 1 from a) select hex(zeroblob(4000)) from a",
     ):
         with pytest.raises(FormatError):
-            run_query(source, sql)
+            run_query(source, sql, Limits(text=1 << 20, rows=1_000_000))
 
 
 def test_rows_are_capped_and_said(source: ReportSource) -> None:
