@@ -25,6 +25,11 @@ Int64 = npt.NDArray[np.int64]
 #: Tiles whose allocations are kept; some 200 kB each on a full tile.
 MOST_TILES = 48
 
+#: Tiles that are read together when a script goes from tile to tile.
+_AT_ONCE = 32
+
+_COLUMNS = ("bytes", "address", "category", "region", "variable", "eq_class", "name")
+
 
 class TileAllocations:
     """The allocations of one tile, and what scripts ask of all of them at once."""
@@ -67,6 +72,7 @@ class Allocations:
         self._reader = source.reader
         self._num_tiles = target.num_tiles
         self._kept: OrderedDict[int, TileAllocations] = OrderedDict()
+        self._read_last = -1  #: number of the tile that was read last
         self._intervals: dict[int, list[tuple[int, int]]] = {}  #: of classes asked for so far
 
     @cached_property
@@ -90,16 +96,32 @@ class Allocations:
 
     def on_tile(self, tile: int) -> TileAllocations | None:
         """None where nothing was recorded."""
-        found = self._kept.get(tile)
-        if found is None:
-            lowered = self._reader.lowered_tile(tile)
-            if lowered is None:
-                return None
-            found = self._kept[tile] = TileAllocations(self, lowered)
-            if len(self._kept) > MOST_TILES:
+        if tile not in self._kept:
+            for lowered in self._read(tile):
+                self._kept[lowered.tile] = TileAllocations(self, lowered)
+            while len(self._kept) > MOST_TILES:
                 self._kept.popitem(last=False)
-        self._kept.move_to_end(tile)
+        found = self._kept.get(tile)
+        if found is not None:
+            self._kept.move_to_end(tile)
         return found
+
+    def _read(self, tile: int) -> Iterator[model.LoweredTile]:
+        """The allocations of a tile; those of further ones before it, where tiles are asked for one after another."""
+        tiles, _, ids = self._counts
+        number = int(np.searchsorted(tiles, tile))
+        in_order, self._read_last = number and self._read_last == number - 1, number
+        if in_order and number < len(tiles) and int(tiles[number]) == tile:
+            ahead = tiles[number : number + _AT_ONCE].tolist()
+            self._read_last = number + len(ahead) - 1
+            for batch in self._reader.lowered_tiles(ahead, _COLUMNS):
+                for each, columns in reversed(batch):  # so that the tile that was asked for is the last to be given up
+                    wide = {name: values.astype(np.int64) for name, values in columns.items()}
+                    yield model.LoweredTile(each, int(ids[int(np.searchsorted(tiles, each))]), **wide)
+            return
+        lowered = self._reader.lowered_tile(tile)
+        if lowered is not None:
+            yield lowered
 
     def needed(self, tile: int) -> TileAllocations:
         """The same; raises AbsentError where nothing was recorded."""
