@@ -5,7 +5,8 @@
 - rows of a remote buffer are one copy; where an offset tensor chooses them, its numbers are first sent to all tiles
   that hold the tensor (DoExchange `copyN_offsetBroadcastN/ExchangePre`), which put them into the addresses that they
   ask for. That each of these tiles gets them by exchange is a guess;
-- a call of a host function is one copy of all its inputs and one of all its outputs.
+- a call of a host function is one copy of all its inputs and one of all its outputs;
+- the metadata of QUARTER tensors moves with the first copy of a stream (a guess: only that it moves is public).
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class HostLowering:
             if len(pieces) > 1:
                 name = f"{name}/{number}"
             chunk = tensor.flatten().slice(begin, end) if len(pieces) > 1 else tensor
-            self._tensors(parent, [chunk], name, to_device, debug_id, part=part, small=copy.optimise_memory)
+            moved = [chunk, tensor.getMetadata()] if tensor.hasMetadata() and not number else [chunk]
+            self._tensors(parent, moved, name, to_device, debug_id, part=part, small=copy.optimise_memory)
 
     def call(self, parent: int, call: host.Call, debug_id: int) -> None:
         """A call of a host function."""

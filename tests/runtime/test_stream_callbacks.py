@@ -76,8 +76,8 @@ class Taking(StreamCallbackWithMetadata):
         pass
 
 
-def quarters(replicas=1, mode=ReplicatedStreamMode.REPLICATE):
-    """(device, engine) that reads a QUARTER stream three times and sends what it read."""
+def quarters(replicas=1, mode=ReplicatedStreamMode.REPLICATE, options=None):
+    """An engine that reads a QUARTER stream three times and sends what it read."""
     machine = IPUModel()
     machine.tilesPerIPU, machine.numIPUs = 2, replicas
     device = machine.createDevice()
@@ -86,14 +86,15 @@ def quarters(replicas=1, mode=ReplicatedStreamMode.REPLICATE):
     graph.setTileMapping(t, 0)
     into = graph.addHostToDeviceFIFO("in", QUARTER, 2, mode)
     program = Repeat(3, Sequence(Copy(into, t), Copy(t, graph.addDeviceToHostFIFO("out", QUARTER, 2))))
-    engine = Engine(graph, program)
+    engine = Engine(graph, program, options)
     engine.load(device)
     return engine
 
 
+@pytest.mark.parametrize("addresses", ["false", "true"])
 @pytest.mark.parametrize("ahead", [True, False])
-def test_metadata_goes_with_each_transfer_also_one_that_was_prefetched(ahead):
-    engine, numbered, taking = quarters(), Numbered(ahead), Taking()
+def test_metadata_goes_with_each_transfer_also_one_that_was_prefetched(ahead, addresses):
+    engine, numbered, taking = quarters(options={"popvision.addressAccurate": addresses}), Numbered(ahead), Taking()
     engine.connectStreamToCallback("in", numbered)
     engine.connectStreamToCallback("out", StreamCallbackHandle(taking))
     engine.run()

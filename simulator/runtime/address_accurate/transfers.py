@@ -80,9 +80,9 @@ class HostTransfers:
         if isinstance(program, host.Call):
             return self._calling(program, part)
         if program.kind == "host_to_device":
-            return self._reading(program.source.name, self._whole(program.destination), part)
+            return self._reading(program.source.name, program.destination, part)
         if program.kind == "device_to_host":
-            return self._writing(self._whole(program.source), program.destination.name, part)
+            return self._writing(program.source, program.destination.name, part)
         if program.kind in ("from_remote", "to_remote"):
             return self._rows(program)
         return None
@@ -139,8 +139,9 @@ class HostTransfers:
 
         return run
 
-    def _reading(self, handle: str, place: AddressedTensor, part: Part | None) -> Callable[[], None]:
-        """The first part takes all values from the host; each part stores its own."""
+    def _reading(self, handle: str, tensor: Tensor, part: Part | None) -> Callable[[], None]:
+        """The first part takes all values from the host; each part stores its own, the first one also the metadata."""
+        place, metadata = self._whole(tensor), self._metadata(tensor, part)
         broadcast, kept = self._streams[handle][3], self._given.setdefault(handle, {})
         part = part or Part(0, 1, 0, int(np.prod(place.shape)))
         mine = place.part(part.begin, part.end)
@@ -152,11 +153,18 @@ class HostTransfers:
                     kept[source] = [np.empty(int(np.prod(place.shape)), place.dtype)]
                     self._side.read_stream(handle, source, kept[source][0])
                 memory.write(mine, kept[source][0][part.begin : part.end])
+                if metadata is not None:
+                    memory.write(metadata, np.array(self._side.get_metadata(handle, memory.replica), np.uint8))
 
         return run
 
-    def _writing(self, place: AddressedTensor, handle: str, part: Part | None) -> Callable[[], None]:
-        """Each part takes its values; the last one gives all to the host."""
+    def _metadata(self, tensor: Tensor, part: Part | None) -> AddressedTensor | None:
+        """The metadata of a tensor, which goes with the first part."""
+        return self._whole(tensor.getMetadata()) if tensor.hasMetadata() and (part is None or not part.number) else None
+
+    def _writing(self, tensor: Tensor, handle: str, part: Part | None) -> Callable[[], None]:
+        """Each part takes its values, the first one also the metadata; the last one gives all to the host."""
+        place, metadata = self._whole(tensor), self._metadata(tensor, part)
         part, kept = part or Part(0, 1, 0, int(np.prod(place.shape))), self._given.setdefault(handle, {})
         mine = place.part(part.begin, part.end)
 
@@ -164,6 +172,8 @@ class HostTransfers:
             for memory in self._memories:
                 before = kept.get(memory.replica, []) if part.number else []
                 kept[memory.replica] = [*before, memory.read(mine).reshape(-1)]
+                if metadata is not None:
+                    self._side.put_metadata(handle, memory.replica, int(memory.read(metadata)))
                 if part.number == part.of - 1:
                     self._side.write_stream(handle, memory.replica, np.concatenate(kept[memory.replica]))
 
