@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import uuid
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+import numpy as np
 
 from simulator.compiler.executable import Executable
 from simulator.poplar.engine_options import EngineOptions
@@ -25,6 +29,17 @@ def popvision_version() -> str:
         return "0+unknown"
 
 
+def host_facts() -> dict[str, str]:
+    """The machine that compiles and runs, without anything that names it, its user or its folders."""
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": str(os.cpu_count() or 0),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
 def report_meta(options: EngineOptions, engine_name: str, run_id: str, executable: Executable) -> dict[str, Any]:
     """`Compilation.meta` of a new report."""
     target, what_if = executable.compilation.target, executable.machine.target.overrides
@@ -39,6 +54,7 @@ def report_meta(options: EngineOptions, engine_name: str, run_id: str, executabl
         "targetOptions": {"type": target.type, "architecture": target.architecture} | changed,
         **changed,
         "engineName": engine_name,
+        "host": host_facts(),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
         "reportId": uuid.uuid4().hex,
         "runId": run_id,
