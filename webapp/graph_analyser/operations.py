@@ -138,7 +138,7 @@ def _toolbar(context: ViewContext, state: OperationState) -> Component:
         select("ops_by", "Figure", by, "" if state.by == "cycles" else state.by),
         select("ipu", "IPU", per_ipu, ipu) if ipus > 1 else None,
         spacer(),
-        group(search_box("ops_find", "Filter operations", state.find, width=180)),
+        group(search_box("ops_find", "Filter operations", state.find, width=160)),
         options_menu(toggle("ops_all", "All figures", params.get("ops_all") == "1"), label="Columns")
         if context.target is None
         else None,

@@ -16,7 +16,7 @@ from popvision.analysis.operation_parts import (
     vertex_type_rows,
 )
 from popvision.analysis.operation_roofline import PEAK_PER_TILE
-from popvision.analysis.operations import FLOPS
+from popvision.analysis.operations import FLOPS, RUNS
 from webapp.components import Column, data_table, empty_hint, figure
 from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
@@ -78,7 +78,8 @@ def cycles_tab(
         bars = [(name, value, styles[name].fill, styles[name].edge) for name, value in sums.items()]
         parts.append(_bars("ops-cycles", bars, theme, "Cycles", lambda value: cycles_text(value, clock)))
     else:
-        parts.append(empty_hint("No recorded step belongs to it."))
+        ran = state.groups(source).found.cycles is not None
+        parts.append(empty_hint("No recorded step belongs to it." if ran else RUNS))
     if 0 not in chosen.rows:
         estimates = tile_parts(source, owners, chosen.rows).cycles
         series = [("Estimate, each program once", estimates)]

@@ -225,11 +225,18 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
         Column("id", "Id", "integer", width=80),
         Column("type", "Program", width=190),
         Column("name", "Name", flex=3),
+    ]
+    recorded = [
         Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=120),
         Column("share", "Share", "percent", "Self cycles / those of all programs in this table", width=85),
         Column("steps", "Executions", "integer", "Recorded steps", width=110),
-        Column("exchange_code", "Exchange code", "bytes", "Bytes over all tiles", width=130),
+    ]
+    code = [
+        Column("exchange_code", "Exchange code", "bytes", "Bytes over all tiles", width=135),
         Column("control_code", "Control code", "bytes", "Bytes over all tiles", width=130),
+    ]
+    columns += (recorded if found.found.cycles is not None else []) + (code if found.found.code is not None else [])
+    columns += [
         Column("first_index", "Index", "integer", "First liveness index; – = it has none", width=90),
     ]
     table = data_table(

@@ -105,6 +105,6 @@ def chosen_operations(source: ReportSource, state: OperationState, params: Mappi
 def levels(source: ReportSource, layer: str) -> dict[str, str]:
     """Choices of grouping: value -> what is shown."""
     found = {"": "Each operation", "name": "Whole name"}
-    for level in range(1, min(deepest_level(source, layer), MOST_LEVELS + 1)):
-        found[str(level)] = f"First {level} parts of the name" if level > 1 else "First part of the name"
+    for level in range(1, min(deepest_level(source, layer), MOST_LEVELS) + 1):
+        found[str(level)] = f"First {level} parts" if level > 1 else "First part"
     return found

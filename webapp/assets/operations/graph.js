@@ -179,8 +179,8 @@
         const node = this.data.nodes[at];
         const is = node.program >= 0 ? selection.program === String(node.program)
           : node.variable >= 0 ? selection.variable === String(node.variable)
-          : node.context >= 0 ? selection.ops_at === String(node.context)
-          : ["group", "rest"].includes(node.kind) && selection.ops_name === node.name;
+          : node.context >= 0 && selection.ops_at ? selection.ops_at === String(node.context)
+          : ["operation", "group", "rest"].includes(node.kind) && selection.ops_name === node.name;
         group.classList.toggle("chosen", is);
         group.setAttribute("aria-pressed", is ? "true" : "false");
       });
