@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 Int64 = npt.NDArray[np.int64]
 
-#: Tiles whose allocations are kept; some 200 kB each on a full tile.
+#: Tiles whose allocations are kept, some 200 kB each on a full tile; more of them while there are few allocations.
 MOST_TILES = 48
+MOST_ROWS = 400_000
 
 #: Tiles that are read together when a script goes from tile to tile.
 _AT_ONCE = 32
@@ -72,6 +73,7 @@ class Allocations:
         self._reader = source.reader
         self._num_tiles = target.num_tiles
         self._kept: OrderedDict[int, TileAllocations] = OrderedDict()
+        self._rows_kept = 0
         self._read_last = -1  #: number of the tile that was read last
         self._intervals: dict[int, list[tuple[int, int]]] = {}  #: of classes asked for so far
 
@@ -99,8 +101,10 @@ class Allocations:
         if tile not in self._kept:
             for lowered in self._read(tile):
                 self._kept[lowered.tile] = TileAllocations(self, lowered)
-            while len(self._kept) > MOST_TILES:
-                self._kept.popitem(last=False)
+                self._rows_kept += len(lowered.bytes)
+            while len(self._kept) > MOST_TILES and self._rows_kept > MOST_ROWS:
+                _, given_up = self._kept.popitem(last=False)
+                self._rows_kept -= len(given_up.lowered.bytes)
         found = self._kept.get(tile)
         if found is not None:
             self._kept.move_to_end(tile)
