@@ -26,6 +26,7 @@ from simulator.poplar.errors import (
 from simulator.poplar.executable import Executable
 from simulator.poplar.graph import Graph
 from simulator.poplar.host_memory import check_host_memory
+from simulator.poplar.lowered_dump import dump_lowered_variables
 from simulator.poplar.module import Module
 from simulator.poplar.option_table import RUNTIME_TABLE
 from simulator.poplar.overloads import Overloads, Parameter, instance_of, other_than
@@ -191,6 +192,8 @@ def _compile(
     _save_vertex_graph(graph, programs, options)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, report)
+    if options.lowered_dump is not None:
+        dump_lowered_variables(options.lowered_dump, compiled.compilation)
     executable = Executable(compiled, options, as_context(context).getPathName(), graph._device_target)
     if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
         _refuse(executable)
@@ -237,6 +240,7 @@ def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
         lowered_variables=(
             options.output_lowered_vars
             or options.save_archive is not None
+            or options.lowered_dump is not None
             or options.address_accurate
             or options.verify
         ),

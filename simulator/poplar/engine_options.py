@@ -46,6 +46,7 @@ class EngineOptions:
     stream_at_each_run: bool
     runs_kept: int  #: of each program
     save_archive: Path | None
+    lowered_dump: Path | None  #: file for the lowered variables
     instrument: bool
     instrument_compute: bool
     instrument_external_exchange: bool
@@ -117,6 +118,7 @@ def resolve(options: Mapping[str, Any] | None, environment: Mapping[str, str], t
         stream_at_each_run=on["autoReport.streamAtEachRun"],
         runs_kept=integer(values["autoReport.executionProfileProgramRunCount"]),
         save_archive=_path(values["target.saveArchive"]),
+        lowered_dump=_dump_file(values["debug.loweredVarDumpFile"], values),
         instrument=on["debug.instrument"],
         instrument_compute=on["debug.instrumentCompute"],
         instrument_external_exchange=on["debug.instrumentExternalExchange"],

@@ -89,7 +89,15 @@ REPORTS = (
 
 SEEN = (
     Option("debug.branchRecordFlush", "bool", "true", "Flush the branch record at the end of a run.", source="seen"),
-    Option("debug.loweredVarDumpFile", "path", "", "File for the lowered variables.", source="seen"),
+    Option(
+        "debug.loweredVarDumpFile",
+        "path",
+        "",
+        "File for the lowered variables, in debug.dumpDirectory where it is not absolute.",
+        changes="A file (CSV: tile, address, bytes, category, name, always_live).",
+        test="tests/runtime/test_option_effects.py::test_lowered_variables_are_dumped",
+        source="seen",
+    ),
     Option(
         "debug.trace.out",
         "path",

@@ -3,6 +3,7 @@
 The wording and order of precedence of options are tested in tests/poplar/test_engine_options.py, the contents of the
 files in test_reports.py."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from simulator.poplar import (
     Graph,
     graph_memory_allocation_error,
     missing_graph_profile,
+    poplar_error,
 )
 from simulator.poplar.device import Device
 from simulator.poplar.option_table import ENGINE_TABLE
@@ -132,6 +134,24 @@ def test_save_archive(tmp_path):
     assert run(model(), tmp_path, {"target.saveArchive": str(path)}) == ["mine.a"]
     assert read_archive(path).tile_bytes(4).sum() > 0
     assert run(model(), tmp_path / "both", {"autoReport.all": "true", "target.saveArchive": str(path)}) == ALL[1:]
+
+
+def test_lowered_variables_are_dumped(tmp_path):
+    dump = {"debug.dumpDirectory": str(tmp_path / "dumps"), "debug.loweredVarDumpFile": "variables.csv"}
+    run(model(), tmp_path / "with", dump | {"autoReport.outputGraphProfile": "true"})
+    with (tmp_path / "dumps" / "variables.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    reader = ProfileReader(tmp_path / "with" / "profile.pop")
+    memory = reader.tile_memory()
+    for tile in range(4):
+        mine = [row for row in rows if int(row["tile"]) == tile]
+        assert max(int(row["address"]) + int(row["bytes"]) for row in mine) == memory.including_gaps[tile]
+        assert sum(int(r["bytes"]) for r in mine if r["always_live"] == "1") == memory.always_live[tile]
+    run(model(), tmp_path / "without", {"debug.dumpDirectory": str(tmp_path / "none")})
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(poplar_error, match=r"cannot be written to .*file/x .*debug\.loweredVarDumpFile another path"):
+        run(model(), tmp_path / "bad", {"debug.loweredVarDumpFile": str(tmp_path / "file" / "x")})
 
 
 def test_instrumentation_takes_memory(tmp_path):
