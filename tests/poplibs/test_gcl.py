@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from simulator.poplar import FLOAT, Device, Engine, Graph, invalid_option
+from simulator.poplar import BOOL, FLOAT, Device, Engine, Graph, invalid_option
 from simulator.poplar.program import CrossReplicaCopy, Sequence
-from simulator.poplibs import gcl, poputil
+from simulator.poplibs import gcl, popops, poputil
 from tests.compiler.tiny_graphs import model
 
 Op = gcl.CollectiveOperator
@@ -15,6 +15,7 @@ COMBINED = {
     Op.MUL: lambda x: x.prod(0),
     Op.MIN: lambda x: x.min(0),
     Op.MAX: lambda x: x.max(0),
+    Op.SQUARE_ADD: lambda x: (x**2).sum(0),
 }
 
 
@@ -45,7 +46,7 @@ def reduced(replicas, op, n=100, in_place=True):
     return given, found, program
 
 
-@pytest.mark.parametrize("op", list(Op))
+@pytest.mark.parametrize("op", list(COMBINED))
 @pytest.mark.parametrize("replicas", [1, 2, 3, 5, 6, 8])
 def test_every_replica_gets_the_combination_of_all(op, replicas):
     given, found, _ = reduced(replicas, op, in_place=replicas != 2)
@@ -63,6 +64,83 @@ def test_other_numbers_go_along_a_tree_and_back():
     _, _, program = reduced(6, Op.ADD)
     maps = [p.replica_map for p in program.programs if isinstance(p, CrossReplicaCopy)]
     assert maps == [tuple((r + d) % 6 for r in range(6)) for d in (-1, -2, -4, 4, 2, 1)]
+
+
+def moved(replicas, function, given):
+    """What each replica gets of `function(graph, data, prog)`."""
+    target = model(tiles=4, ipus=replicas)
+    graph, program = Graph(target, replicas), Sequence()
+    type_ = BOOL if given.dtype == np.bool_ else FLOAT
+    data = graph.addVariable(type_, given.shape[1:], "data")
+    poputil.mapTensorLinearly(graph, data, 1)
+    out = function(graph, data, program)
+    graph.createHostWrite("in", data)
+    graph.createHostRead("out", out)
+    found = np.empty((replicas, *out.shape()), given.dtype)
+    with Engine(graph, program) as engine:
+        engine.load(Device(target))
+        engine.writeTensor("in", given)
+        engine.run()
+        engine.readTensor("out", found)
+    return found
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4])
+def test_parts_are_gathered_scattered_and_handed_round(replicas):
+    rng = np.random.default_rng(replicas)
+    given = rng.normal(size=(replicas, 5, 3)).astype(np.float32)
+    for one in moved(replicas, gcl.allGatherCrossReplica, given):
+        assert np.array_equal(one, given)
+    for one in moved(replicas, gcl.broadcastCrossReplica, given):
+        assert np.array_equal(one, given[0])
+    rows = rng.normal(size=(replicas, replicas, 7)).astype(np.float32)
+    assert np.array_equal(moved(replicas, gcl.allToAllCrossReplica, rows), rows.transpose(1, 0, 2))
+    flat = rng.integers(0, 9, (replicas, 11)).astype(np.float32)
+    share = -(-11 // replicas)
+    whole = np.zeros(replicas * share, np.float32)
+    whole[:11] = flat.sum(0)
+    shares = moved(replicas, lambda g, t, p: gcl.reduceScatterCrossReplica(g, t, Op.ADD, p, "scatter"), flat)
+    assert np.array_equal(shares.reshape(-1), whole)
+
+
+@pytest.mark.parametrize(("op", "combined"), [(Op.LOGICAL_AND, np.all), (Op.LOGICAL_OR, np.any)])
+def test_truth_is_combined(op, combined):
+    given = np.random.default_rng(1).integers(0, 2, (3, 20)).astype(np.bool_)
+    found = moved(3, lambda g, t, p: gcl.allReduceCrossReplica(g, t, op, p), given)
+    assert (found == combined(given, axis=0)).all()
+
+
+@pytest.mark.parametrize("op", [Op.MAX, popops.Operation.MAX])
+def test_older_names_are_the_same(op):
+    given = np.random.default_rng(1).normal(size=(2, 6)).astype(np.float32)
+
+    def in_place(graph, data, program):
+        popops.replicatedAllReduceInPlace(graph, data, op, program, "max")
+        return data
+
+    def into(graph, data, program):
+        out = graph.clone(data, "out")
+        popops.replicatedAllReduceWithOutput(graph, data, out, op, program, "max")
+        return out
+
+    for function in (lambda g, t, p: popops.replicatedAllReduce(g, t, op, p, "max"), in_place, into):
+        assert (moved(2, function, given) == given.max(0)).all()
+    assert (moved(2, popops.replicatedAllGather, given) == given).all()
+    shares = moved(2, lambda g, t, p: popops.replicatedReduceScatter(g, t, op, p), given)
+    assert (shares.reshape(-1) == given.max(0)).all()
+    with pytest.raises(poputil.poplibs_error, match="cannot combine by LOG_ADD; they know ADD, MEAN"):
+        popops.replicatedAllReduce(Graph(model()), None, popops.Operation.LOG_ADD, Sequence())
+
+
+def test_what_cannot_be_moved():
+    graph = Graph(model(ipus=2), 2)
+    data = graph.addVariable(FLOAT, [3, 4], "data")
+    with pytest.raises(poputil.poplibs_error, match=r"shape \[3, 4\]; its first dimension must be .* replicas, 2"):
+        gcl.allToAllCrossReplica(graph, data, Sequence())
+    with pytest.raises(poputil.poplibs_error, match=r"shape \[3, 4\]; flatten it"):
+        gcl.reduceScatterCrossReplica(graph, data, Op.ADD, Sequence())
+    with pytest.raises(invalid_option, match="no option 'ring'"):
+        gcl.allGatherCrossReplica(graph, data, Sequence(), options={"ring": "true"})
 
 
 def test_what_cannot_be_reduced():

@@ -22,6 +22,12 @@ Given = tuple[dict[str, tuple[Tensor, Any]], Tensor]
 BOUND = {FLOAT: 1e-5, HALF: 4e-3}
 
 
+def test_all_true_takes_truth_values() -> None:
+    graph = small_graph()
+    with pytest.raises(poplibs_error, match="allTrue: the tensor holds float; compare it first"):
+        popops.allTrue(graph, linear(graph, FLOAT, [3]), Sequence())
+
+
 @pytest.mark.parametrize("terms", [5, 40, 130])
 @pytest.mark.parametrize("out_type", [FLOAT, HALF], ids=str)
 @pytest.mark.parametrize("in_type", [FLOAT, HALF], ids=str)

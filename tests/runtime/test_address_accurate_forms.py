@@ -215,6 +215,8 @@ def test_slices_into_tensors_and_loops(type_: Type) -> None:
     bench.expect(count, "count after", 9)
     bench.expect(below, "goes on", True)
     bench.expect(popops.hasNaN(graph, t, prog), "nan", False)
+    bench.expect(popops.allTrue(graph, popops.lt(graph, t, 1.0, prog), prog, "all"), "all", True)
+    bench.expect(popops.allTrue(graph, popops.lt(graph, t, 0.5, prog), prog, "all"), "some", False)
     outs: list[Any] = []
     popops.reduceMany(graph, [popops.SingleReduceOp(t, [0], popops.Operation.MAX)], outs, prog)
     bench.expect(outs[0], "largest", values.max(0))

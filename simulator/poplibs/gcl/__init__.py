@@ -4,9 +4,13 @@ Every replica gives a tensor and gets the combination of all of them. Partners s
 round k replica r with replica r xor 2^k, log2(replicas) rounds in all. Both partners combine the same two values, and
 the operators do not mind the order, so all replicas end with the same bits. The real library also has rings, which move
 2 (r - 1) / r times the bytes in 2 (r - 1) rounds: less for large tensors, more rounds; which of them it chooses is not
-public. Number of replicas: a power of two.
+public. Other numbers of replicas go along a tree and back. Gathering, scattering and all to all: `gathering`.
 """
 
 from simulator.poplibs.gcl.collectives import CollectiveOperator as CollectiveOperator
 from simulator.poplibs.gcl.collectives import allReduceCrossReplica as allReduceCrossReplica
 from simulator.poplibs.gcl.collectives import allReduceInPlaceCrossReplica as allReduceInPlaceCrossReplica
+from simulator.poplibs.gcl.gathering import allGatherCrossReplica as allGatherCrossReplica
+from simulator.poplibs.gcl.gathering import allToAllCrossReplica as allToAllCrossReplica
+from simulator.poplibs.gcl.gathering import broadcastCrossReplica as broadcastCrossReplica
+from simulator.poplibs.gcl.gathering import reduceScatterCrossReplica as reduceScatterCrossReplica

@@ -21,13 +21,17 @@ Bools = npt.NDArray[np.bool_]
 
 
 class CollectiveOperator(Enum):
-    """How values of replicas are combined. MEAN is the sum divided by the number of replicas."""
+    """How values of replicas are combined. MEAN is the sum divided by the number of replicas, SQUARE_ADD the sum of
+    squares."""
 
     ADD = "add"
     MEAN = "mean"
     MUL = "mul"
     MIN = "min"
     MAX = "max"
+    LOGICAL_AND = "logical and"
+    LOGICAL_OR = "logical or"
+    SQUARE_ADD = "square add"
 
 
 _COMBINE = {
@@ -36,6 +40,9 @@ _COMBINE = {
     CollectiveOperator.MUL: popops.mulInPlace,
     CollectiveOperator.MIN: popops.minInPlace,
     CollectiveOperator.MAX: popops.maxInPlace,
+    CollectiveOperator.LOGICAL_AND: popops.logicalAndInPlace,
+    CollectiveOperator.LOGICAL_OR: popops.logicalOrInPlace,
+    CollectiveOperator.SQUARE_ADD: popops.addInPlace,
 }
 
 
@@ -64,16 +71,17 @@ def allReduceInPlaceCrossReplica(
     debugContext: Context = "",
     options: Options = None,
 ) -> None:
-    """Append a reduction over all replicas into `data` itself. With one replica there is nothing to do.
+    """Append a reduction over all replicas into `data` itself. With one replica only SQUARE_ADD has something to do.
 
     A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to replica 0 and
     back. Either way all replicas hold the same to the last bit. How GCL's library orders its rounds is not published.
     Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot be
     written."""
-    for name in options or {}:
-        raise invalid_option(f"Collectives have no option '{name}'; leave the options out.")
+    check_options(options)
     replicas = graph.getReplicationFactor()
     call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
+    if op is CollectiveOperator.SQUARE_ADD:
+        popops.squareInPlace(graph, data, prog, (call, "square"))
     if replicas == 1:
         return
     received = graph.clone(data, (call, "received"))
@@ -87,6 +95,11 @@ def allReduceInPlaceCrossReplica(
     if op is CollectiveOperator.MEAN:
         popops.mulInPlace(graph, data, 1 / replicas, prog, (call, "mean"))
     prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
+
+
+def check_options(options: Options) -> None:
+    for name in options or {}:
+        raise invalid_option(f"Collectives have no option '{name}'; leave the options out.")
 
 
 def _along_a_tree(
@@ -105,15 +118,15 @@ def _along_a_tree(
         prog.add(Copy(data, whole, False, name))
         _COMBINE[op](graph, whole, received, prog, name)
         takes = (numbers % (2 * distance) == 0) & (numbers + distance < replicas)
-        _take(graph, data, whole, takes, prog, call, f"combine{distance}")
+        take_on_replicas(graph, data, whole, takes, prog, call, f"combine{distance}")
     for distance in reversed(distances):
         farther = {replica: (replica + distance) % replicas for replica in range(replicas)}
         prog.add(CrossReplicaCopy(data, received, farther, (call, f"hand{distance}")))
         takes = numbers % (2 * distance) == distance
-        _take(graph, data, received, takes, prog, call, f"take{distance}")
+        take_on_replicas(graph, data, received, takes, prog, call, f"take{distance}")
 
 
-def _take(
+def take_on_replicas(
     graph: Graph, data: Tensor, other: Tensor, replicas: Bools, prog: Sequence, call: DebugInfo, step: str
 ) -> None:
     """Replace `data` by `other` on some replicas: on those whose number stands in a list."""

@@ -15,9 +15,15 @@ from simulator.poplar.program import Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplibs.library_codelets import addCodelets as addCodelets
 from simulator.poplibs.popops import expr as expr
+from simulator.poplibs.popops.all_true import allTrue as allTrue
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
 from simulator.poplibs.popops.casting import checkAccuracyWhenCast as checkAccuracyWhenCast
+from simulator.poplibs.popops.collectives import replicatedAllGather as replicatedAllGather
+from simulator.poplibs.popops.collectives import replicatedAllReduce as replicatedAllReduce
+from simulator.poplibs.popops.collectives import replicatedAllReduceInPlace as replicatedAllReduceInPlace
+from simulator.poplibs.popops.collectives import replicatedAllReduceWithOutput as replicatedAllReduceWithOutput
+from simulator.poplibs.popops.collectives import replicatedReduceScatter as replicatedReduceScatter
 from simulator.poplibs.popops.elementwise import Operand
 from simulator.poplibs.popops.expr.mapping import map as map
 from simulator.poplibs.popops.expr.mapping import mapInPlace as mapInPlace
