@@ -3,8 +3,8 @@
     popvision run -d report examples/layered_training.py
     python examples/analysis/layers.py report
 
-Each layer is a record of a software layer of the program's own, "network", above the PopLibs calls that it makes: forward,
-backward and update. So reports answer by layer ("operations" of "network") and by call (of "poplibs").
+Each layer is a record of a software layer of the program's own, "network", above the PopLibs calls that it makes:
+forward, backward and update. So reports answer by layer ("operations" of "network") and by call (of "poplibs").
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def main() -> None:
     arguments = parser.parse_args()
     model = IPUModel()
     model.tilesPerIPU = arguments.tiles
+    model.compileIPUCode = True  # so that code has a size
     device = model.createDevice()
     graph = Graph(device)
     program = training(graph, arguments.steps)

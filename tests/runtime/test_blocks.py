@@ -108,11 +108,8 @@ def test_a_block_lasts_from_its_first_step_to_its_last(target, tile):
     programs.graph = tutorial.graph
     program = Repeat(3, Block(tutorial.program, "all"))
     report = programs.report(program, ALL | WITH_STEPS | {"profiler.blocks.tile": tile})
-    columns = report._columns
-    ends = [
-        base + start + cycles
-        for _, base, start, cycles in columns.reader.intervals(0, 0, len(columns.reader.steps().run))
-    ]
+    reader = report._columns.reader
+    ends = [base + start + cycles for _, base, start, cycles in reader.intervals(0, 0, len(reader.steps().run))]
     rows = [i for i, step in enumerate(report.execution.steps) if step.program in _below(report, "all")]
     assert len(rows) % 3 == 0
     inside = len(rows) // 3
