@@ -211,12 +211,12 @@ def test_an_option_without_effect_says_so_once() -> None:
         "from simulator.poplar import IPUModel\n"
         "target = IPUModel().createDevice().getTarget()\n"
         "for _ in range(2):\n"
-        "    options = {'debug.loweredVarDumpFile': 'x', 'opt.maxCompilationThreads': 0, 'autoReport.all': True}\n"
+        "    options = {'opt.maxComputeSetsPerLoweredCopy': 3, 'opt.maxCompilationThreads': 0, 'autoReport.all': True}\n"
         "    resolve(options, {}, target)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == ""
-    said = "option debug.loweredVarDumpFile=x has no effect in this version of the simulator."
+    said = "option opt.maxComputeSetsPerLoweredCopy=3 has no effect in this version of the simulator."
     assert done.stderr == f"popvision: {said}\n"
 
 
