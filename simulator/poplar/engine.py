@@ -160,9 +160,11 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         self._core.ask_to_stop()
 
     def close(self) -> None:
-        """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent."""
+        """Finish the reports and give the memory of all tensors back; profiles can still be asked for. Idempotent; a
+        closed engine can be loaded again, without further reports."""
         if self._finish.detach() is not None:
             _close(self._folder, self._core)
+        self._core.unload()
 
     def serializeExecutable(self, out: IO[bytes]) -> None:
         """Write the engine's executable to a binary file object, for `Executable.deserialize`."""

@@ -211,7 +211,7 @@ def test_an_option_without_effect_says_so_once() -> None:
         "from simulator.poplar import IPUModel\n"
         "target = IPUModel().createDevice().getTarget()\n"
         "for _ in range(2):\n"
-        "    options = {'opt.maxComputeSetsPerLoweredCopy': 3, 'opt.maxCompilationThreads': 0, 'autoReport.all': True}\n"
+        "    options = {'opt.maxComputeSetsPerLoweredCopy': 3, 'opt.maxLinkerThreads': 0, 'autoReport.all': True}\n"
         "    resolve(options, {}, target)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

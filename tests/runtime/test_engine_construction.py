@@ -90,6 +90,15 @@ def test_a_closed_engine_keeps_its_profile_but_not_its_tensors(device):
         engine.run()
 
 
+def test_a_closed_engine_can_be_loaded_and_closed_again(device):
+    engine = Engine(Graph(device), Sequence())
+    for _ in range(2):
+        engine.loadAndRun(device)
+        engine.close()
+        with pytest.raises(poplar_error, match="not loaded"):
+            engine.run()
+
+
 def test_memory_of_an_engine_goes_when_the_engine_goes(device):
     graph = Graph(device.getTarget())
     x = graph.addVariable(FLOAT, [1000], "x")
