@@ -132,7 +132,9 @@ class _Compiler:
         lowered = Lowered(
             lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow,
             spans=lowering.spans,
-            blocks=blocks and block_recording(lowering.table, cycles, blocks, lowering.block_buffers, self.machine),
+            blocks=None if blocks is None else block_recording(
+                lowering.table, cycles, blocks, lowering.block_buffers, self.machine
+            ),
         )  # fmt: skip
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
