@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,7 @@ from simulator.runtime.block_marks import BlockMarks
 from simulator.runtime.chosen_time import ChosenTime
 from simulator.runtime.data_choices import CHOOSING, DataChoices
 from simulator.runtime.idle_tiles import BusyTiles, carried, owed_by, put_back
+from simulator.runtime.run_time import RunTime, finished
 from simulator.runtime.segments import Parts, Segment, State
 
 I8 = npt.NDArray[np.int64]
@@ -48,16 +48,6 @@ _LONGEST_WAY = 1000
 
 #: Trips of a loop among which the same state is looked for.
 _LONGEST_PERIOD = 256
-
-
-@dataclass(frozen=True)
-class RunTime:
-    """A whole run, from clocks that agree."""
-
-    segment: Segment
-    cycles: int  #: until the last tile is done
-    tail: list[I8]  #: per IPU: cycles per tile between its last recorded step and the end of the run
-    repeatable: bool = True  #: False when waits were measured, so that no further run is like it
 
 
 class DeviceClock:
@@ -104,7 +94,7 @@ class DeviceClock:
         ways = self._parts, self._in_order, self._alike
         self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways, waits is None)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
-        run = self._finished(segment)
+        run = finished(segment, self.patterns, self._machine, repeatable=waits is None)
         if waits is None and len(choices) <= _LONGEST_WAY:
             self._runs[way] = run
         return run
@@ -141,10 +131,7 @@ class DeviceClock:
         if kept is not None:
             return kept
         by_data = self._data[self._branch].in_program(row)
-        if row in self._marks:
-            segment = self._marks.around(state, row, lambda s: self._unmarked(s, row, by_data))
-        else:
-            segment = self._unmarked(state, row, by_data)
+        segment = self._marks.around(state, row, lambda s: self._unmarked(s, row, by_data))
         chosen_by_host = self._table.type[row] == "OnEveryTileSwitch"
         if self._waits is None and row != 0 and not by_data and not chosen_by_host:
             state.segments[row] = segment
@@ -259,10 +246,8 @@ class DeviceClock:
         m = self._machine
         after = offsets + spent
         elapsed = int(after.min())
-        begins, cycles, owed = state.ends, spent, None
-        if state.owed is not None:
-            takes_part = spent > 0
-            cycles, owed = spent + state.owed * takes_part, state.owed * ~takes_part
+        begins = state.ends
+        cycles, owed = state.charged(spent)
         then = self._state(after - elapsed, owed)
         if len(self._arrays) >= self._max_arrays:
             none = np.empty((0, m.device_ipus), np.int64)
@@ -297,25 +282,13 @@ class DeviceClock:
             return internal_barrier(offsets, work.waiting, m)
         if type_ == "StreamCopyBegin":
             wait: int | I8 = work.host_wait
-            if self._waits is not None and self._is_data_copy(row):
+            if self._waits is not None and row not in self._table.children[0]:  # no control copy
                 wait = next(self._waits, wait)
             return external_barrier(offsets, work.waiting, m, work.sync_group, wait)
         cycles = self._cycles[row]
         if cycles is None:
             return np.zeros(m.device_tiles, np.int64)
         return cycles if m.num_replicas == 1 else np.tile(cycles, m.num_replicas)
-
-    def _is_data_copy(self, row: int) -> bool:
-        return row not in self._table.children[0]
-
-    def _finished(self, segment: Segment) -> RunTime:
-        m = self._machine
-        cycles = segment.elapsed + int(segment.state.offsets.max())
-        tail = []
-        for ipu in range(m.device_ipus):
-            last = self.patterns[int(segment.pattern[-1, ipu])]
-            tail.append(cycles - (int(segment.base[-1, ipu]) + last.start + last.cycles))
-        return RunTime(segment, cycles, tail, self._waits is None)
 
 
 def _digest(values: I8) -> bytes:

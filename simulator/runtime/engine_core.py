@@ -28,7 +28,7 @@ from simulator.poplar.errors import (
 from simulator.poplar.quarter import QuarterMetadata
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.callback_threads import CallbackThreads
-from simulator.runtime.device_clock import DeviceClock, RunTime
+from simulator.runtime.device_clock import DeviceClock
 from simulator.runtime.host_end import HostEnd
 from simulator.runtime.host_response import HostResponse
 from simulator.runtime.host_side import Action
@@ -37,6 +37,7 @@ from simulator.runtime.planted_errors import PlantedErrors
 from simulator.runtime.recorder import Recorder
 from simulator.runtime.run_ended import RunEndedError, RunStoppedError
 from simulator.runtime.run_settings import RunSettings
+from simulator.runtime.run_time import RunTime
 from simulator.runtime.sync_deadline import SyncDeadline
 from simulator.runtime.vertex_threads import VertexThreads
 from simulator.runtime.watchers import watchers_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.compiler.program_table import ProgramTable
-from simulator.runtime.device_clock import RunTime
+from simulator.runtime.run_time import RunTime
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from simulator.compiler.executable import Lowered
 from simulator.compiler.machine import Machine
 from simulator.runtime.block_buffers import blocks_of_run, later
 from simulator.runtime.branch_record import branch_record
-from simulator.runtime.device_clock import DeviceClock, RunTime
+from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.run_time import RunTime
 
 I8 = npt.NDArray[np.int64]
 
