@@ -42,10 +42,8 @@ MAX_ARRAYS = 40_000
 
 #: Bytes of states kept before the results of earlier ones are forgotten.
 _MAX_STATE_BYTES = 64 << 20
-
 #: Choices of data up to which a run is kept for another one that takes the same way.
 _LONGEST_WAY = 1000
-
 #: Trips of a loop among which the same state is looked for.
 _LONGEST_PERIOD = 256
 
