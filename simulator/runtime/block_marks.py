@@ -31,11 +31,10 @@ class BlockMarks:
         self._machine, self._parts, self._state_of = machine, parts, state_of
         self._device_tiles: dict[int, I8] = {}
 
-    def __contains__(self, row: int) -> bool:
-        return row in self._programs
-
     def around(self, state: State, row: int, run: Callable[[State], Segment]) -> Segment:
-        """A recorded program from a state."""
+        """A program from a state, with its marks if it is recorded."""
+        if row not in self._programs:
+            return run(state)
         program, parts = self._programs[row], self._parts(state)
         parts.add(self._mark(state, row, False, program.before, 0))
         parts.add(run(parts.state))

@@ -42,6 +42,13 @@ class State:
         """Where each tile's last step ended."""
         return self.offsets if self.owed is None else self.offsets - self.owed
 
+    def charged(self, spent: I8) -> tuple[I8, I8 | None]:
+        """The cycles of a step in which tiles spend these, with what is owed to it, and what is owed from then on."""
+        if self.owed is None:
+            return spent, None
+        takes_part = spent > 0
+        return spent + self.owed * takes_part, self.owed * ~takes_part
+
 
 @dataclass(frozen=True)
 class Segment:
