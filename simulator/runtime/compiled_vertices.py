@@ -141,7 +141,7 @@ class _Bound:
     ) -> None:
         self._block, self._arena, self._session, self._rows = block, arena, session, rows
         self._print, self._denied = print_codelet, denied
-        self._segment, self._begin = session.reserve(rows.bytes + block._scratch)
+        self._segment, self._begin = session.reserve(rows.bytes + block._scratch + 4 * block._n)
         self._filled = 0
 
     def run(self) -> None:
@@ -150,13 +150,17 @@ class _Bound:
             runner = session.ready()
             memory = session.memory(self._segment)[self._begin :]
             base = runner.bases[self._segment] + self._begin
+            tiles = self._rows.bytes + block._scratch  # rows, vectors of their own, tiles
             if self._filled != session.starts:
                 self._rows.fill(memory, base, runner.bases[0], base + self._rows.bytes)
+                memory[tiles : tiles + 4 * block._n].view(np.uint32)[...] = block._places.tiles
                 self._filled = session.starts
             scratch = memory[self._rows.bytes : self._rows.bytes + block._scratch]
             for part in block._gathered:
                 scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
-            agreed = runner.run(block._class.entry, base, (0, block._n), block._places.located, self._printed)
+            agreed = runner.run(
+                block._class.entry, base, (0, block._n), block._places.located, self._printed, tiles=base + tiles
+            )
             if self._denied is not None and not agreed:
                 self._denied.append(True)
             for part in block._gathered:

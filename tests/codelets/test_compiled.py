@@ -1,5 +1,6 @@
 """C++ codelets: fields of every kind, templates, names, both ways to run."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from simulator.poplar import (
     Graph,
     TargetType,
     graph_connection_error,
+    graph_program_compilation_error,
     type_error,
     unknown_field,
     unknown_vertex_type,
@@ -194,3 +196,50 @@ def test_every_generation_has_its_own_layouts(tmp_path) -> None:
         graph = Graph(model(4, version).getTarget())
         graph.addCodelets(source, CodeletFileType.CppSource)
         assert graph.store.vertex_types["V"].fields_by_name["x"].layout == layout
+
+
+BUILTINS = """
+#include <poplar/Vertex.hpp>
+#include <ipu_builtins.h>
+#include <cmath>
+using namespace poplar;
+class Own : public Vertex {
+ public:
+  Output<unsigned> tile;
+  Output<Vector<float>> y;
+  bool compute() {
+    tile = __builtin_ipu_get_tile_id();
+    half tenth = 0.1_h;
+    float2 pair = {1, 2};
+    float4 random = {__builtin_ipu_urand_f32(), __builtin_ipu_urand_f32(), __builtin_ipu_urand_f32(), 0};
+    y[0] = tenth;
+    y[1] = std::numeric_limits<half>::max();
+    y[2] = pair[1];
+    y[3] = random[0];
+    y[4] = random[1];
+    for (rptsize_t i = 0; i < 3; ++i) y[5] = i + std::fabs(random[2]);
+    return true;
+  }
+};
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"popvision.addressAccurate": "true"}], ids=["rows", "bytes of tiles"])
+def test_builtins_and_types_of_ipus(options) -> None:
+    bench = Bench(4)
+    bench.graph.addCodelets(io.StringIO(BUILTINS))
+    for i, tile in enumerate((3, 1)):
+        fields = {"tile": bench.tensor(f"tile{i}", UNSIGNED_INT, 9, 0), "y": bench.tensor(f"y{i}", FLOAT, np.zeros(6))}
+        bench.graph.setPerfEstimate(bench.vertex("Own", fields, tile), 10)
+    first, second, y, other = bench.run(["tile0", "tile1", "y0", "y1"], options)
+    assert (first, second) == (3, 1)
+    assert y[:3].tolist() == [np.float16(0.1), 65504, 2]
+    assert (np.abs(y[3:5]) <= 0.5).all()
+    assert 2 < y[5] <= 2.5
+    assert (y[3:5] != other[3:5]).all()
+
+
+def test_cycle_counters_are_refused_in_a_sentence() -> None:
+    source = BUILTINS.replace("tile = __builtin_ipu_get_tile_id()", "tile = __builtin_ipu_get_scount_l()")
+    with pytest.raises(graph_program_compilation_error, match="codelets cannot read the tile's cycle counter; see"):
+        Bench().graph.addCodelets(io.StringIO(source), "", CodeletFileType.CppSource, io.StringIO())

@@ -27,7 +27,7 @@ from simulator.poplar.errors import (
     poplar_error,
 )
 
-_REQUEST = struct.Struct("=5Q4I")
+_REQUEST = struct.Struct("=6Q4I")
 _REPLY = struct.Struct("=2Q")
 _PRINTED = struct.Struct("=Q2I")
 _POSITION = np.dtype([("vertex", "u8"), ("worker", "u4"), ("result", "u4")])
@@ -120,12 +120,14 @@ class Runner:
         printer: Printer,
         workers: tuple[int, int] = (0, WORKERS),
         counters: int = 0,
+        tiles: int = 0,
     ) -> bool:
         """Run vertices [first, last) of the row at address `state`; whether all of them returned true.
 
-        `counters`: an address that the counters of this run are copied to, 0 for none. Raises application_runtime_error
-        naming the vertex when the process dies or a vertex takes too long."""
-        request = _REQUEST.pack(self.entries[entry], state, *vertices, counters, *workers, current().word(), 0)
+        `counters`: an address that the counters of this run are copied to, 0 for none. `tiles`: where the numbers of
+        the vertices' tiles are (4 bytes each), 0 = all on tile 0. Raises application_runtime_error naming the vertex
+        when the process dies or a vertex takes too long."""
+        request = _REQUEST.pack(self.entries[entry], state, *vertices, counters, tiles, *workers, current().word(), 0)
         try:
             os.write(self._requests, request)
         except BrokenPipeError:

@@ -77,11 +77,13 @@ class Session:
         printer: Printer,
         workers: tuple[int, int] = (0, WORKERS),
         *,
+        tile: int = 0,
         counted: bool = False,
     ) -> Array:
-        """Run one vertex on copies of the arrays of `given`, and copy back what it wrote. Returns the counters, empty
-        unless `counted`."""
+        """Run one vertex of a tile on copies of the arrays of `given`, and copy back what it wrote. Returns the
+        counters, empty unless `counted`."""
         copies, pointers, values = _Copies(), {}, {}
+        tile_at = copies.add(np.array([tile], np.uint32), False)
         for field in class_.layout.fields:
             spec: FieldSpec = field.spec
             value: Any = getattr(given, field.spec.name, None)
@@ -102,8 +104,8 @@ class Session:
         rows.fill(memory, base, 0, base + rows.bytes)
         copies.fill(memory[rows.bytes :])
         counters = rows.bytes + copies.size if counted else 0
-        at = base + counters if counted else 0
-        self.agreed = runner.run(class_.entry, base, (0, 1), place, printer, workers, at)
+        at, tiles = base + counters if counted else 0, base + rows.bytes + tile_at
+        self.agreed = runner.run(class_.entry, base, (0, 1), place, printer, workers, at, tiles)
         copies.back(memory[rows.bytes :])
         return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
 

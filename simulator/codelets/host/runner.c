@@ -27,7 +27,7 @@ struct named_entry {
   entry run;
 };
 struct request {
-  uint64_t entry, state, first, last, counters;
+  uint64_t entry, state, first, last, counters, tiles;
   uint32_t first_worker, last_worker, float_flags, padding;
 };
 /* Bits of float_flags, as simulator.codelets.float_state has them. */
@@ -45,6 +45,7 @@ extern uint64_t __stop_popvision_counts[] __attribute__((weak));
 extern int popvision_nan_on_overflow; /* half.c */
 
 static volatile struct position *position;
+static const uint32_t *tiles; /* of the vertices of the row */
 static int print_descriptor;
 static uint64_t printed;
 
@@ -62,6 +63,9 @@ static int whole(int descriptor, void *data, size_t size, int writing) {
 static void put(int descriptor, const void *data, size_t size) {
   if (!whole(descriptor, (void *)data, size, 1)) _exit(0);
 }
+
+/* The tile of the vertex that runs: __builtin_ipu_get_tile_id of ipu_builtins.h. */
+unsigned popvision_tile(void) { return tiles ? tiles[position->vertex] : 0; }
 
 /* What codelets print: (vertex, worker, length), text. */
 static void print_text(const char *text, size_t length) {
@@ -227,6 +231,7 @@ int main(int count, char **argument) {
   size_t counters = (size_t)(__stop_popvision_counts - __start_popvision_counts);
   while (whole(requests, &request, sizeof request, 0)) {
     position->result = 1;
+    tiles = (const uint32_t *)(uintptr_t)request.tiles;
     apply_float_flags(request.float_flags);
     if (request.counters) memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
     __start_popvision_entries[request.entry].run((char *)(uintptr_t)request.state, request.first, request.last,

@@ -10,6 +10,9 @@ typedef __fp16 half;
 typedef _Float16 half;
 #endif
 
+/* Counts of hardware loops. */
+typedef unsigned rptsize_t;
+
 #define POPVISION_VECTOR(TYPE, NAME, COUNT) \
   typedef TYPE NAME##COUNT __attribute__((vector_size(COUNT * sizeof(TYPE)), may_alias))
 POPVISION_VECTOR(float, float, 2);

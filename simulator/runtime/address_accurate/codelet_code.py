@@ -37,6 +37,7 @@ class CodeletCode:
                 given,
                 lambda _: places.located(row),
                 lambda _, worker, text: self._print(places, replica, row, worker, text),
+                tile=places.tile(row),
             )
             return session.agreed
 

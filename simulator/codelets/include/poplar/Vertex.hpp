@@ -1,6 +1,7 @@
 // The kinds of vertex, and how the simulator runs a row of them (simulator/codelets/host/runner.c).
 #pragma once
 
+#include <ipudef.h>
 #include <poplar/FieldTypes.hpp>
 
 namespace poplar {
