@@ -12,6 +12,7 @@ from popvision.analysis.source import ReportSource
 from popvision.analysis.summary import options_of, provenance_of, target_facts
 from popvision.formats.errors import FormatError
 from popvision.opened.asked import question
+from popvision.opened.detail_questions import DetailQuestions
 from popvision.opened.execution_questions import ExecutionQuestions
 from popvision.opened.liveness_questions import LivenessQuestions
 from popvision.opened.memory_questions import MemoryQuestions
@@ -39,7 +40,9 @@ _UNITS = {
 }
 
 
-class OpenedReport(MemoryQuestions, LivenessQuestions, ProgramQuestions, OperationQuestions, ExecutionQuestions):
+class OpenedReport(
+    MemoryQuestions, LivenessQuestions, ProgramQuestions, OperationQuestions, ExecutionQuestions, DetailQuestions
+):
     """A report. Each method reads what it needs when it is called and answers with a DataFrame or an array; see
     `help()` of each for its columns. Use it as a context manager, or let it go: no file is held open.
 

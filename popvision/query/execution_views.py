@@ -73,4 +73,15 @@ EXECUTION = (
         begin_cycle | i.cycles_base + (j.value ->> 0) | cycles | since the first recorded run began
         cycles | j.value ->> 1 | cycles | how long
         """, fast="step between A and B (one tile of many steps: array_value on execution_steps.cycles_array)"),
+    view("block_list", "Blocks that lightweight profiling recorded, of each tile that records.", """
+        blocks b, json_each(array_rows(b.program_array, b.kind_array, b.start_array, b.end_array)) j
+        LEFT JOIN programs p ON p.id = j.value ->> 0""", """
+        run | b.run | | run
+        tile | b.tile | | tile
+        program | j.value ->> 0 | | program, -1 for an overflow
+        name | p.name | | its debug name
+        kind | block_kind(j.value ->> 1) | | common, overflow, flush, stream copy
+        begin_cycle | j.value ->> 2 | cycles | on the axis of the steps
+        end_cycle | j.value ->> 3 | cycles | on the axis of the steps
+        """, fast="tile = N"),
 )  # fmt: skip

@@ -17,10 +17,13 @@ import numpy as np
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.arrays import AnyArray, widened
-from popvision.formats.profile.model import PHASE_OF_TYPE
+from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, PHASE_OF_TYPE, STREAM_COPY
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
+
+#: Kind of a block of lightweight profiling -> its name.
+BLOCK_KINDS = {COMMON: "common", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
 
 _KEPT_BYTES = 64 << 20
 
@@ -42,6 +45,7 @@ class ArrayFunctions:
         for name, value in facts.items():
             db.create_function(name, 0, lambda value=value: value, deterministic=True)
         db.create_function("phase_of", 1, PHASE_OF_TYPE.get, deterministic=True)
+        db.create_function("block_kind", 1, BLOCK_KINDS.get, deterministic=True)
         functions: dict[str, tuple[int, Callable[..., Any]]] = {
             "array_json": (1, self._json),
             "array_rows": (-1, self._rows),

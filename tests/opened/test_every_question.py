@@ -25,6 +25,8 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "always_live_variables": (0,), "programs": (), "tree": (), "program_tiles": (1,), "compute_sets": (),
     "vertices": (), "vertices_by_tile": (0,), "vertex_types": (), "debug_contexts": (), "explain": (),
     "operations": (), "runs": (), "steps": (), "steps_on_ipu": (0,), "cycles_by_tile": (0, 1), "begins_by_tile": (0, 1),
+    "source_files": (), "source_lines": ("nowhere.py",), "worker_lanes": (0, 1), "blocks": (0,), "host_copies": (),
+    "liveness_over_time": (), "binary_bytes": (),
     "phases": (), "exchanges": (), "messages": (3,), "query": ("select count(*) as n from steps",),
 }  # fmt: skip
 
@@ -76,7 +78,7 @@ def answered(report: OpenedReport) -> list[str]:
 
 def test_questions_are_all_of_them() -> None:
     public = {name for name in dir(OpenedReport) if not name.startswith("_")}
-    others = {"close", "source", "path", "lost", "traces", "intervals"}
+    others = {"close", "source", "path", "lost", "traces", "intervals", "compared_programs"}
     assert public == set(QUESTIONS) | others
     assert all(getattr(OpenedReport, name).__doc__ for name in public)
 
@@ -84,7 +86,8 @@ def test_questions_are_all_of_them() -> None:
 @pytest.mark.parametrize("name", ["matmul_chain_hardware", "replicated_training"])
 def test_whole_samples_answer_all(name: str) -> None:
     lacking = set(QUESTIONS) - set(answered(OpenedReport(SAMPLES / name)))
-    assert lacking <= {"messages"}, lacking  # program 3 moves nothing between tiles
+    # program 3 moves nothing between tiles, no such file, no lightweight profiling, no archive
+    assert lacking <= {"messages", "source_lines", "blocks", "binary_bytes"}, lacking
 
 
 def test_a_report_that_never_ran() -> None:
@@ -110,12 +113,9 @@ def test_other_files(tmp_path: Path) -> None:
 
 def test_a_tiny_report_without_lowered_variables_of_all_tiles(tmp_path: Path) -> None:
     found = set(answered(OpenedReport(write_tiny(tmp_path / "r"))))
-    assert set(QUESTIONS) - found == {
-        "lowered_variables",
-        "variable_bytes_by_tile",
-        "always_live_variables",
-        "operations",
-    }
+    debug, lowered = {"operations", "source_files", "source_lines"}, {"lowered_variables", "variable_bytes_by_tile"}
+    others = {"always_live_variables", "blocks", "binary_bytes", "worker_lanes"}
+    assert set(QUESTIONS) - found == debug | lowered | others
 
 
 def test_what_a_foreign_report_lacks_is_missing_and_not_zero(tmp_path: Path) -> None:
