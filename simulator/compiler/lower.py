@@ -32,7 +32,7 @@ from simulator.compiler.block_recording import buffer_tiles
 from simulator.compiler.block_selection import BlockSettings
 from simulator.compiler.exchange import broadcast
 from simulator.compiler.items import Items, Packets
-from simulator.compiler.lower_choices import ChoiceLowering
+from simulator.compiler.lower_choices import ChoiceLowering, named_sequence
 from simulator.compiler.lower_host import HostLowering
 from simulator.compiler.lower_steps import Steps
 from simulator.compiler.machine import Machine
@@ -109,7 +109,7 @@ class Lowering:
         switch = self.table.add(root, "OnEveryTileSwitch") if selected else root
         for number, program in enumerate(programs):
             self._visits.owner = ("program", number)
-            branch = self.table.add(switch, "Sequence", debug_id=self._debug_id(program))
+            branch = self.table.add(switch, "Sequence", named_sequence(program), debug_id=self._debug_id(program))
             self._into(branch, program)
             self.branches.append(branch)
         for kind, handle, tensor in self._store.host_copies:
@@ -162,7 +162,8 @@ class Lowering:
             case host.LibraryGroup():
                 self._sequence(parent, program)
             case host.Sequence():
-                self._sequence(self.table.add(parent, "Sequence", debug_id=self._debug_id(program)), program)
+                row = self.table.add(parent, "Sequence", named_sequence(program), debug_id=self._debug_id(program))
+                self._sequence(row, program)
             case host.Execute():
                 self._execute(parent, program)
             case host.Copy() if program.kind == "function":
@@ -190,18 +191,18 @@ class Lowering:
 
     def _marking(self, parent: int, program: host.Program) -> None:
         """Programs that show, mark or wait."""
-        debug_id = self._debug_id(program)
+        debug_id, name = self._debug_id(program), program.debug.getPathName()
         match program:
             case host.Block():
-                row = self.table.add(parent, "Block", program.debug.getPathName(), debug_id=debug_id)
+                row = self.table.add(parent, "Block", name, debug_id=debug_id)
                 self._into(row, program.body)
             case host.PrintTensor():
                 self._host.tensor(parent, program.tensor, program.title or "print-tensor", False, debug_id)
             case host.WriteUndef():
                 undefined = elements_of([program.tensor.regions()])
-                self.table.add(parent, "WriteUndef", work=Work(undefined=undefined), debug_id=debug_id)
+                self.table.add(parent, "WriteUndef", name, work=Work(undefined=undefined), debug_id=debug_id)
             case host.AssumeEqualAcrossReplicas():
-                self.table.add(parent, "AssumeEqualAcrossReplicas", debug_id=debug_id)
+                self.table.add(parent, "AssumeEqualAcrossReplicas", name, debug_id=debug_id)
             case host.Sync():
                 group = {host.SyncType.INTERNAL: "", host.SyncType.EXTERNAL: "GS1"}.get(program.sync_type, "GS2")
                 self._steps.sync(parent, debug_id, group, None)
@@ -266,7 +267,8 @@ class Lowering:
         if index not in self._functions:
             self._functions.append(index)
         self._flushes.called(parent, index)
-        self.table.add(parent, "Call", f"function {index}", function=index, debug_id=self._debug_id(program))
+        name = program.debug.getPathName() or f"function {index}"
+        self.table.add(parent, "Call", name, function=index, debug_id=self._debug_id(program))
 
     def _function_records(self, index: int) -> bool:
         """Whether lightweight profiling records something in a function."""

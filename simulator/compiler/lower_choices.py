@@ -32,6 +32,11 @@ Into = Callable[[int, host.Program], None]
 """Lowers a program below an existing Sequence."""
 
 
+def named_sequence(program: host.Program) -> str:
+    """The debug name of a Sequence, which a node that stands for it bears; "" for other programs."""
+    return program.debug.getPathName() if isinstance(program, host.Sequence) else ""
+
+
 class ChoiceLowering:
     """Appends programs that choose to the table of `steps`."""
 
@@ -41,7 +46,8 @@ class ChoiceLowering:
         self._steps, self._host, self._into, self._end_of_trip = steps, host_lowering, into, end_of_trip
 
     def repeat(self, parent: int, program: host.Repeat, debug_id: int) -> None:
-        row = self._steps.table.add(parent, "Repeat", repeat_count=program.count, debug_id=debug_id)
+        name = program.debug.getPathName()
+        row = self._steps.table.add(parent, "Repeat", name, repeat_count=program.count, debug_id=debug_id)
         self._trip(row, program.body)
 
     def one_of(self, parent: int, program: host.If | host.Switch, debug_id: int) -> None:
@@ -55,21 +61,23 @@ class ChoiceLowering:
         if isinstance(program, host.Switch):
             names = [f"case {value}" for value, _ in program.cases] + ["default"]
         looking = Work(accesses=Accesses(reads=sent.elements), buffers=sent.buffers, words=sent)
-        row = self._steps.table.add(parent, type(program).__name__, work=looking, debug_id=debug_id)
+        own, type_ = program.debug.getPathName(), type(program).__name__
+        row = self._steps.table.add(parent, type_, own, work=looking, debug_id=debug_id)
         for body, name in zip(program.nested(), names, strict=False):
             self._branch(row, body, name)
 
     def as_long_as(self, parent: int, program: host.RepeatWhile, debug_id: int) -> None:
         """A RepeatWhileTrue or RepeatWhileFalse."""
         table = self._steps.table
-        row = table.add(parent, "RepeatWhile", debug_id=debug_id)
+        row = table.add(parent, "RepeatWhile", program.debug.getPathName(), debug_id=debug_id)
         self._branch(row, program.cond, "condition")
-        self._look(row, "SetLocalConsensusFromVar", program.predicate, debug_id)
+        self._look(row, "SetLocalConsensusFromVar", "", program.predicate, debug_id)
         self._steps.sync(row, debug_id, "GS1" if self._steps.machine.num_ipus > 1 else "", None)
         self._trip(row, program.body, "body")
 
     def without_end(self, parent: int, program: host.Loop, debug_id: int) -> None:
-        self._trip(self._steps.table.add(parent, "RepeatWhile", debug_id=debug_id), program.body)
+        name = program.debug.getPathName()
+        self._trip(self._steps.table.add(parent, "RepeatWhile", name, debug_id=debug_id), program.body)
 
     def consensus(self, parent: int, agreed: Tensor, debug_id: int) -> None:
         """All tiles say what their vertices returned, and the tile of `agreed` writes whether all of them said true."""
@@ -83,21 +91,22 @@ class ChoiceLowering:
         self, parent: int, program: host.Abort | host.AbortOnCondition | host.ErrorProgram, debug_id: int
     ) -> None:
         """A program that may end the run."""
+        name = program.debug.getPathName()
         if isinstance(program, host.AbortOnCondition):
-            self._look(parent, "AbortOnCondition", program.predicate, debug_id)
+            self._look(parent, "AbortOnCondition", name, program.predicate, debug_id)
             return
         if isinstance(program, host.ErrorProgram):
             self._host.tensor(parent, program.tensor, program.message, False, debug_id)
         shown = elements_of([tensor.regions() for tensor in program.reads()])
-        self._steps.table.add(parent, "Abort", debug_id=debug_id, work=Work(accesses=Accesses(reads=shown)))
+        self._steps.table.add(parent, "Abort", name, debug_id=debug_id, work=Work(accesses=Accesses(reads=shown)))
 
-    def _look(self, parent: int, type_: str, predicate: Tensor, debug_id: int) -> None:
+    def _look(self, parent: int, type_: str, name: str, predicate: Tensor, debug_id: int) -> None:
         self._steps.items.mapped_pieces(predicate.regions())  # which refuses one without a tile
         work = Work(accesses=Accesses(reads=elements_of([predicate.regions()])))
-        self._steps.table.add(parent, type_, work=work, debug_id=debug_id)
+        self._steps.table.add(parent, type_, name, work=work, debug_id=debug_id)
 
     def _branch(self, row: int, body: host.Program, name: str = "") -> int:
-        branch = self._steps.table.add(row, "Sequence", name)
+        branch = self._steps.table.add(row, "Sequence", name or named_sequence(body))
         self._into(branch, body)
         return branch
 

@@ -9,6 +9,8 @@ import pytest
 
 from simulator.poplar import INT, Engine, Graph, IPUModel, Tensor, control_program_error
 from simulator.poplar.program import (
+    AbortOnCondition,
+    AssumeEqualAcrossReplicas,
     Block,
     Call,
     If,
@@ -18,6 +20,7 @@ from simulator.poplar.program import (
     RepeatWhileTrue,
     Sequence,
     Switch,
+    WriteUndef,
 )
 from simulator.poplibs import popops
 
@@ -32,8 +35,8 @@ class Counting:
         model.tilesPerIPU = 4
         self.device = model.createDevice()
         self.graph = Graph(self.device)
-        self.n, self.flag = (self.graph.addVariable(INT, [], name) for name in ("n", "flag"))
-        for t in (self.n, self.flag):
+        self.n, self.flag, self.spare = (self.graph.addVariable(INT, [], name) for name in ("n", "flag", "spare"))
+        for t in (self.n, self.flag, self.spare):
             self.graph.setTileMapping(t, 0)
             self.graph.setInitialValue(t, 0)
         self.graph.createHostRead("n", self.n)
@@ -123,3 +126,27 @@ def test_parts_are_one_object_until_something_is_added_and_each_use_has_an_id_of
     assert {part.debug.getPathName() for part in outer.nested()} == {"inner"}
     with pytest.raises(control_program_error, match="This Sequence is a part of another program and cannot be added"):
         third.add(Sequence())  # type: ignore[attr-defined]
+
+
+def test_programs_bear_their_debug_names_in_reports() -> None:
+    counting = Counting()
+    graph, flag = counting.graph, counting.flag
+    program = Sequence(
+        Repeat(1, Sequence(counting.plus(1), debugContext="trip"), "repeat"),
+        If(flag, Sequence(), Sequence(), "if"),
+        Switch(flag, {0: Sequence()}, "switch"),
+        RepeatWhileTrue(Sequence(), flag, Sequence(debugContext="never"), "while"),
+        Call(graph.addFunction(counting.plus(1)), "call"),
+        WriteUndef(counting.spare, "undef"),
+        AssumeEqualAcrossReplicas(flag, "equal"),
+        AbortOnCondition(flag, "message", "abort"),
+        debugContext="all",
+    )
+    with Engine(graph, program, {"debug.retainDebugInformation": "true"}) as engine:
+        assert counting.run(engine) == 2
+        named = {(p.type.name, p.name) for p in engine.getReport().compilation.programs}
+    assert named >= {
+        ("Sequence", "all"), ("Repeat", "repeat"), ("Sequence", "trip"), ("If", "if"), ("Sequence", "true"),
+        ("Switch", "switch"), ("Sequence", "case 0"), ("RepeatWhile", "while"), ("Sequence", "body"), ("Call", "call"),
+        ("WriteUndef", "undef"), ("AssumeEqualAcrossReplicas", "equal"), ("AbortOnCondition", "abort"),
+    }  # fmt: skip
