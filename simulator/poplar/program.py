@@ -134,8 +134,8 @@ class AssumeEqualAcrossReplicas(Program):
 
 
 class Block(Program):
-    """A program under a name of its own, which reports show as one node. Lightweight profiling records when it runs, each
-    time, where profiler.blocks.filter matches its name (docs/blocks.md)."""
+    """A program under a name of its own, which reports show as one node. Where profiler.blocks.filter matches the name,
+    lightweight profiling records each time that it runs (docs/blocks.md)."""
 
     def __init__(self, program: Program, debugContext: Context = "") -> None:
         self.body = checked(program)
