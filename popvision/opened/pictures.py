@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-WIDTH, HEIGHT = 640, 130
-_LEFT, _TOP, _BOTTOM = 70, 10, 24
+WIDTH, HEIGHT = 660, 150
+_LEFT, _TOP, _BOTTOM = 90, 28, 24
 
 #: Phases in colours that can be told apart with any colour vision, on light and dark ground (Okabe and Ito).
 COLOURS = {
@@ -21,9 +21,12 @@ COLOURS = {
 }
 
 
-def line_picture(values: npt.ArrayLike, title: str, unit: str, axis: str, limit: float | None = None) -> str:
-    """A filled curve over its positions; of many values the maximum of each column of pixels is drawn. `limit` is a
-    line drawn across where it lies within twice the maximum. Axis texts: `unit` at the maximum, `axis` below."""
+def line_picture(
+    values: npt.ArrayLike, title: str, unit: str, axis: tuple[str, str], limit: float | None = None
+) -> str:
+    """A filled curve over its positions under its title; of many values the maximum of each column of pixels is drawn.
+    `unit` stands at the maximum, `axis` at the begin and the end below. `limit` is a dashed line where it lies within
+    twice the maximum."""
     curve = np.asarray(values, np.float64)
     width = WIDTH - _LEFT - 10
     if len(curve) > width:
@@ -40,8 +43,9 @@ def line_picture(values: npt.ArrayLike, title: str, unit: str, axis: str, limit:
         _text(_LEFT - 6, _TOP + 8, f"{most:,.0f}", "end"),
         _text(_LEFT - 6, _TOP + 22, unit, "end"),
         _text(_LEFT - 6, floor, "0", "end"),
-        _text(_LEFT, HEIGHT - 6, axis, "start"),
-        _text(WIDTH - 10, HEIGHT - 6, f"{np.size(values):,}", "end"),
+        _text(_LEFT, 16, title, "start"),
+        _text(_LEFT, HEIGHT - 6, axis[0], "start"),
+        _text(WIDTH - 10, HEIGHT - 6, axis[1], "end"),
         f'<line x1="{_LEFT}" y1="{floor}" x2="{WIDTH - 10}" y2="{floor}" stroke="currentColor"/>',
     ]
     if limit is not None and limit <= most:
@@ -53,18 +57,18 @@ def line_picture(values: npt.ArrayLike, title: str, unit: str, axis: str, limit:
 
 def share_picture(shares: Mapping[str, float], title: str) -> str:
     """One bar cut into shares (0 to 1), each named below."""
-    parts, left, at = [], float(_LEFT), _LEFT
+    parts, left, at = [_text(_LEFT, 16, title, "start")], float(_LEFT), _LEFT
     width = WIDTH - _LEFT - 10
     for name, share in shares.items():
         size = max(share, 0) * width
         colour = COLOURS.get(name, "#777777")
-        parts.append(f'<rect x="{left:.1f}" y="4" width="{size:.1f}" height="18" fill="{colour}"/>')
+        parts.append(f'<rect x="{left:.1f}" y="24" width="{size:.1f}" height="18" fill="{colour}"/>')
         left += size
         if share > 0:
-            parts.append(f'<rect x="{at}" y="30" width="9" height="9" fill="{colour}"/>')
-            parts.append(_text(at + 13, 39, f"{name} {share:.1%}", "start"))
+            parts.append(f'<rect x="{at}" y="50" width="9" height="9" fill="{colour}"/>')
+            parts.append(_text(at + 13, 59, f"{name} {share:.1%}", "start"))
             at += 24 + 7 * len(f"{name} {share:.1%}")
-    return _svg(46, title, parts)
+    return _svg(66, title, parts)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Columns of the picture of a trace.
+_COLUMNS = 500
+
 _ASK = "ask: summary() tiles() memory() liveness() programs() steps() exchanges() operations() query(sql) ..."
 
 
@@ -64,7 +67,12 @@ def _report_rows(report: OpenedReport) -> list[tuple[str, str]]:
     rows = [("made by", _held(lambda: provenance_line(source)) or "unknown")]
     if found.total_cycles is not None:
         seconds = "" if found.device_seconds is None else f" ({found.device_seconds * 1e3:,.3f} ms of device time)"
-        rows.append(("executed", f"{found.runs:,} runs, {found.total_cycles:,} cycles{seconds}"))
+        rows.append(
+            (
+                "executed",
+                f"{found.runs:,} {'run' if found.runs == 1 else 'runs'}, {found.total_cycles:,} cycles{seconds}",
+            )
+        )
     if found.longest is not None:
         longest = found.longest
         rows.append(("longest program", f"#{longest.program} {longest.type} {longest.name}: {longest.cycles:,} cycles"))
@@ -96,15 +104,15 @@ def _trace_rows(trace: OpenedTrace) -> list[tuple[str, str]]:
 
 def _tiles(report: OpenedReport) -> str:
     memory = memory_by_tile(report.source, None)
-    title = "Memory of each tile, including gaps; the dashed line is its size"
-    return line_picture(memory.including_gaps, title, "bytes", "tile 0 to", float(memory.capacity))
+    title = f"Memory of each tile, including gaps; a tile has {memory.capacity:,} bytes"
+    axis = (f"tile {memory.tiles.start}", f"tile {memory.tiles.stop - 1}")
+    return line_picture(memory.including_gaps, title, "bytes", axis, float(memory.capacity))
 
 
 def _live(report: OpenedReport) -> str:
     line = curve(report.source)
-    return line_picture(
-        line.not_always_live + line.always_live, "Live bytes of one replica", "bytes", "liveness index 0 to"
-    )
+    axis = ("liveness index 0", f"liveness index {len(line.program) - 1:,}")
+    return line_picture(line.not_always_live + line.always_live, "Live bytes of one replica", "bytes", axis)
 
 
 def _shares(report: OpenedReport) -> str:
@@ -115,10 +123,10 @@ def _shares(report: OpenedReport) -> str:
 def _running(trace: OpenedTrace) -> str:
     from popvision.analysis.trace import overview
 
-    levels, _ = overview(trace.source, 560)
-    return line_picture(
-        levels.max(axis=0) if levels.ndim > 1 else levels, "How busy threads are over time", "", "column 0 to"
-    )
+    shares, _ = overview(trace.source, _COLUMNS)
+    under_way = shares.sum(axis=0, dtype=float) / 255
+    title = "Events under way, nested ones and those of all threads added up"
+    return line_picture(under_way, title, "events", ("0 ms", f"{trace.duration_us / 1e3:,.1f} ms"))
 
 
 def _held(ask: Callable[[], T]) -> T | None:
