@@ -10,7 +10,7 @@ import pytest
 from programs import both_ways, linear, run_engine, small_graph
 
 from simulator.machine.cycles import sorting as cycles
-from simulator.poplar import FLOAT, HALF, INT, SHORT, UNSIGNED_INT, Graph, Tensor
+from simulator.poplar import FLOAT, HALF, INT, SHORT, UNSIGNED_INT, Graph, Tensor, concat
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import SortOrder, TopKParams
@@ -63,6 +63,34 @@ def test_top_k_with_values_and_places(order: SortOrder) -> None:
     assert np.array_equal(by_vertex, by_kernel)
     assert np.array_equal(np.sort(by_vertex), np.sort(smallest))
     assert order is SortOrder.NONE or np.array_equal(by_vertex, smallest)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("order", list(SortOrder))
+def test_equal_elements_stay_in_their_order(order: SortOrder, largest: bool) -> None:
+    """As a stable sort of whole rows in the order asked for, of which the first or the last are taken."""
+    keys = np.random.default_rng(5).integers(0, 4, (3, 13)).astype(np.float32)
+    params = TopKParams(6, largest, order, stableSort=True)
+    turned = order is (SortOrder.ASCENDING if largest else SortOrder.DESCENDING)
+    ascending = largest == turned
+    places = np.argsort(keys if ascending else -keys, axis=1, kind="stable")
+    places = places[:, -6:] if turned else places[:, :6]
+
+    def build(graph: Graph, program: Sequence) -> Given:
+        t, v = linear(graph, FLOAT, [3, 13], "t"), linear(graph, INT, [3, 13], "v")
+        best = popops.topK(graph, program, t, params)
+        found, at = popops.topKWithPermutation(graph, program, t, params)
+        again, values = popops.topKKeyValue(graph, program, t, v, params)
+        parts = [best, found, again, popops.cast(graph, at, FLOAT, program), popops.cast(graph, values, FLOAT, program)]
+        given = {"t": (t, keys), "v": (v, np.arange(39).reshape(3, 13))}
+        return given, concat([part.flatten() for part in parts])
+
+    for result in both_ways(build, 4):
+        best, found, again, at, values = result.reshape(5, 3, 6)
+        for one in (best, found, again):
+            assert np.array_equal(one, np.take_along_axis(keys, places, 1))
+        assert np.array_equal(at, places)
+        assert np.array_equal(values, places + 13 * np.arange(3)[:, None])
 
 
 def test_steps_and_costs_of_top_k_depend_on_shapes_only() -> None:

@@ -35,17 +35,19 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Work:
-    """Keys, and values that go with them, as flat variables in shares of `share` elements."""
+    """Keys, and values that go with them, as flat variables in shares of `share` elements. `ties`: of equal keys the
+    one with the smaller value comes first (1), with the larger (-1), or either (0)."""
 
     tensors: tuple[Tensor, ...]
     share: int
+    ties: int = 0
 
     @property
     def count(self) -> int:
         return self.tensors[0].numElements()
 
 
-def laid_out(graph: Graph, types: tuple[Any, ...], count: int, name: tuple[DebugInfo, str]) -> Work:
+def laid_out(graph: Graph, types: tuple[Any, ...], count: int, ties: int, name: tuple[DebugInfo, str]) -> Work:
     """New variables of `count` elements, in equal shares of a power of two on as many tiles as are needed."""
     tiles = graph.getTarget().getNumTiles()
     share = 2
@@ -57,7 +59,7 @@ def laid_out(graph: Graph, types: tuple[Any, ...], count: int, name: tuple[Debug
         tensor = graph.addVariable(type_, [count], name)
         graph.setTileMappingIntervals(tensor, begins, np.minimum(begins + share, count), np.arange(len(begins)))
         made.append(tensor)
-    return Work(tuple(made), share)
+    return Work(tuple(made), share, ties)
 
 
 def add_step(
@@ -69,7 +71,7 @@ def add_step(
         _within(graph, cs, work, distance, mirrored, largest)
     else:
         _across(graph, cs, work, distance, mirrored, largest)
-    attributes = {"distance": distance, "mirrored": mirrored, "largest": largest}
+    attributes = {"distance": distance, "mirrored": mirrored, "largest": largest, "ties": work.ties}
     tensors = list(work.tensors)
     prog.add(LibraryGroup([Execute(cs)], "popops.compareAndSwap", tensors, tensors, attributes))
 
@@ -85,8 +87,8 @@ def _within(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, la
         n: vector_edges(int(t.regions()[0][0]) + begins, lengths)
         for n, t in zip(_names(work), work.tensors, strict=True)
     }
-    state = {"distance": distance, "mirrored": mirrored, "largest": largest}
-    graph.addVertices(cs, _vertex(_types(work), True), np.arange(len(begins)), edges, state)
+    state = {"distance": distance, "mirrored": mirrored, "largest": largest} | _second(work)
+    graph.addVertices(cs, _vertex(_types(work), True, work.ties != 0), np.arange(len(begins)), edges, state)
 
 
 def _across(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, largest: bool) -> None:
@@ -103,29 +105,36 @@ def _across(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, la
         base = int(t.regions()[0][0])
         edges[n] = vector_edges(base + first, np.full(len(first), size, np.int64))
         edges[f"{n}Other"] = vector_edges(base + other, np.full(len(first), size, np.int64))
-    state = {"mirrored": mirrored, "largest": largest}
-    graph.addVertices(cs, _vertex(_types(work), False), tiles, edges, state)
+    state = {"mirrored": mirrored, "largest": largest} | _second(work)
+    graph.addVertices(cs, _vertex(_types(work), False, work.ties != 0), tiles, edges, state)
 
 
 def _types(work: Work) -> tuple[str, ...]:
     return tuple(short_name(t.elementType()) for t in work.tensors)
 
 
-def swap(first: list[Array], second: list[Array], largest: bool) -> None:
+def _second(work: Work) -> dict[str, bool]:
+    """State of vertices whose values are second keys."""
+    return {"smallerValueFirst": work.ties > 0} if work.ties else {}
+
+
+def swap(first: list[Array], second: list[Array], largest: bool, ties: int = 0) -> None:
     """Arrays of keys, and values with them: each pair with the better key in `first`."""
     keys, others = first[0], second[0]
     wrong = others > keys if largest else others < keys
+    if ties:
+        wrong |= (others == keys) & (second[1] < first[1] if ties > 0 else second[1] > first[1])
     for mine, theirs in zip(first, second, strict=True):
         kept = np.where(wrong, theirs, mine)
         theirs[...] = np.where(wrong, mine, theirs)
         mine[...] = kept
 
 
-def step(tensors: list[Array], distance: int, mirrored: bool, largest: bool) -> None:
+def step(tensors: list[Array], distance: int, mirrored: bool, largest: bool, ties: int = 0) -> None:
     """One step on flat arrays of whole blocks."""
     blocks = [t.reshape(-1, 2, distance) for t in tensors]
     second = [b[:, 1, ::-1] if mirrored else b[:, 1] for b in blocks]
-    swap([b[:, 0] for b in blocks], second, largest)
+    swap([b[:, 0] for b in blocks], second, largest, ties)
 
 
 @register("popops.compareAndSwap")
@@ -133,28 +142,30 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, 
     for out, given in zip(outputs, inputs, strict=True):
         if out.__array_interface__["data"] != given.__array_interface__["data"]:
             out[...] = given
-    step(outputs, attributes["distance"], attributes["mirrored"], attributes["largest"])
+    step(outputs, attributes["distance"], attributes["mirrored"], attributes["largest"], attributes["ties"])
 
 
 @lru_cache(maxsize=64)
-def _vertex(types: tuple[str, ...], within: bool) -> VertexType:
+def _vertex(types: tuple[str, ...], within: bool, second_key: bool) -> VertexType:
     with_values = len(types) > 1
     names = ["keys", "values"][: len(types)]
+    values = "second key" if second_key else "carried" if with_values else "no"
 
     def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
         n = elements["keys"] // 2 if within else elements["keys"]
         distance = np.asarray(block.values["distance"]) if within else n
-        spent = cycles.compare_and_swap(types[0], "carried" if with_values else "no", n, distance)
+        spent = cycles.compare_and_swap(types[0], values, n, distance)
         return BlockCosts(spent, "exact", described_as("PopLibs estimator", cycles.compare_and_swap), n)
 
     def compute(vertex: Any) -> None:
         mine = [np.asarray(getattr(vertex, n)) for n in names]
         mirrored, largest = bool(vertex.mirrored), bool(vertex.largest)
+        ties = (1 if vertex.smallerValueFirst else -1) if second_key else 0
         if within:
-            step(mine, int(vertex.distance), mirrored, largest)
+            step(mine, int(vertex.distance), mirrored, largest, ties)
         else:
             theirs = [np.asarray(getattr(vertex, f"{n}Other")) for n in names]
-            swap(mine, [t[::-1] for t in theirs] if mirrored else theirs, largest)
+            swap(mine, [t[::-1] for t in theirs] if mirrored else theirs, largest, ties)
 
     fields = [FieldSpec(n, "vector", "inout", None, "one_ptr", 4) for n in names]
     if within:
@@ -162,7 +173,9 @@ def _vertex(types: tuple[str, ...], within: bool) -> VertexType:
     else:
         fields += [FieldSpec(f"{n}Other", "vector", "inout", None, "one_ptr", 4) for n in names]
     fields += [FieldSpec("mirrored", "value", "", BOOL), FieldSpec("largest", "value", "", BOOL)]
+    if second_key:
+        fields.append(FieldSpec("smallerValueFirst", "value", "", BOOL))
     name = f"popops::CompareAndSwapAtDistance{'KeyVal' if with_values else ''}"
-    template = f"{','.join(types)}{',false' if with_values else ''}"
+    template = f"{','.join(types)}{f',{str(second_key).lower()}' if with_values else ''}"
     full = f"{name}{'' if within else 'Apart'}<{template}>"
     return VertexType(full, "multi", tuple(fields), costs, compute, doc="pairs in order")

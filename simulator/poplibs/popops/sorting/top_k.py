@@ -19,10 +19,12 @@ from simulator.poplar.debug_context import Context, DebugInfo
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
+from simulator.poplar.types import FLOAT, HALF, INT, NO_LIMIT, UNSIGNED_INT, Type
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.casting import cast
+from simulator.poplibs.popops.elementwise import binary
 from simulator.poplibs.popops.one_hot import iota
+from simulator.poplibs.popops.slices import multiSlice
 from simulator.poplibs.popops.sorting.compare_swap import Work, add_step, laid_out
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
@@ -37,11 +39,18 @@ class SortOrder(Enum):
 
 @dataclass(frozen=True)
 class TopKParams:
-    """How many, whether the largest or the smallest, and in which order."""
+    """How many, whether the largest or the smallest, and in which order. `stableSort`: of equal elements those that
+    come first in the row come first in the result; slower."""
 
     k: int
     largest: bool
     sortOrder: SortOrder
+    stableSort: bool = False
+
+    @property
+    def turned(self) -> bool:
+        """Whether the order is that from the worst to the best."""
+        return self.sortOrder is (SortOrder.ASCENDING if self.largest else SortOrder.DESCENDING)
 
 
 def createTopKInput(
@@ -59,7 +68,8 @@ def topK(graph: Graph, prog: Sequence, t: Tensor, params: TopKParams, debugConte
     Raises `poplibs_error` for more elements than a row has and for types other than FLOAT, HALF, INT and
     UNSIGNED_INT."""
     call = operation(graph, debugContext, "popops", "topK", t=t, k=params.k, largest=params.largest)
-    return _top(graph, prog, t, None, params, call)[0]
+    places = _places(graph, t, prog, call) if params.stableSort else None
+    return _top(graph, prog, t, places, params, call)[0]
 
 
 def topKKeyValue(
@@ -69,6 +79,10 @@ def topKKeyValue(
     if keys.shape() != values.shape():
         raise poplibs_error(f"topKKeyValue: keys {keys.shape()} and values {values.shape()} must have one shape.")
     call = operation(graph, debugContext, "popops", "topKKeyValue", keys=keys, values=values, k=params.k)
+    if params.stableSort:
+        first, places = _top(graph, prog, keys, _places(graph, keys, prog, call), params, call)
+        assert places is not None
+        return first, _taken(graph, values, places, prog, call)
     first, second = _top(graph, prog, keys, values, params, call)
     assert second is not None
     return first, second
@@ -79,15 +93,34 @@ def topKWithPermutation(
 ) -> tuple[Tensor, Tensor]:
     """`topK`, and the places within the row that the elements come from (UNSIGNED_INT)."""
     call = operation(graph, debugContext, "popops", "topKWithPermutation", t=t, k=params.k)
+    first, second = _top(graph, prog, t, _places(graph, t, prog, call), params, call)
+    assert second is not None
+    return first, second
+
+
+def _places(graph: Graph, t: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+    """The place of each element in its row."""
     n = t.dim(t.rank() - 1) if t.rank() else 0
     places = graph.addVariable(UNSIGNED_INT, [n], (call, "indices"))
     mapTensorLinearly(graph, places)
     iota(graph, places, 0, prog, (call, "indices"))
     rows = t.numElements() // max(n, 1)
-    spread = places.expand([0]).broadcast(rows, 0).reshape(t.shape())
-    first, second = _top(graph, prog, t, spread, params, call)
-    assert second is not None
-    return first, second
+    return places.expand([0]).broadcast(rows, 0).reshape(t.shape())
+
+
+def _taken(graph: Graph, values: Tensor, places: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
+    """The values that stand at these places of their rows."""
+    k, n = places.dim(places.rank() - 1), values.dim(values.rank() - 1)
+    rows = values.numElements() // max(n, 1)
+    if rows * k == 0:
+        return graph.clone(values.elementType(), places, (call, "values"))
+    begins = graph.addConstant(UNSIGNED_INT, [rows, 1], [n * row for row in range(rows)], (call, "rows"))
+    graph.setTileMapping(begins, 0)
+    at = binary(graph, "ADD", places.reshape([rows, k]), begins.broadcast(k, 1), prog, (call, "places"), in_place=False)
+    found = multiSlice(
+        graph, values.reshape([rows * n, 1]), at.reshape([rows * k, 1]), [0], [1], prog, debugContext=call
+    )
+    return found.reshape(places.shape())
 
 
 def _top(
@@ -106,14 +139,13 @@ def _top(
         size = min(size, 1 << max(n - 1, 0).bit_length())
     size = max(size, 2)
     tensors = [x.reshape([rows, n]) for x in (keys, values) if x is not None]
-    work, blocks = _filled(graph, tensors, size, params.largest, prog, call)
+    ties = 0 if not params.stableSort else -1 if params.turned else 1
+    work, blocks = _filled(graph, tensors, size, params.largest, ties, prog, call)
     _sorted_blocks(graph, work, size, params.largest, prog, call)
     while blocks > 1:
         work, blocks = _merged(graph, work, rows, blocks, size, params.largest, prog, call)
     found = [w.reshape([rows, size]).slice(0, k, 1) for w in work.tensors]
-    if params.sortOrder is SortOrder.ASCENDING and params.largest:
-        found = [f.reverse(1) for f in found]
-    if params.sortOrder is SortOrder.DESCENDING and not params.largest:
+    if params.turned:
         found = [f.reverse(1) for f in found]
     outs = [duplicate(graph, f.reshape(shape), prog, (call, "topK")) for f in found]
     if t.elementType() is HALF:
@@ -131,15 +163,15 @@ def _check(t: Tensor, params: TopKParams) -> None:
 
 
 def _filled(
-    graph: Graph, tensors: list[Tensor], size: int, largest: bool, prog: Sequence, call: DebugInfo
+    graph: Graph, tensors: list[Tensor], size: int, largest: bool, ties: int, prog: Sequence, call: DebugInfo
 ) -> tuple[Work, int]:
     """(rows in whole blocks, blocks of a row)."""
     rows, n = tensors[0].shape()
     blocks = -(-n // size)
-    work = laid_out(graph, tuple(t.elementType() for t in tensors), rows * blocks * size, (call, "work"))
+    work = laid_out(graph, tuple(t.elementType() for t in tensors), rows * blocks * size, ties, (call, "work"))
     for i, (tensor, into) in enumerate(zip(tensors, work.tensors, strict=True)):
         if blocks * size > n:
-            loser = _loser(tensor.elementType(), largest) if i == 0 else 0
+            loser = _loser(tensor.elementType(), largest) if i == 0 else NO_LIMIT if ties > 0 else 0
             more = graph.addConstant(tensor.elementType(), [], loser, (call, "fill"))
             graph.setTileMapping(more, 0)
             rest = more.reshape([1, 1]).broadcast(rows, 0).broadcast(blocks * size - n, 1)
@@ -179,13 +211,13 @@ def _merged(
     """Pairs of sorted blocks of each row become their better halves; an odd block stays."""
     pairs = blocks // 2
     types = tuple(t.elementType() for t in work.tensors)
-    together = laid_out(graph, types, rows * pairs * 2 * size, (call, "pairs"))
+    together = laid_out(graph, types, rows * pairs * 2 * size, work.ties, (call, "pairs"))
     views = [t.reshape([rows, blocks, size]) for t in work.tensors]
     for view, into in zip(views, together.tensors, strict=True):
         prog.add(Copy(view.slice(0, 2 * pairs, 1).flatten(), into, False, (call, "pairs")))
     add_step(graph, together, size, True, largest, prog, (call, f"merge{blocks}"))
     left = pairs + blocks % 2
-    result = laid_out(graph, types, rows * left * size, (call, "work"))
+    result = laid_out(graph, types, rows * left * size, work.ties, (call, "work"))
     for view, pair, into in zip(views, together.tensors, result.tensors, strict=True):
         better = pair.reshape([rows, pairs, 2, size]).slice(0, 1, 2).reshape([rows, pairs, size])
         kept = concat([better, view.slice(2 * pairs, blocks, 1)], 1) if blocks % 2 else better
