@@ -179,6 +179,9 @@ def test_sorting_in_place_and_largest_of_rows(type_: Type) -> None:
     places = np.argsort(bench.value("given", keys), axis=1)[:, -2:]
     bench.expect(found, "top keys", np.take_along_axis(bench.value("given", keys), places, 1))
     bench.expect(with_it, "top values", np.take_along_axis(bench.value("others", others), places, 1))
+    equal = bench.give(type_, [2, 7], "equal", [[1, 2, 2, 1, 2, 0, 1], [3, 3, 3, 3, 3, 3, 3]])
+    stable = TopKParams(4, True, SortOrder.DESCENDING, stableSort=True)
+    bench.expect(popops.topKWithPermutation(graph, prog, equal, stable)[1], "stable", [[1, 2, 4, 0], [0, 1, 2, 3]])
     bench.check_all(type_)
 
 
