@@ -90,7 +90,8 @@ class _Compiler:
         check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())
         self.store = _snapshot(store)
         settle_late_values(self.store)
-        place_externals(self.store, settings.preallocations, target.getNumTiles())
+        tiles, memory = target.getNumTiles(), target.getBytesPerTile()
+        self.addresses = place_externals(self.store, settings.preallocations, tiles, memory)
         self.machine = machine_of(target, store.replicas, write_combining=settings.write_combining)
         self.programs = [program.as_part() for program in programs]  # as they are now
         self.settings = settings
@@ -180,6 +181,7 @@ class _Compiler:
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names), store.bases()) if multi_access else []
         needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))
+        needs = replace(needs, fixed=self.addresses)
         return memory_report(inventory, live, parts_of(live, emap), order, machine, needs, self.settings)
 
     def _phase(self, name: str, work: Callable[[], T]) -> T:

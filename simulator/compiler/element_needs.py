@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from simulator.compiler.accesses import variables_in
 from simulator.compiler.element_map import ElementMap, Pieces
-from simulator.compiler.layout import ALIGNMENT, Needs
+from simulator.compiler.layout import ALIGNMENT
+from simulator.compiler.layout_needs import Needs
 from simulator.compiler.program_table import ProgramTable
 
 if TYPE_CHECKING:

@@ -17,11 +17,20 @@ if TYPE_CHECKING:
 I8 = npt.NDArray[np.int64]
 
 
-def place_externals(store: GraphStore, places: Mapping[str, Parts | int], tiles: int) -> None:
-    """Map the external variables of a store to tiles. Others write them between runs, so they are always live.
+#: Addresses are multiples of this, so that every load can reach them (simulator.compiler.layout).
+_ALIGNMENT = 16
+
+Addresses = dict[tuple[int, int], int]
+"""(variable, tile) -> the byte of the tile's memory at which what the tile holds of the variable begins"""
+
+
+def place_externals(store: GraphStore, places: Mapping[str, Parts | int], tiles: int, memory: int) -> Addresses:
+    """Map the external variables of a store to tiles of `memory` bytes each, and return the addresses that are given.
+    Others write them between runs, so they are always live.
 
     Raises `link_error` for a symbol without a place and a place without a symbol, `invalid_tile_mapping` for tiles that
-    there are not and for parts that leave elements out or name them twice."""
+    or addresses that there are not and for parts that leave elements out or name them twice."""
+    found: Addresses = {}
     known = store.variables.external
     unknown = sorted(set(places) - set(known.values()))
     if unknown:
@@ -39,13 +48,37 @@ def place_externals(store: GraphStore, places: Mapping[str, Parts | int], tiles:
         mapping = _mapping(symbol, places[symbol], store.variables.numel[variable], tiles)
         store.variables.mapping[variable] = mapping
         store.variables.host_visible[variable] = True
+        place = places[symbol]
+        if not isinstance(place, int):
+            size = store.variables.type[variable].size
+            found |= {(variable, t): at for t, at in _addresses(symbol, place, size, memory).items()}
+    return found
+
+
+def _addresses(symbol: str, parts: Parts, size: int, memory: int) -> dict[int, int]:
+    """Tile -> address, of those that have one. `size`: bytes of an element."""
+    found: dict[int, int] = {}
+    for tile, begin, end, address in parts:
+        if address == -1:
+            continue
+        if address < 0 or address % _ALIGNMENT or address + (end - begin) * size > memory:
+            raise invalid_tile_mapping(
+                f"Preallocations of '{symbol}': address {address} on tile {tile} is no multiple of {_ALIGNMENT} with "
+                f"room for {(end - begin) * size} bytes below {memory}."
+            )
+        if sum(other == tile for other, *_ in parts) > 1:
+            raise invalid_tile_mapping(
+                f"Preallocations of '{symbol}': tile {tile} has an address and several parts; give it one part."
+            )
+        found[tile] = address
+    return found
 
 
 def _mapping(symbol: str, place: Parts | int, count: int, tiles: int) -> tuple[I8, I8]:
     """(interval ends, tile of each interval) of a whole variable."""
-    parts = ((place, 0, count),) if isinstance(place, int) else tuple(sorted(place, key=lambda part: part[1]))
+    parts = ((place, 0, count, -1),) if isinstance(place, int) else tuple(sorted(place, key=lambda part: part[1]))
     done = 0
-    for tile, begin, end in parts:
+    for tile, begin, end, _ in parts:
         if not 0 <= tile < tiles:
             raise invalid_tile_mapping(f"Preallocations of '{symbol}': there is no tile {tile}, only 0 to {tiles - 1}.")
         if begin != done or end <= begin:
@@ -58,4 +91,4 @@ def _mapping(symbol: str, place: Parts | int, count: int, tiles: int) -> tuple[I
         raise invalid_tile_mapping(
             f"Preallocations of '{symbol}' place {done} elements, but the variable has {count}; cover all once."
         )
-    return np.array([end for _, _, end in parts], np.int64), np.array([tile for tile, _, _ in parts], np.int64)
+    return np.array([part[2] for part in parts], np.int64), np.array([part[0] for part in parts], np.int64)

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from popvision.formats.profile.model import CATEGORIES
 from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations
+from simulator.compiler.layout_needs import Needs, taken_by
 from simulator.compiler.liveness import LiveClasses
 
 I8 = npt.NDArray[np.int64]
@@ -51,15 +52,6 @@ for _position, _name in enumerate(_ORDER):
 _STACK_RANK, _DATA_RANK = len(CODE_CATEGORIES), len(_ORDER) - len(_DATA)
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What variable rows want beyond a place: `group` numbers sets of rows that must not share a memory element with
-    another set's (0 = no matter), `wide` = begins at a multiple of 16 bytes."""
-
-    group: I8
-    wide: npt.NDArray[np.bool_]
-
-
 def lay_out(
     a: Allocations,
     live: LiveClasses,
@@ -76,14 +68,15 @@ def lay_out(
     if needs is None:
         rows = int(a.variable.max(initial=0)) + 1
         needs = Needs(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-    address = np.zeros(len(a), np.int64)
+    fixed = needs.addresses(a)
+    address, taken = fixed.copy(), taken_by(a, fixed, tiles, _NOWHERE)
     group = needs.group[a.variable]
     rank = _RANK[a.category]
     if low_state:
         rank = np.where(a.category == CATEGORY_NUMBER["vertexInstanceState"], _STACK_RANK - 1, rank)
     peak = peak if peak is not None else np.zeros(tiles, np.int64)
     stacks = _always_live(a, rank, address, needs, border, peak, element)
-    _in_blocks(a, group, live, address, stacks, border, element)
+    _in_blocks(a, group, live, address, stacks, border, element, taken)
     return address
 
 
@@ -98,7 +91,7 @@ class _Stacks:
 def _always_live(a: Allocations, rank: I8, address: I8, needs: Needs, border: int, peak: I8, element: int) -> _Stacks:
     """Stack what is always live and of no element group."""
     tiles = len(peak)
-    rows = np.flatnonzero((a.live_class < 0) & (needs.group[a.variable] == 0))
+    rows = np.flatnonzero((a.live_class < 0) & (needs.group[a.variable] == 0) & (address < 0))
     wide = needs.wide[a.variable]
     rows = rows[np.lexsort((rows, ~wide[rows], rank[rows], a.tile[rows]))]
     forced = a.interleaved[rows]
@@ -149,10 +142,17 @@ def _stacked(a: Allocations, rows: I8, base: I8, wide: npt.NDArray[np.bool_] | N
 
 
 def _in_blocks(
-    a: Allocations, group: I8, live: LiveClasses, address: I8, stacks: _Stacks, border: int, element: int
+    a: Allocations,
+    group: I8,
+    live: LiveClasses,
+    address: I8,
+    stacks: _Stacks,
+    border: int,
+    element: int,
+    taken: tuple[I8, I8],
 ) -> None:
-    """Place what is not always live, and always-live rows of element groups."""
-    rows = np.flatnonzero((a.live_class >= 0) | (group > 0))
+    """Place what is not always live, and always-live rows of element groups, around what is `taken`."""
+    rows = np.flatnonzero(((a.live_class >= 0) | (group > 0)) & (address < 0))
     if len(rows) == 0:
         return
     tiles = len(stacks.low)
@@ -169,11 +169,12 @@ def _in_blocks(
         inside[i:j], size[number] = _stacked(a, rows[i:j], np.zeros(tiles, np.int64))
     size = _aligned(size, WIDE_ALIGNMENT)
     low, high = _aligned(stacks.low, WIDE_ALIGNMENT), _aligned(stacks.high, WIDE_ALIGNMENT)
-    kind, example = _kinds_of_tiles(size, low, high)
+    kind, example = _kinds_of_tiles(np.concatenate([size, *taken]), low, high)
     begin, end = _spans(live, found // 2 // groups - 1)
     shelf = _Shelf(
-        _Stacks(low[example], high[example]), border, element, begin, end, found // 2 % groups, found % 2 == 1
-    )
+        _Stacks(low[example], high[example]), border, element, begin, end, found // 2 % groups, found % 2 == 1,
+        (taken[0][:, example], taken[1][:, example]),
+    )  # fmt: skip
     base = shelf.place_all(size[:, example])
     row_block = np.repeat(np.arange(len(found)), last - first)
     address[rows] = base[row_block, kind[a.tile[rows]]] + inside
@@ -210,7 +211,9 @@ class _Shelf:
         end: I8,
         group: I8,
         interleaved: npt.NDArray[np.bool_],
+        taken: tuple[I8, I8],
     ) -> None:
+        self._taken = taken
         shape = (len(begin), len(stacks.low))
         self._stacks = stacks
         self._border, self._element = border, element
@@ -228,8 +231,10 @@ class _Shelf:
 
     def _place(self, block: int, size: I8) -> I8:
         meets = self._placed & (self._begin < self._end[block]) & (self._end > self._begin[block])
-        address, top = self._address[meets], self._top[meets]
-        strangers = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
+        address = np.concatenate([self._address[meets], self._taken[0]])
+        top = np.concatenate([self._top[meets], self._taken[1]])
+        strangers = np.zeros(len(address), np.bool_)
+        strangers[: np.count_nonzero(meets)] = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
         found = None
         if self._group[block] and strangers.any():
             found = self._found(block, size, *self._whole_elements(address, top, strangers))

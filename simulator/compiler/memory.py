@@ -12,7 +12,8 @@ import numpy.typing as npt
 from popvision.formats.profile import model
 from simulator.compiler.allocation_parts import Parts, divided
 from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations, Inventory
-from simulator.compiler.layout import CODE_CATEGORIES, Needs, lay_out
+from simulator.compiler.layout import CODE_CATEGORIES, lay_out
+from simulator.compiler.layout_needs import Needs, check_fixed
 from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.liveness import LiveClasses
 from simulator.compiler.machine import Machine
@@ -60,6 +61,7 @@ def memory_report(
     peak = peak_by_tile(by_class, live)
     low_state = settings.limit_vertex_state
     address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
+    check_fixed(a, needs.addresses(a), address, inventory.names)
     cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.usable_bytes)
     return MemoryReport(
         _tile_memory(a, address, cover, peak, machine),

@@ -17,7 +17,6 @@ from simulator.poplar.errors import poplar_error, stream_connection_error, symbo
 from simulator.poplar.executable import Executable
 from simulator.poplar.target import Target, TargetType
 from simulator.poplar.types import Type
-from simulator.runtime.arena import Place
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host_buffers import memory_of
 from simulator.runtime.run_settings import RunSettings
@@ -90,7 +89,7 @@ class ModuleRuntime:
         place, type_ = self._place(symbol)
         self._memory(symbol, buffer, place, type_, writable=True)[...] = self._core.memories[0].read(place)
 
-    def _memory(self, symbol: str, buffer: Any, place: Place, type_: Type, *, writable: bool) -> Any:
+    def _memory(self, symbol: str, buffer: Any, place: Any, type_: Type, *, writable: bool) -> Any:
         flat = memory_of(buffer, type_, f"External variable '{symbol}'", writable=writable)
         if len(flat) != place.shape[0]:
             raise stream_connection_error(
@@ -98,17 +97,14 @@ class ModuleRuntime:
             )
         return flat
 
-    def _place(self, symbol: str) -> tuple[Place, Type]:
+    def _place(self, symbol: str) -> tuple[Any, Type]:
         if not self._core.loaded:
             raise poplar_error(f"The module is not loaded; call load(device) before '{symbol}' is read or written.")
         for variable, name in _externals(self._executable).items():
             if name == symbol:
                 source = self._executable._compiled.source
                 assert source is not None
-                columns, layout = source.store.variables, self._executable._compiled.plan.layout
-                type_ = columns.type[variable]
-                begin, size = layout.byte_offset(variable), columns.numel[variable]
-                return Place(type_.dtype, (size,), begin, (type_.size,), None), type_
+                return self._core.variable_place(variable), source.store.variables.type[variable]
         known = ", ".join(_externals(self._executable).values()) or "none"
         raise symbol_error(f"The module has no external variable '{symbol}'; its symbols are: {known}.")
 

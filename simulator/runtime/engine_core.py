@@ -27,6 +27,7 @@ from simulator.poplar.errors import (
 )
 from simulator.poplar.quarter import QuarterMetadata
 from simulator.runtime.address_accurate.plan import AddressPlan
+from simulator.runtime.arena import Place
 from simulator.runtime.callback_threads import CallbackThreads
 from simulator.runtime.device_clock import DeviceClock
 from simulator.runtime.host_end import HostEnd
@@ -212,6 +213,16 @@ class EngineCore(HostEnd):
         place = self._place("write", handle)
         self.write_metadata(handle, metadata, self._plan.metadata.get(("write", handle)))
         self.write_tensor(handle, place, buffer)
+
+    def variable_place(self, variable: int) -> Any:
+        """Where a whole variable is, flat, for the memories."""
+        if isinstance(self._plan, AddressPlan):
+            return self._plan.variable(variable)
+        source = self.executable.source
+        assert source is not None
+        columns = source.store.variables
+        type_, size = columns.type[variable], columns.numel[variable]
+        return Place(type_.dtype, (size,), self._plan.layout.byte_offset(variable), (type_.size,), None)
 
     def list_streams(self) -> list[str]:
         """Every stream's handle with "+" for host to device and "-" for device to host, host copies included."""

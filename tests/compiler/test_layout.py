@@ -1,11 +1,14 @@
 """Addresses: nothing that is live at the same time overlaps, code stays below the border, bytes add up."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations
-from simulator.compiler.layout import ALIGNMENT, Needs, lay_out
+from simulator.compiler.layout import ALIGNMENT, lay_out
+from simulator.compiler.layout_needs import Needs
 from simulator.compiler.liveness import LiveClasses
 from simulator.compiler.overlap import coverage
 
@@ -147,3 +150,16 @@ def test_laws_of_a_layout_with_groups(given_rows, given_spans, groups):
             if groups[i] and groups[j] and groups[i] != groups[j]:
                 first, last = sorted((i, j), key=lambda row: address[row])
                 assert (address[first] + a.bytes[first] - 1) // element < address[last] // element
+
+
+def test_blocks_keep_away_from_what_has_an_address():
+    """Variable 0 was placed at 32 on tile 0 by someone else; on tile 1 it has no place yet."""
+    rows = [(0, 16, "variable", -1, False), (0, 24, "variable", 0, False), (0, 40, "variable", 0, False)]
+    a = allocations([*rows, (1, 16, "variable", -1, False), (1, 24, "variable", 0, False)])
+    a.variable[:] = [0, 1, 2, 0, 1]
+    fixed = Needs(np.zeros(3, np.int64), np.zeros(3, np.bool_), {(0, 0): 32})
+    address = lay_out(a, classes([(0, 4)]), 2, BORDER, fixed)
+    assert address[0] == 32
+    mine = sorted((int(address[i]), int(address[i] + a.bytes[i])) for i in range(3))
+    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(mine))
+    assert address[3:].tolist() == [0, 16]

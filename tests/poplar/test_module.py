@@ -1,5 +1,6 @@
 """Modules: one program without control streams, and external variables."""
 
+import csv
 import io
 
 import numpy as np
@@ -161,3 +162,47 @@ def test_a_module_is_saved_and_read_again(device):
     back = np.zeros(6, np.float32)
     runtime.readExternal("table", back)
     assert back.tolist() == [3] * 6
+
+
+def placed(device, folder, addresses, *parts):
+    """(begin, end) of the allocation of "table" on each tile, and the runtime's view of it after one run."""
+    graph, program = tripling(device)
+    options = {"debug.loweredVarDumpFile": str(folder / "variables.csv"), "popvision.addressAccurate": addresses}
+    runtime = ModuleRuntime(compileModule(graph, program, Preallocations({"table": list(parts)}), options))
+    runtime.load(device)
+    runtime.writeExternal("table", np.arange(6, dtype=np.float32))
+    runtime.run()
+    back = np.zeros(6, np.float32)
+    runtime.readExternal("table", back)
+    with (folder / "variables.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["category"] == "variable"]
+    return {int(r["tile"]): (int(r["address"]), int(r["bytes"])) for r in rows}, back.tolist()
+
+
+@pytest.mark.parametrize("addresses", ["false", "true"])
+def test_addresses_decide_where_on_a_tile_bytes_are(device, tmp_path, addresses):
+    tripled = [0, 3, 6, 9, 12, 15]
+    parts = (2, (0, 4), 0x8000), (3, (4, 6), 0x10000)
+    assert placed(device, tmp_path, addresses, *parts) == ({2: (0x8000, 16), 3: (0x10000, 8)}, tripled)
+    mixed, back = placed(device, tmp_path, addresses, (2, (0, 4), 0x8000), (3, (4, 6)))
+    assert (mixed[2], back) == ((0x8000, 16), tripled)
+    assert mixed[3][0] < 0x8000
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind", "what"),
+    [
+        (
+            [(2, (0, 6), 0x8004)],
+            invalid_tile_mapping,
+            "address 32772 on tile 2 is no multiple of 16 with",
+        ),
+        ([(2, (0, 6), 638976)], invalid_tile_mapping, "room for 24 bytes below 638976"),
+        ([(2, (0, 4), 0x8000), (2, (4, 6), 0x9000)], invalid_tile_mapping, "tile 2 has an address and several parts"),
+        ([(2, (0, 6), 0)], link_error, r"24 bytes .* at address 0 of tile 2 overlap '.*', which ends at \d+; place"),
+    ],
+)
+def test_addresses_that_cannot_be(device, parts, kind, what):
+    graph, program = tripling(device)
+    with pytest.raises(kind, match=what):
+        compileModule(graph, program, Preallocations({"table": parts}))

@@ -16,7 +16,13 @@ from simulator.runtime.address_accurate.facts import AddressFacts
 from simulator.runtime.address_accurate.leaves import Leaves
 from simulator.runtime.address_accurate.slots import variable_slots
 from simulator.runtime.address_accurate.tile_memory import TileMemory
-from simulator.runtime.address_accurate.transfers import AddressedTensor, HostTransfers, ReplicaMemory, addressed
+from simulator.runtime.address_accurate.transfers import (
+    AddressedTensor,
+    HostTransfers,
+    ReplicaMemory,
+    addressed,
+    addressed_elements,
+)
 from simulator.runtime.address_accurate.walk import branch_actions
 
 if TYPE_CHECKING:
@@ -57,6 +63,13 @@ class AddressPlan:
             for kind, handle, tensor in store.host_copies
             if tensor.hasMetadata()
         }
+
+    def variable(self, variable: int) -> AddressedTensor:
+        """Where a whole variable lies, flat."""
+        columns = self._facts.store.variables
+        start, count = np.array([columns.base[variable]]), columns.numel[variable]
+        dtype = columns.type[variable].dtype
+        return addressed_elements(start, np.array([count]), (count,), dtype, self._replicas)
 
     def memories(self, autoload: bool = False) -> list[ReplicaMemory]:
         """Memory in its first state, seen by each replica; each is loaded for itself, also with `autoload`."""

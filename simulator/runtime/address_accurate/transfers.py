@@ -39,12 +39,18 @@ class AddressedTensor:
 
 def addressed(tensor: Tensor, replicas: Sequence[Replica]) -> AddressedTensor:
     """Where a tensor lies."""
-    starts, lengths = tensor.regions()
+    return addressed_elements(*tensor.regions(), tuple(tensor.shape()), numpy_type(tensor.elementType()), replicas)
+
+
+def addressed_elements(
+    starts: I8, lengths: I8, shape: tuple[int, ...], dtype: np.dtype[Any], replicas: Sequence[Replica]
+) -> AddressedTensor:
+    """Where runs of elements of the element space lie."""
     emap = replicas[0].emap
     cut = emap.cut(starts, lengths)
     tile, item = emap.tile[cut.row], emap.item_bytes[cut.row]
     places = tuple(r.slots.bytes_of(tile + r.shift, cut.start, cut.length, item) for r in replicas)
-    return AddressedTensor(tuple(tensor.shape()), numpy_type(tensor.elementType()), places)
+    return AddressedTensor(shape, dtype, places)
 
 
 class ReplicaMemory:
