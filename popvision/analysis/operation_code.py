@@ -119,15 +119,20 @@ def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
     holder: dict[int, Int64] = {}
     uses: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
     present: dict[int, npt.NDArray[np.bool_]] = {}
-    for row, at in enumerate(zip(owner_of.tolist(), vertex_type.tolist(), ipu.tolist(), strict=True)):
-        if not len(counts[row]):
+    seen: set[tuple[int, int, int, int]] = set()
+    rows = zip(owner_of.tolist(), vertex_type.tolist(), ipu.tolist(), counts, strict=True)
+    for owner, type_, place, count in rows:
+        key = (owner, type_, place, id(count))  # compute sets that are alike share their arrays
+        if key in seen or not len(count):
             continue
-        owner, type_, place = at
+        seen.add(key)
         here = slice(place * per_ipu, (place + 1) * per_ipu)
-        there = present.setdefault(id(counts[row]), np.asarray(counts[row]) > 0)
+        if id(count) not in present:
+            present[id(count)] = np.asarray(count) > 0
+        there = present[id(count)]
         holders = holder.setdefault(type_, np.full(target.num_tiles, _NOBODY, np.int64))[here]
         alone = (holders == _NOBODY) | (holders == owner)
-        holders[there] = np.where(alone, owner, _SEVERAL)[there]
+        np.copyto(holders, np.where(alone, owner, _SEVERAL), where=there)
         uses.setdefault((owner, type_), np.zeros(target.num_tiles, bool))[here] |= there
     n = len(found.context)
     own, used, tiles = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)

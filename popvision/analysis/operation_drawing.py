@@ -130,12 +130,12 @@ def _box(boxes: _Boxes, groups: OperationGroups, shown: set[int], row: int, rank
 
 def parts_drawing(source: ReportSource, owners: Owners, rows: Sequence[int]) -> Drawing:
     """Programs of operations and the variables that they touch: the computation graph of a few. An arrow leads from the
-    first program that touches a variable to it, and from it to the others. Raises as `flow_drawing`."""
+    first program that touches a variable to it, and from it to the others; always-live ones are inputs. Raises as
+    `flow_drawing`."""
     found = touches(source)
     ids = programs_made(owners, rows)
     mine = np.isin(found.program, ids)
-    first = np.flatnonzero(found.is_first)
-    giver = found.program[first][np.cumsum(found.is_first) - 1]
+    giver = found.givers(found.program, np.full(len(found.bytes), -1, np.int64))
     cycles, _ = program_cycles(source)
     touched = np.unique(found.program[mine])
     busiest = touched[np.argsort(-cycles[touched], kind="stable")][: MOST_NODES // 2]

@@ -2,7 +2,8 @@
 
 A report says which variables each program touches, not which it writes. So: the operation whose program touches a
 variable first, in the static order of the program, gives it its value, and every other operation that touches it later
-gets it from there. In place operations thus stand beside, not behind, the one that made their variable.
+gets it from there. In place operations thus stand beside, not behind, the one that made their variable. An always-live
+variable (a weight, a constant) has a value before the program runs: all get it from the operation that made it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Touches:
     variable: Int64
     index: Int64
     bytes: Int64
+    always_live: npt.NDArray[np.bool_]  #: by variable
 
     @property
     def is_first(self) -> npt.NDArray[np.bool_]:
@@ -47,6 +49,12 @@ class Touches:
         first = np.ones(len(self.variable), bool)
         first[1:] = self.variable[1:] != self.variable[:-1]
         return first
+
+    def givers(self, of_program: Int64, of_variable: Int64) -> Int64:
+        """Who gives the variable of each touch its value: `of_program` (one per touch) at the variable's first touch,
+        `of_variable` (one per variable) for always-live ones."""
+        first = of_program[self.is_first][np.cumsum(self.is_first) - 1]
+        return np.where(self.always_live[self.variable], of_variable[self.variable], first)
 
 
 @dataclass(frozen=True)
@@ -69,10 +77,10 @@ def flow(source: ReportSource, groups: OperationGroups) -> Flow:
     """What passes between groups. Raises as `touches`."""
     found = touches(source)
     outside = len(groups.name)
-    group = groups.group[groups.found.owners.program[found.program]]
-    group = np.where(group < 0, outside, group)
-    first = np.flatnonzero(found.is_first)
-    giver = group[first][np.cumsum(found.is_first) - 1]
+    owners = groups.found.owners
+    of_operation = np.where(groups.group < 0, outside, groups.group)
+    group = of_operation[owners.program[found.program]]
+    giver = found.givers(group, of_operation[owners.variable])
     passed = giver != group
     whole = outside + 1
     key = np.unique((found.variable[passed] * whole + giver[passed]) * whole + group[passed])  # each variable once
@@ -98,7 +106,8 @@ def _touches(source: ReportSource) -> Touches:
     index = first_indices(source)[program]
     index = np.where(index < 0, program + len(index), index)  # programs without a place come last, in their order
     order = np.lexsort((program, index, variable))
-    return Touches(program[order], variable[order], index[order], size)
+    always = np.asarray(variables(source).always_live, bool)
+    return Touches(program[order], variable[order], index[order], size, always)
 
 
 def _wholes(source: ReportSource) -> tuple[Int64, Int64]:

@@ -59,25 +59,26 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> ReportSource:
     return ReportSource(folder)
 
 
-def test_a_variable_goes_from_who_touches_it_first(tiny: ReportSource) -> None:
+def test_a_variable_goes_from_who_gives_it_its_value(tiny: ReportSource) -> None:
     groups = operation_groups(tiny)
     assert groups.name == ["(not attributed)", "give", "take"]
     passed = flow(tiny, groups)
     edges = list(zip(passed.source.tolist(), passed.target.tolist(), passed.bytes.tolist(), strict=True))
-    assert edges == [(1, 2, 32)]  # the temporary, 32 B; weights and constant have one operation each
-    assert passed.variables.tolist() == [1]
+    assert edges == [(0, 2, 112), (1, 2, 32)]  # the constant that nobody made, the temporary; weights stay at home
+    assert passed.variables.tolist() == [1, 1]
     drawing = flow_drawing(tiny, groups)
-    assert [(node.kind, node.name) for node in drawing.nodes] == [("operation", "give"), ("operation", "take")]
-    assert drawing.edges[0].bytes == 32
+    kinds = [(node.kind, node.name) for node in drawing.nodes]
+    assert kinds == [("operation", "give"), ("operation", "take"), ("rest", "(not attributed)")]
+    assert [edge.bytes for edge in drawing.edges] == [112, 32]
     assert drawing.nodes[0].value == operations(tiny).columns()["cycles"][1]
 
 
 def test_the_parts_of_an_operation(tiny: ReportSource) -> None:
     drawing = parts_drawing(tiny, operations(tiny).owners, [2])
     names = {node.name: node.kind for node in drawing.nodes}
-    assert names == {"cs0_layer/ExchangePre": "program", "temporary": "input", "constant": "variable"}
+    assert names == {"cs0_layer/ExchangePre": "program", "temporary": "input", "constant": "input"}
     arrows = {(drawing.nodes[e.source].name, drawing.nodes[e.target].name, e.bytes) for e in drawing.edges}
-    assert arrows == {("temporary", "cs0_layer/ExchangePre", 32), ("cs0_layer/ExchangePre", "constant", 112)}
+    assert arrows == {("temporary", "cs0_layer/ExchangePre", 32), ("constant", "cs0_layer/ExchangePre", 112)}
 
 
 def test_other_operations_are_one_box(source: ReportSource) -> None:

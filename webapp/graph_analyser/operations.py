@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
@@ -23,7 +22,6 @@ from webapp.components import (
     empty_hint,
     group,
     help_text,
-    icon_button,
     long_table,
     options_menu,
     register_rows,
@@ -37,7 +35,6 @@ from webapp.components import (
     toolbar,
     view_shortcuts,
 )
-from webapp.components.attributes import attributes
 from webapp.graph_analyser.operations_columns import (
     FIGURES,
     columns,
@@ -45,10 +42,11 @@ from webapp.graph_analyser.operations_columns import (
     compared_rows,
     operation_rows,
 )
+from webapp.graph_analyser.operations_graph import graph_part, opened_name, path_part
 from webapp.graph_analyser.operations_panel import NOTHING, TABS, tab_content
 from webapp.graph_analyser.operations_roofline import roofline_part
 from webapp.graph_analyser.operations_routes import register_routes
-from webapp.graph_analyser.operations_state import TAB_KEYS, TOP_KEYS, VIEWS, OperationState, chosen_operations, levels
+from webapp.graph_analyser.operations_state import TAB_KEYS, TOP_KEYS, VIEWS, OperationState, levels
 from webapp.library import Library
 from webapp.view import View, ViewContext, page_key
 
@@ -67,23 +65,6 @@ _KEYS = (
     ("Enter", "In the graph: select the box"),
     ("W S A D Page Up / Down 0", "In the graph: zoom, move, show all"),
 )
-
-_FLOW = (
-    "A box is an operation or a group of them; a thick outline has more inside: open it with o or a double click. What "
-    "no operation accounts for, or the choice leaves out, stands above where it gives variables and below where it "
-    "takes them."
-)
-_OPENED = (
-    "Rounded boxes are programs, square ones variables; dotted are those that other operations give their value. u "
-    "goes back."
-)
-_ARROWS = (
-    "A report says which variables a program touches, not which it writes: the first program that touches a variable "
-    "gives it its value, and an arrow leads to everything that touches it later. The heavier, the more bytes; dashed "
-    "arrows point back to what ran before."
-)
-
-_GRAPH_QUERY = ("ops_layer", "ops_group", "ops_under", "ops_by", "ops_open", "ipu")
 
 _QUERY = ("ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ipu", "vs")
 
@@ -207,19 +188,11 @@ def _register_top(app: Dash, library: Library) -> None:
         source = library.report(key)
         try:
             state = OperationState.read(source, params)
-            return _main(source, key, state, params, theme or "light", target), _path(
-                state, _opened(source, state, params)
+            return _main(source, key, state, params, theme or "light", target), path_part(
+                state, opened_name(source, state, params)
             )
         except (NotRecordedError, ValueError) as problem:
             return empty_hint(str(problem)), ""
-
-
-def _opened(source: ReportSource, state: OperationState, params: Mapping[str, str]) -> str:
-    """Name of the operation whose parts the graph shows, "" for none."""
-    if params.get("ops_view") != "graph" or not params.get("ops_open"):
-        return ""
-    chosen = chosen_operations(source, state, {"ops_at": params["ops_open"]})
-    return chosen.title if chosen is not None else "unknown operation"
 
 
 def _main(
@@ -233,55 +206,10 @@ def _main(
     if params.get("ops_view") == "roofline":
         return roofline_part(source, state, theme)
     if params.get("ops_view") == "graph":
-        return _graph(key, params)
+        return graph_part(key, params)
     query = {name: params[name] for name in _QUERY if params.get(name)}
     shown = columns(source, state, params.get("ops_all") == "1") if target is None else compared_columns(state.by)
     return long_table("operations", key, query, shown, selectable=True)
-
-
-def _graph(key: str, params: Mapping[str, str]) -> Component:
-    """The box that assets/operations/graph.js draws into."""
-    query = {name: params[name] for name in _GRAPH_QUERY if params.get(name)}
-    box = html.Div(
-        className="ops-graph",
-        role="group",
-        **attributes(
-            aria_label="Operations and what passes between them: arrow keys go from box to box",
-            data_ops_graph=f"/data/{key}/operations/graph?{urlencode(query)}",
-        ),
-    )
-    tools = html.Div(
-        [
-            icon_button(name, title, action=None)
-            for name, title in (("zoom_out", "Zoom out (S)"), ("zoom_in", "Zoom in (W)"), ("reset", "Show all (0)"))
-        ],
-        className="ops-graph-tools",
-    )
-    for button, action in zip(tools.children, ("out", "in", "fit"), strict=True):
-        setattr(button, "data-ops-zoom", action)
-    about = help_text("The graph", _OPENED if params.get("ops_open") else _FLOW, _ARROWS)
-    note = html.Span(className="ops-graph-note", role="status")
-    target = html.Span("The graph shows the source. ") if params.get("vs") else None
-    return html.Div([tools, box, html.Div([target, note, about], className="ops-note")], className="ops-column")
-
-
-def _path(state: OperationState, opened: str = "") -> Any:
-    """Where the page is in the levels of names, each a button back; `opened` = name of the operation drawn."""
-    if not state.under and not opened:
-        return ""
-    parts = state.under.split("/") if state.under else []
-    crumbs: list[Any] = [_crumb("All operations", "", "1")]
-    for at, part in enumerate(parts):
-        crumbs += [html.Span("/", className="dim"), _crumb(part, "/".join(parts[: at + 1]), str(at + 2))]
-    if opened:
-        crumbs += [html.Span("/", className="dim"), html.Span(opened, className="ops-here")]
-    return html.Nav(crumbs, **attributes(aria_label="Levels of names"))
-
-
-def _crumb(text: str, under: str, level: str) -> Component:
-    return html.Button(
-        text, type="button", className="button small", **attributes(data_ops_under=under, data_ops_group=level)
-    )
 
 
 def _register_tabs(app: Dash, library: Library) -> None:

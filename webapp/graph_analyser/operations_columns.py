@@ -77,10 +77,9 @@ def compared_rows(source: ReportSource, target: ReportSource, query: Mapping[str
 def _found(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     if not text:
         return frame
-    inside = frame["name"].str.lower().str.contains(text.lower(), regex=False)
-    if "operation" in frame:
-        inside |= frame["operation"].str.lower().str.contains(text.lower(), regex=False)
-    return frame[inside]
+    columns = [frame[name] for name in ("name", "operation") if name in frame]
+    inside = [any(text.lower() in each.lower() for each in row) for row in zip(*columns, strict=True)]
+    return frame[np.array(inside, bool)]
 
 
 def _calls(source: ReportSource, layer: str, frame: pd.DataFrame) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.not_recorded import NotRecordedError
 from popvision.analysis.operation_roofline import Roofline, roofline
 from webapp.components import empty_hint, figure, help_text, plain
+from webapp.graph_analyser.operations_columns import FIGURES
 from webapp.graph_analyser.operations_state import OperationState
 from webapp.theme import tokens
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from popvision.analysis.operation_table import OperationGroups
     from popvision.analysis.source import ReportSource
 
-#: Operations drawn; those with most FLOPs per cycle lost are kept by their cycles.
+#: Points drawn, those with most of the chosen figure.
 MOST_POINTS = 2_000
 
 
@@ -28,19 +31,29 @@ def roofline_part(source: ReportSource, state: OperationState, theme: str) -> Co
         found = roofline(source, groups)
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
+    if state.find:
+        found = replace(found, **_kept(found, groups.name, state.find))
     if not len(found.row):
-        return empty_hint("No operation has FLOPs, cycles and received bytes, so there is nothing to draw.")
-    drawn = figure("ops-roofline", _figure(groups, found, theme), theme, image_name="roofline")
-    return html.Div([html.Div(drawn, className="ops-roof"), _note(found)], className="ops-column")
+        return empty_hint("No operation here has FLOPs, cycles and received bytes, so there is nothing to draw.")
+    by = state.by if state.by in groups.columns and groups.totals[state.by] > 0 else "cycles"
+    drawn = figure("ops-roofline", _figure(groups, found, by, theme), theme, image_name="roofline")
+    return html.Div([html.Div(drawn, className="ops-roof"), _note(found, by)], className="ops-column")
 
 
-def _figure(groups: OperationGroups, found: Roofline, theme: str) -> dict[str, Any]:
+def _kept(found: Roofline, names: list[str], text: str) -> dict[str, Any]:
+    """The columns of the points whose names contain a text."""
+    inside = [text.lower() in names[row].lower() for row in found.row.tolist()]
+    mask = np.array(inside, bool)
+    return {"row": found.row[mask], "intensity": found.intensity[mask], "rate": found.rate[mask]}
+
+
+def _figure(groups: OperationGroups, found: Roofline, by: str, theme: str) -> dict[str, Any]:
     colours = tokens(theme)
-    cycles = groups.columns["cycles"][found.row]
-    shown = (-cycles).argsort(kind="stable")[:MOST_POINTS]
+    values = groups.columns[by][found.row].clip(min=0)
+    shown = (-values).argsort(kind="stable")[:MOST_POINTS]
     rows = found.row[shown]
     names = [plain(groups.name[row]) for row in rows.tolist()]
-    share = cycles[shown] / max(1, groups.totals["cycles"])
+    share = values[shown] / max(1, groups.totals[by])
     points = {
         "type": "scatter",
         "mode": "markers",
@@ -59,7 +72,7 @@ def _figure(groups: OperationGroups, found: Roofline, theme: str) -> dict[str, A
             "size": 7 + 26 * share**0.5,
         },
         "hovertemplate": "%{text}<br>%{x:,.3f} FLOP / byte received<br>%{y:,.2f} FLOP / cycle<br>"
-        "%{customdata[2]:.2%} of all cycles<extra></extra>",
+        f"%{{customdata[2]:.2%}} of all {FIGURES[by][0].lower()}<extra></extra>",
     }
     low, high = float(found.intensity.min()) / 3, float(found.intensity.max()) * 3
     lines = []
@@ -94,8 +107,9 @@ def _roof(exchange: float, line: tuple[float, float, float, str, str], high: flo
     }
 
 
-def _note(found: Roofline) -> Component:
-    parts: list[Any] = ["Size of a point: its share of all cycles. A click selects the operation; figures: the table."]
+def _note(found: Roofline, by: str) -> Component:
+    size = f"Size of a point: its share of all {FIGURES[by][0].lower()}. "
+    parts: list[Any] = [size, "A click selects the operation; the table holds the same figures."]
     if found.without_bytes:
         parts.append(f" {found.without_bytes:,} with FLOPs receive nothing and have no place here.")
     if not found.half:

@@ -2,7 +2,8 @@
 
 /data/<key>/operations/graph?ops_layer=..&ops_group=..   JSON: width, height, nodes (x and y of their middles), edges
                                                          (points from end to end), note. With ops_open=C the programs
-                                                         and variables of the operation whose debug context is C.
+                                                         and variables of the operation whose debug context is C; with
+                                                         ops_find=T each node's "found".
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ def _graph(source: ReportSource) -> Response:
         drawing, kind = parts_drawing(source, groups.found.owners, [row]), "cycles"
     layout = layered([node.rank for node in drawing.nodes], [(e.source, e.target) for e in drawing.edges], WIDTH)
     answer = drawn(source, drawing, layout, kind)
+    if state.find:
+        for node in answer["nodes"]:
+            node["found"] = state.find.lower() in node["name"].lower()
     if context is not None:
         _without(answer["nodes"], groups.found.owners.name[row])
     return Response(orjson.dumps(answer), mimetype="application/json")

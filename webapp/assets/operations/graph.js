@@ -71,7 +71,7 @@
 
     node(node, at) {
       const [width, height] = this.data.box;
-      const group = make("g", { class: `ops-node ops-${node.kind}`, role: "button", tabindex: at ? -1 : 0, "aria-label": spoken(node), transform: `translate(${node.x - width / 2},${node.y - height / 2})`, "data-at": at }, this.scene);
+      const group = make("g", { class: `ops-node ops-${node.kind}${node.found === false ? " unfound" : ""}`, role: "button", tabindex: at ? -1 : 0, "aria-label": spoken(node), transform: `translate(${node.x - width / 2},${node.y - height / 2})`, "data-at": at }, this.scene);
       make("title", {}, group).textContent = spoken(node);
       make("rect", { width, height, rx: node.kind === "program" ? 12 : ["variable", "input"].includes(node.kind) ? 0 : 6, class: "ops-box" + (node.type ? " type-" + node.type : "") }, group);
       if (node.share) make("rect", { x: 1, y: height - 4, height: 3, width: Math.max(1, (width - 2) * Math.min(1, node.share)), class: "ops-share" }, group);

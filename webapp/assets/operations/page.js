@@ -30,6 +30,8 @@
   function followMenus(page) {
     const menu = page.querySelector('select[data-param="ops_group"]');
     const view = selection().ops_view || "";
+    const columns = page.querySelector(".toolbar .options");
+    if (columns) columns.hidden = view !== "";
     if (menu) menu.value = selection().ops_group || "";
     for (const each of page.querySelectorAll('[data-param="ops_view"]')) {
       each.setAttribute("aria-checked", each.dataset.value === view ? "true" : "false");
