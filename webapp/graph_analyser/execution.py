@@ -46,6 +46,7 @@ from webapp.components import (
 from webapp.components.attributes import attributes
 from webapp.graph_analyser import (
     execution_aggregate,
+    execution_blocks,
     execution_details,
     execution_steps,
     execution_summary,
@@ -82,7 +83,7 @@ NOT_RECORDED = "This report holds no execution profile: run with autoReport.outp
 
 
 def layout(context: ViewContext) -> Component:
-    """The page: toolbar, drawing, and the tabs Summary, Details and Steps below it."""
+    """The page: toolbar, drawing, and the tabs below it."""
     extras = context.selection.extras
     lower = tabs(
         "detail",
@@ -92,6 +93,7 @@ def layout(context: ViewContext) -> Component:
             Tab("workers", "Workers", execution_workers.panel()),
             Tab("aggregate", "Aggregation", execution_aggregate.panel()),
             Tab("steps", "Steps", execution_steps.panel()),
+            *execution_blocks.shown_tabs(context.source),
         ],
         extras.get("detail"),
     )
@@ -237,6 +239,7 @@ def register(app: Dash, library: Library) -> None:
     execution_steps.register(app, library)
     execution_workers.register(app, library)
     execution_aggregate.register(app, library)
+    execution_blocks.register(app, library)
 
 
 VIEW = View("execution", "Execution Trace", "execution", layout, register, missing=missing, ahead=read_steps)
