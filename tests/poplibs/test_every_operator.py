@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Engine, Graph, IPUModel, Type, type_error
+from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Engine, Graph, IPUModel, Tensor, Type, type_error
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.poputil import mapTensorLinearly
@@ -139,6 +139,15 @@ def second(type_: Type, name: str, rng: np.random.Generator) -> Array:
     return values(type_, name, rng) if type_ is not UNSIGNED_INT else rng.integers(1, 9, 30).astype(np.uint32)
 
 
+def written(graph: Graph, type_: Type, array: Array, program: Sequence) -> Tensor:
+    """A variable that the program fills."""
+    constant, tensor = graph.addConstant(type_, [5, 6], array), graph.addVariable(type_, [5, 6])
+    graph.setTileMapping(constant, 0)
+    mapTensorLinearly(graph, tensor, 1)
+    program.add(Copy(constant, tensor))
+    return tensor
+
+
 @pytest.mark.parametrize("in_place", [False, True], ids=["new", "in place"])
 @pytest.mark.parametrize("type_", [FLOAT, HALF, INT, UNSIGNED_INT, BOOL], ids=str)
 def test_operators_of_a_type(type_: Type, in_place: bool) -> None:
@@ -157,14 +166,7 @@ def test_operators_of_a_type(type_: Type, in_place: bool) -> None:
             given[2] = rng.integers(0, 2, 30).astype(np.bool_)
         if name == "clamp":
             given[1:] = [np.minimum(*given[1:]), np.maximum(*given[1:])]
-        tensors = []
-        for array in given:
-            kind = BOOL if array.dtype == np.bool_ else type_
-            constant, tensor = graph.addConstant(kind, [5, 6], array), graph.addVariable(kind, [5, 6])
-            graph.setTileMapping(constant, 0)
-            mapTensorLinearly(graph, tensor, 1)
-            program.add(Copy(constant, tensor))
-            tensors.append(tensor)
+        tensors = [written(graph, BOOL if array.dtype == np.bool_ else type_, array, program) for array in given]
         try:
             out = function(graph, *tensors, program, name)
         except type_error:

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from programs import both_ways, linear, small_graph
 
-from simulator.poplar import FLOAT, HALF, INT, Graph, Tensor, graph_connection_error, invalid_option, type_error
+from simulator.poplar import (
+    FLOAT,
+    HALF,
+    INT,
+    Graph,
+    Tensor,
+    graph_connection_error,
+    invalid_option,
+    poplar_error,
+    type_error,
+)
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
 from simulator.poplibs.poplin import ConvParams, MatMulParams, PlanningCache
@@ -195,6 +205,8 @@ def test_weights_of_a_fully_connected_layer_turned() -> None:
 
 
 def test_what_fits_nowhere_is_refused() -> None:
+    with pytest.raises(poplar_error, match=r"a field \[\] needs a kernel of as many dimensions, not \[\]"):
+        ConvParams(FLOAT, 1, [], [], 2, 2, 1)
     graph, program = small_graph(), Sequence()
     a, b, c = linear(graph, FLOAT, [4, 5]), linear(graph, FLOAT, [5, 6]), linear(graph, FLOAT, [4, 5])
     with pytest.raises(graph_connection_error, match=r"matMulAcc: C has shape \[4, 5\], the product has \[4, 6\]"):
