@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from popvision.pva.plain import ints
 
 if TYPE_CHECKING:
     from popvision.analysis.source import ReportSource
+    from popvision.formats.profile import ProfileReader
 
 Int64 = npt.NDArray[np.int64]
 
@@ -68,14 +69,18 @@ class TileAllocations:
 class Allocations:
     """Rows count over all tiles, tile by tile; ids are those of the file."""
 
-    def __init__(self, source: ReportSource, target: model.Target) -> None:
+    def __init__(self, source: ReportSource, reader: Callable[[], ProfileReader], target: model.Target) -> None:
         self._source = source
-        self._reader = source.reader
+        self._opened = reader
         self._num_tiles = target.num_tiles
         self._kept: OrderedDict[int, TileAllocations] = OrderedDict()
         self._rows_kept = 0
         self._read_last = -1  #: number of the tile that was read last
         self._intervals: dict[int, list[tuple[int, int]]] = {}  #: of classes asked for so far
+
+    @property
+    def _reader(self) -> ProfileReader:
+        return self._opened()
 
     @cached_property
     def names(self) -> list[str]:

@@ -7,7 +7,7 @@ reads the next rows of the same column as well.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ AHEAD, MOST_BYTES = 64, 32 << 20
 class ArrayCache:
     """Stored arrays in their narrow types; those used last go last."""
 
-    def __init__(self, reader: ProfileReader) -> None:
+    def __init__(self, reader: Callable[[], ProfileReader]) -> None:
         self._reader = reader
         self._kept: OrderedDict[int, AnyArray] = OrderedDict()
         self._bytes = 0
@@ -44,7 +44,7 @@ class ArrayCache:
 
     def _read(self, wanted: int, near: Sequence[int]) -> None:
         missing = sorted({wanted, *(each for each in near if each >= 0 and each not in self._kept)})
-        for identity, values in zip(missing, self._reader.arrays(missing, narrow=True), strict=True):
+        for identity, values in zip(missing, self._reader().arrays(missing, narrow=True), strict=True):
             self._kept[identity] = values
             self._bytes += values.nbytes
         self._kept.move_to_end(wanted)

@@ -7,12 +7,14 @@ that steps, runs and totals of one report agree.
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from popvision.analysis.source import ReportSource
-from popvision.formats.profile import model
+from popvision.formats.errors import FormatError
+from popvision.formats.profile import ProfileReader, model
 from popvision.pva import errors
 from popvision.pva.allocations import Allocations
 from popvision.pva.array_cache import ArrayCache
@@ -25,14 +27,38 @@ from popvision.pva.vertex_columns import VertexColumns
 Figure = Literal["cycles", "rx", "tx", "exchange_code", "control_code"]
 
 
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """What tells one file of that name from another."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class Columns:
     """Lazy columns of one report. Compares by identity: two objects of one report share one instance."""
 
     def __init__(self, source: ReportSource) -> None:
         self.source = source
-        self.reader = source.reader
         self.printing = Printing()
-        self.arrays = ArrayCache(self.reader)
+        self.arrays = ArrayCache(self.same_reader)
+        self._report_id = source.reader.report_id
+        self._seen = _state(source.reader.path)
+
+    @property
+    def reader(self) -> ProfileReader:
+        """The opened file. Raises FormatError when another report has taken its place, so that two are never mixed."""
+        reader, now = self.source.reader, _state(self.source.reader.path)
+        if now is not None and now != self._seen:
+            if reader.report_id != self._report_id:
+                raise FormatError(f"{reader.path} was replaced by another report since it was opened: open it again.")
+            self._seen = now
+        return reader
+
+    def same_reader(self) -> ProfileReader:
+        """The same as a method."""
+        return self.reader
 
     @cached_property
     def target(self) -> model.Target:
@@ -48,7 +74,7 @@ class Columns:
 
     @cached_property
     def vertices(self) -> VertexColumns:
-        return VertexColumns(self.reader, self.target)
+        return VertexColumns(self.same_reader, self.target)
 
     @cached_property
     def variables(self) -> model.Variables | None:
@@ -80,7 +106,7 @@ class Columns:
 
     @cached_property
     def allocations(self) -> Allocations:
-        return Allocations(self.source, self.target)
+        return Allocations(self.source, self.same_reader, self.target)
 
     @cached_property
     def tile_memory(self) -> dict[str, list[int]] | None:

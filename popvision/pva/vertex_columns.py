@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 class VertexColumns:
     """Rows of the report's table of vertices by compute set, and instances of each type on each tile."""
 
-    def __init__(self, reader: ProfileReader, target: model.Target) -> None:
+    def __init__(self, reader: Callable[[], ProfileReader], target: model.Target) -> None:
         self._reader = reader
         self._target = target
         self._arrays = ArrayCache(reader)
 
     @cached_property
     def types(self) -> model.VertexTypes:
-        return self._reader.vertex_types()
+        return self._reader().vertex_types()
 
     @cached_property
     def _rows(self) -> dict[str, npt.NDArray[np.integer[Any]]]:
-        return self._reader.compute_set_rows()
+        return self._reader().compute_set_rows()
 
     @cached_property
     def by_set(self) -> dict[int, dict[int, list[int]]]:
@@ -63,7 +64,7 @@ class VertexColumns:
         """Instances of each type (row) on each tile (column)."""
         tiles = self._target.tiles_per_ipu
         found = np.zeros((len(self.types.name), self._target.num_tiles), np.int64)
-        _, vertex_type, ipu, counts = self._reader.compute_set_counts()
+        _, vertex_type, ipu, counts = self._reader().compute_set_counts()
         for kind, number, count in zip(vertex_type.tolist(), ipu.tolist(), counts, strict=True):
             if len(count):
                 found[kind, number * tiles : (number + 1) * tiles] += count

@@ -25,6 +25,9 @@ from popvision.formats.errors import FormatError
 _MAGIC = b"SQLite format 3\0"
 _COPY_ATTEMPTS = 5
 
+#: Seconds to wait for a program that holds the file locked.
+PATIENCE = 5.0
+
 #: What sqlite3 raises on damaged files; names in messages may be no UTF-8.
 _DAMAGE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
@@ -81,6 +84,8 @@ class SqliteFile:
 
     def _unreadable(self, error: BaseException) -> FormatError:
         reason = str(error).rstrip(".") or type(error).__name__
+        if reason in ("database is locked", "database table is locked"):
+            return FormatError(f"{self.path} is locked by another program: wait until it has finished, or close it.")
         return FormatError(f"{self.path} cannot be read as a {self._what}: {reason}; write it again or restore a copy.")
 
     def _check_header(self) -> None:
@@ -130,7 +135,7 @@ class SqliteFile:
 
 
 def _opened(path: Path, mode: str, forced: bool) -> sqlite3.Connection:
-    db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, isolation_level=None, timeout=5)
+    db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, isolation_level=None, timeout=PATIENCE)
     try:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA cell_size_check=ON")

@@ -23,7 +23,8 @@ def _each_tile(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
 def _region_bytes(f: PlainFile, region: str, category: str = "%", overlapped: str = "0, 1") -> list[int]:
     rows = f.rows(
         "SELECT m.ipu, m.bytes_array FROM memory_arrays m JOIN var_categories c ON c.id = m.category"
-        f" JOIN var_regions g ON g.id = m.region WHERE g.name LIKE ? AND c.name LIKE ? AND m.overlapped IN ({overlapped})",
+        " JOIN var_regions g ON g.id = m.region"
+        f" WHERE g.name LIKE ? AND c.name LIKE ? AND m.overlapped IN ({overlapped})",
         region,
         category,
     )
