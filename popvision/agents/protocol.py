@@ -115,7 +115,10 @@ def answer_text(shelf: Shelf, tool: Tool, given: Any) -> str:
     asked = {"tool": tool.name} | arguments
     generation = shelf.report(arguments["report"]).source.generation if tool.of == "report" else 0
     page = Page(offset_of(arguments["cursor"], asked, generation), arguments["limit"])
-    return bounded(tool.answer(shelf, arguments, page), asked, generation)
+    answer = tool.answer(shelf, arguments, page)
+    if tool.of == "report" and (lost := shelf.report(arguments["report"]).lost):
+        answer = {"lost": lost[:5]} | answer
+    return bounded(answer, asked, generation)
 
 
 def _sentence(name: Any) -> str:

@@ -34,7 +34,7 @@ class Shelf:
         """The report of that name; the only one for "". Raises FormatError for another name."""
         name = _chosen(name, self.reports, "report")
         root, path = self.reports[name]
-        found = self._opened(f"report {name}", lambda: OpenedReport(_inside(root, path), within=root))
+        found = self._opened(f"report {name}", lambda: OpenedReport(_inside(root, path), salvage=True, within=root))
         assert isinstance(found, OpenedReport)
         return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from popvision.cli.paging import page_options, show
+from popvision.cli.paging import opened, page_options, show
 
 
 @click.command(name="liveness")
@@ -28,17 +28,15 @@ def command(
     Over all tiles of a replica, on one IPU or on one tile; bytes."""
     from popvision.answers.liveness import liveness_answer
     from popvision.answers.page import Page
-    from popvision.opened.report import OpenedReport
 
     if sum((index is not None, curve, always)) > 1:
         raise click.UsageError("give one of --index, --curve and --always.")
     if ipu is not None and tile is not None:
         raise click.UsageError("give --ipu or --tile, not both.")
     shown = "index" if index is not None else "curve" if curve else "always" if always else "peak"
-    answer = liveness_answer(
-        OpenedReport(report), Page(offset, limit), show=shown, index=index, ipu=ipu, tile=tile, name=name
-    )
-    show(answer, as_json, _text)
+    with opened(report) as found:
+        answer = liveness_answer(found, Page(offset, limit), show=shown, index=index, ipu=ipu, tile=tile, name=name)
+        show(answer, as_json, _text)
 
 
 def _text(answer: dict[str, Any]) -> str:

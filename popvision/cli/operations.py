@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from popvision.cli.paging import page_options, show
+from popvision.cli.paging import opened, page_options, show
 
 
 @click.command(name="operations")
@@ -30,12 +30,12 @@ def command(
     recorded runs, code, floating point operations, exchanged bytes and memory. Rows add up to the report's totals."""
     from popvision.answers.operations import operations_answer
     from popvision.answers.page import Page
-    from popvision.opened.report import OpenedReport
 
-    answer = operations_answer(
-        OpenedReport(report), Page(offset, limit), layer=layer, level=level, under=under, by=by, ipu=ipu, name=name
-    )
-    show(answer, as_json, _text)
+    with opened(report) as found:
+        answer = operations_answer(
+            found, Page(offset, limit), layer=layer, level=level, under=under, by=by, ipu=ipu, name=name
+        )
+        show(answer, as_json, _text)
 
 
 def _text(answer: dict[str, Any]) -> str:

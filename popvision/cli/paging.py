@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from popvision.opened.report import OpenedReport
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -27,6 +32,19 @@ def page_options(default: int = 50) -> Callable[[C], C]:
         return limit(offset(command))
 
     return added
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[OpenedReport]:
+    """The report, also a damaged one; what it has lost stands on stderr when the answer is out."""
+    from popvision.opened.report import OpenedReport
+
+    with OpenedReport(path, salvage=True) as report:
+        yield report
+        lost = report.lost
+    if lost:
+        more = f"; and {len(lost) - 1:,} more (popvision info names them)" if len(lost) > 1 else ""
+        click.echo(f"popvision: {path} is damaged; lost: {lost[0].rstrip('.')}{more}.", err=True)
 
 
 def show(answer: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from popvision.cli.paging import page_options, show
+from popvision.cli.paging import opened, page_options, show
 
 _ORDERS = (
     "tree", "self_cycles", "total_cycles", "executions", "received_bytes", "sent_bytes", "live_bytes", "code_bytes"
@@ -34,12 +34,12 @@ def command(
     program's own steps, total = with everything below and what it calls."""
     from popvision.answers.page import Page
     from popvision.answers.tree import tree_answer
-    from popvision.opened.report import OpenedReport
 
-    answer = tree_answer(
-        OpenedReport(report), Page(offset, limit), root=root, depth=depth, name=name, type=type_, ipu=ipu, order=sort
-    )
-    show(answer, as_json, _text)
+    with opened(report) as found:
+        answer = tree_answer(
+            found, Page(offset, limit), root=root, depth=depth, name=name, type=type_, ipu=ipu, order=sort
+        )
+        show(answer, as_json, _text)
 
 
 def _text(answer: dict[str, Any]) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from popvision.analysis.explain import explain_program
 from popvision.analysis.explain_report import explain_report
-from popvision.analysis.program_table import program_columns, program_frame
+from popvision.analysis.program_table import FIELDS, program_columns
 from popvision.analysis.program_tiles import FIGURES, program_tiles
 from popvision.analysis.program_tree import programs_of, roots, tree_rows
 from popvision.analysis.tiles import target_of
+from popvision.formats.errors import AbsentError
 from popvision.opened.asked import Asked, question
 
 if TYPE_CHECKING:
@@ -51,18 +53,25 @@ class ProgramQuestions(Asked):
         Repeat), owner ("control" or "function"), compute_set, callee, debug_id (-1 where none).
 
         A figure that the report does not hold is missing (NA)."""
+        import pandas as pd
+
         self._check_ipu(ipu)
         programs = programs_of(self.source)
-        table = program_frame(self.source, ipu).sort_values("id", ignore_index=True).rename(columns=COLUMNS)
         count = len(programs.type)
+        figures = {
+            COLUMNS.get(field, field): pd.arrays.IntegerArray(values, values < 0)
+            for field, values in self._figures(ipu).items()
+        }
         callee = np.full(count, -1, np.int64) if programs.callee is None else np.asarray(programs.callee, np.int64)
-        return self._labelled(
-            table.assign(
-                owner=programs.owner,
-                compute_set=np.asarray(programs.compute_set, np.int64),
-                callee=callee,
-                debug_id=np.asarray(programs.debug_id, np.int64),
-            )
+        return self._frame(
+            {"program": np.arange(count), "type": programs.type, "name": programs.name}
+            | figures
+            | {
+                "owner": programs.owner,
+                "compute_set": np.asarray(programs.compute_set, np.int64),
+                "callee": callee,
+                "debug_id": np.asarray(programs.debug_id, np.int64),
+            }
         )
 
     @question
@@ -79,7 +88,7 @@ class ProgramQuestions(Asked):
         program, depth, size = (
             np.concatenate([nothing, *(getattr(tree, name) for tree in trees)]) for name in ("program", "depth", "size")
         )
-        known, programs = program_columns(self.source, ipu), programs_of(self.source)
+        known, programs = self._figures(ipu), programs_of(self.source)
         ids = program.tolist()
         columns: dict[str, Any] = {
             "root": np.repeat(np.asarray(tops, np.int64), [len(tree.program) for tree in trees]),
@@ -216,6 +225,14 @@ class ProgramQuestions(Asked):
                 "source": [term.source for _, term in rows],
             }
         )
+
+    def _figures(self, ipu: int | None) -> dict[str, npt.NDArray[np.int64]]:
+        """Figures by program, -1 where not known: all of them in a report that has lost its runs, or never had the
+        columns."""
+        try:
+            return program_columns(self.source, ipu)
+        except AbsentError:
+            return {field: np.full(len(programs_of(self.source).type), -1, np.int64) for field in FIELDS}
 
     def _check_ipu(self, ipu: int | None) -> None:
         if ipu is None:

@@ -161,6 +161,13 @@ def test_large_answers_end_at_their_bytes_and_go_on(agent: Agent) -> None:
     assert [text[:30] for text in texts] == [(name * 4)[:30] for (name,) in stored]
 
 
+def test_what_damage_took_is_said(agent: Agent) -> None:
+    answer = agent.call("tree", report="sample_reports/damaged", limit=1)
+    assert answer["total"] == 65
+    assert "lost" in answer["lost"][0]
+    assert "lost" not in agent.call("tree", report=TRAINING, limit=1)
+
+
 WRONG = [
     ("tree", {"report": "../train_mlp"}, "there is no report"),
     ("tree", {"report": "/etc/passwd"}, "there is no report"),

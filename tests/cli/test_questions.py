@@ -186,7 +186,7 @@ def test_bad_arguments_are_one_sentence(command: str, words: list[object], code:
 
 @pytest.mark.parametrize("command", ["tree", "liveness", "operations"])
 def test_what_is_missing_is_one_sentence(command: str, tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "nowhere", SAMPLES / "damaged"):
+    for path in (tmp_path, tmp_path / "nowhere"):
         done = popvision(command, path)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("popvision: ")
@@ -202,3 +202,15 @@ def test_operations_need_debug_information(folder: Path) -> None:
 def test_pages_behind_the_end(folder: Path) -> None:
     assert popvision("tree", folder, "--offset", 99).stdout.endswith("No rows: 4 in all.\n")
     assert popvision("tree", folder, "--name", "nothing").stdout.endswith("No rows.\n")
+
+
+def test_a_damaged_report_shows_what_is_whole() -> None:
+    done = popvision("tree", SAMPLES / "damaged", "--json")
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"popvision: {SAMPLES / 'damaged'} is damaged; lost: ")
+    answer = json.loads(done.stdout)
+    assert answer["total"] == 65
+    assert all(row["self_cycles"] is None for row in answer["rows"])
+    done = popvision("liveness", SAMPLES / "damaged")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "damaged" in done.stderr

@@ -14,8 +14,9 @@ import pytest
 import popvision
 from popvision import pva
 from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.formats.profile.writer import ProfileWriter
 from popvision.opened.report import OpenedReport
-from tests.reports import write_tiny
+from tests.reports import tiny_compilation, tiny_run, write_tiny
 from tests.samples import SAMPLES
 
 TRAINING = SAMPLES / "train_mlp"
@@ -290,3 +291,17 @@ def test_a_damaged_report_answers_what_it_can() -> None:
     assert isinstance(found, OpenedReport)
     assert found.lost
     assert found.lost[0] in repr(found)
+
+
+def test_a_report_that_grows_answers_anew(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    with ProfileWriter(tmp_path / "r" / "profile.pop") as writer:
+        writer.write_compilation(tiny_compilation())
+        report = opened(tmp_path / "r")
+        assert (len(report.steps()), len(report.runs())) == (0, 0)
+        assert report.programs().self_cycles.isna().all()
+        writer.append_run(tiny_run())
+        assert (len(report.steps()), len(report.runs())) == (4, 1)
+        assert report.programs().self_cycles.tolist() == [0, 36, 3, 4]
+        assert report.query("select sum(step_cycles) as all_cycles from execution_steps").all_cycles.tolist() == [43]
+        assert report.cycles_by_tile(0, 0).tolist() == [[10, 20, 0, 5]]
