@@ -24,7 +24,7 @@ BOUND = {FLOAT: 1e-5, HALF: 4e-3}
 
 def test_all_true_takes_truth_values() -> None:
     graph = small_graph()
-    with pytest.raises(poplibs_error, match="allTrue: the tensor holds float; compare it first"):
+    with pytest.raises(type_error, match="allTrue: the tensor holds float; compare it first"):
         popops.allTrue(graph, linear(graph, FLOAT, [3]), Sequence())
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from simulator.poplar.debug_context import Context
+from simulator.poplar.errors import type_error
 from simulator.poplar.graph import Graph
 from simulator.poplar.program import Sequence
 from simulator.poplar.tensor import Tensor
 from simulator.poplar.types import BOOL
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.reduction import Operation, ReduceParams, reduce
-from simulator.poplibs.poputil.exceptions import poplibs_error
 
 
 def allTrue(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
     """A BOOL scalar, the logical and of all elements: a predicate for loops and choices.
 
-    Raises `poplibs_error` for a tensor of another type."""
+    Raises `type_error` for a tensor of another type."""
     if A.elementType() is not BOOL:
-        raise poplibs_error(f"allTrue: the tensor holds {A.elementType()}; compare it first, so that it holds bool.")
+        raise type_error(f"allTrue: the tensor holds {A.elementType()}; compare it first, so that it holds bool.")
     call = operation(graph, debugContext, "popops", "allTrue", A=A)
     return reduce(graph, A.flatten(), [0], ReduceParams(Operation.LOGICAL_AND), prog, call)
