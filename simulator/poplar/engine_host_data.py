@@ -6,6 +6,7 @@ from typing import Any, TextIO, overload
 
 from simulator.poplar.engine_state import EngineState
 from simulator.poplar.errors import stream_connection_error
+from simulator.poplar.output_streams import checked_stream
 from simulator.poplar.quarter import QuarterMetadata
 from simulator.runtime.host_buffers import memory_between
 from simulator.runtime.quarter_ends import is_metadata
@@ -129,11 +130,11 @@ class HostDataMethods(EngineState):
     def setPrintStream(self, stream: TextIO) -> None:
         """Where printf of C and C++ codelets and print of Python codelets go, labelled by tile and worker; standard
         error before."""
-        self._core.codelet_prints.stream = stream
+        self._core.codelet_prints.stream = checked_stream(stream, "setPrintStream")
 
     def setPrintTensorStream(self, stream: TextIO) -> None:
         """Where PrintTensor writes; standard error before."""
-        self._core.print_stream = stream
+        self._core.print_stream = checked_stream(stream, "setPrintTensorStream")
 
 
 _NAMES = ("buf", "buffer", "begin", "p", "bufEnd", "end")

@@ -9,6 +9,7 @@ from simulator.compiler.executable import Executable
 from simulator.poplar.engine_options import EngineOptions
 from simulator.poplar.engine_state import EngineState
 from simulator.poplar.errors import invalid_option, missing_graph_profile, profiling_disabled
+from simulator.poplar.output_streams import checked_stream
 from simulator.poplar.target import TargetType
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class ProfileMethods(EngineState):
             text = write_summary(*self._what(), self._records(True), opt or {})
         except KeyError as error:
             raise invalid_option(str(error.args[0])) from None
-        outputStream.write(text)
+        checked_stream(outputStream, "printProfileSummary").write(text)
 
     def reportIntervals(self, outputStream: IO[str]) -> None:
         """Write a CSV of how many tiles compute, exchange and sync over time, in cycles."""
@@ -64,6 +65,7 @@ class ProfileMethods(EngineState):
             raise profiling_disabled("No execution was recorded: set debug.instrument on simulated hardware.")
         from simulator.poplar.report_snapshot import write_interval_rows
 
+        checked_stream(outputStream, "reportIntervals")
         write_interval_rows(*self._what(), self._records(True), outputStream)
 
     def _what(self) -> tuple[Executable, EngineOptions, str]:

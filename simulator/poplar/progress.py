@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from simulator.poplar.errors import poplar_error
+
 ProgressFunc = Callable[[int, int], None]
 
 #: Seconds that the end of compilation waits for the next notification to come through; a callback that takes longer
@@ -23,6 +25,8 @@ def progress_thread(callback: ProgressFunc | None) -> Iterator[ProgressFunc | No
     if callback is None:
         yield None
         return
+    if not callable(callback):
+        raise poplar_error(f"The progress callback {callback!r} cannot be called; give a function (done, maximum).")
     pending: queue.SimpleQueue[tuple[int, int] | None] = queue.SimpleQueue()
     thread = threading.Thread(target=_deliver, args=(pending, callback), name="poplar-progress", daemon=True)
     thread.start()

@@ -74,6 +74,17 @@ def test_program_index_out_of_range(engine, device, index):
         engine.run("first")
 
 
+@pytest.mark.parametrize("method", ["printProfileSummary", "reportIntervals", "setPrintStream", "setPrintTensorStream"])
+def test_what_is_no_stream(engine, method):
+    with pytest.raises(poplar_error, match=f"{method}: 3 is not a stream; give a file object"):
+        getattr(engine, method)(3)
+
+
+def test_what_is_no_progress_callback(device):
+    with pytest.raises(poplar_error, match="progress callback 3 cannot be called"):
+        Engine(Graph(device), [], {}, 3)
+
+
 def test_a_device_of_another_kind(engine):
     with pytest.raises(poplar_error, match="compiled for 4 tiles of ipu2"):
         engine.load(IPUModel("ipu1").createDevice())
