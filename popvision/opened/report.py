@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from popvision.opened.trace import OpenedTrace
+    from popvision.pva import Report
 
 #: Figures of the summary that are not plain numbers of `Headline`, or not figures at all.
 _PARTS = ("shares", "longest", "live_peak", "lost")
@@ -63,6 +64,7 @@ class OpenedReport(
         if source.reader.foreign and not salvage:  # what a foreign file lacks is missing then, not zero
             source = ReportSource(path, debug_path=beside, salvage=True, within=within)
         super().__init__(source)
+        self._beside = beside
 
     @property
     def path(self) -> Path:
@@ -123,6 +125,13 @@ class OpenedReport(
         columns = {name: [getattr(row, name) for row in rows] for name in ("label", "name", "option", "state")}
         size = pd.array([row.bytes for row in rows], dtype="Int64")
         return self._frame(columns | {"size_bytes": size})
+
+    @property
+    def pva(self) -> Report:
+        """The same report as libpva's objects (docs/pva.md)."""
+        from popvision.pva import openReport
+
+        return openReport(self.source.reader.path, self._beside)
 
     @property
     def traces(self) -> list[OpenedTrace]:

@@ -181,6 +181,11 @@ def test_steps_and_cycles(report: OpenedReport, theirs: pva.Report) -> None:
     assert (report.begins_by_tile(10, 12) + window).max(axis=1).tolist() == on_ipu.all_to_max_cycle[10:13].tolist()
 
 
+def test_the_same_report_as_objects(report: OpenedReport, theirs: pva.Report) -> None:
+    assert report.pva.execution.totalCycles.total == theirs.execution.totalCycles.total
+    assert len(report.pva.compilation.programs) == len(report.programs())
+
+
 def test_phases_and_intervals_add_up() -> None:
     report = opened(SAMPLES / "matmul_chain_hardware")
     phases, intervals = report.phases(), report.intervals()
