@@ -92,8 +92,8 @@ class Block:
 
 def blocks_of_tile(columns: Columns, tile: int) -> ListView[Block]:
     """The blocks of all runs by beginning, an outer one before those within it."""
-    if not 0 <= tile < columns.target.num_tiles:
-        raise IndexError(f"tile {tile} is none of the {columns.target.num_tiles} tiles of the target")
+    if not 0 <= tile < columns.shape.num_tiles:
+        raise IndexError(f"tile {tile} is none of the {columns.shape.num_tiles} tiles of the target")
     runs = columns.reader.blocks(tile)
     none = [np.empty(0, np.int64)]
     joined = [np.concatenate([getattr(run, name) for run in runs] or none) for name in _COLUMNS]

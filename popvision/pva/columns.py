@@ -6,6 +6,7 @@ that steps, runs and totals of one report agree.
 
 from __future__ import annotations
 
+import operator
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -20,7 +21,7 @@ from popvision.pva.allocations import Allocations
 from popvision.pva.array_cache import ArrayCache
 from popvision.pva.control_code import ControlCode
 from popvision.pva.listview import Printing
-from popvision.pva.plain import ints
+from popvision.pva.plain import Lists, ints
 from popvision.pva.step_columns import StepColumns
 from popvision.pva.vertex_columns import VertexColumns
 
@@ -65,6 +66,13 @@ class Columns:
         return self.reader.target()
 
     @cached_property
+    def shape(self) -> model.Target:
+        """How many IPUs and tiles there are: of the target, else as far as another tool's file tells; nothing more of
+        it means anything."""
+        ipus, tiles = self.reader.shape()
+        return model.Target("Unknown", "Unknown", ipus, tiles, 0, 0.0)
+
+    @cached_property
     def programs(self) -> model.Programs:
         return self.reader.programs()
 
@@ -74,7 +82,7 @@ class Columns:
 
     @cached_property
     def vertices(self) -> VertexColumns:
-        return VertexColumns(self.same_reader, self.target)
+        return VertexColumns(self.same_reader, self.shape)
 
     @cached_property
     def variables(self) -> model.Variables | None:
@@ -106,13 +114,13 @@ class Columns:
 
     @cached_property
     def allocations(self) -> Allocations:
-        return Allocations(self.source, self.same_reader, self.target)
+        return Allocations(self.source, self.same_reader, self.shape)
 
     @cached_property
-    def tile_memory(self) -> dict[str, list[int]] | None:
-        """By field of model.TileMemory: bytes of each tile."""
+    def tile_memory(self) -> Lists | None:
+        """The columns of model.TileMemory: bytes of each tile."""
         found = self.reader.tile_memory()
-        return None if found is None else {name: ints(column) for name, column in vars(found).items()}
+        return None if found is None else Lists(found)
 
     @cached_property
     def category_memory(self) -> dict[tuple[str, int], list[model.CategoryMemory]]:
@@ -123,6 +131,11 @@ class Columns:
         return grouped
 
     @cached_property
+    def bytes_by_category(self) -> dict[str, list[int]]:
+        """Bytes of each category on each tile, as the table of variables of another tool's file adds up."""
+        return {name: ints(values) for name, values in self.reader.bytes_by_category().items()}
+
+    @cached_property
     def runs(self) -> model.Runs:
         return self.reader.runs()
 
@@ -131,7 +144,7 @@ class Columns:
         """Steps of the runs that are counted; a database without runs may have steps all the same."""
         runs = self.runs
         if self.reader.foreign:
-            return len(self._all_steps.program)
+            return self.reader.step_count()
         return int(runs.first_step[-1] + runs.n_steps[-1]) if len(runs.name) else 0
 
     @cached_property
@@ -150,7 +163,7 @@ class Columns:
     @cached_property
     def steps_on_ipu(self) -> list[StepColumns]:
         _ = self.runs
-        return [StepColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.target.num_ipus)]
+        return [StepColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.shape.num_ipus)]
 
     @cached_property
     def program_of_compute_set(self) -> dict[int, int]:
@@ -161,21 +174,21 @@ class Columns:
 
     def tiles_of(self, ipu: int) -> slice:
         """Global tile ids of one IPU."""
-        tiles = self.target.tiles_per_ipu
+        tiles = self.shape.tiles_per_ipu
         return slice(ipu * tiles, (ipu + 1) * tiles)
 
     def check_tile(self, tile: int) -> int:
         """`tile` as an int; raises IndexError for one that the target does not have."""
-        number = tile.__index__()
-        if not 0 <= number < self.target.num_tiles:
-            raise IndexError(f"tile {tile} is none of the {self.target.num_tiles} tiles of the target")
+        number = operator.index(tile)
+        if not 0 <= number < self.shape.num_tiles:
+            raise IndexError(f"tile {tile} is none of the {self.shape.num_tiles} tiles of the target")
         return number
 
     def check_ipu(self, ipu: int) -> int:
         """`ipu` as an int; raises IndexError for one that the target does not have."""
-        number = ipu.__index__()
-        if not 0 <= number < self.target.num_ipus:
-            raise IndexError(f"IPU {ipu} is none of the {self.target.num_ipus} IPUs of the target")
+        number = operator.index(ipu)
+        if not 0 <= number < self.shape.num_ipus:
+            raise IndexError(f"IPU {ipu} is none of the {self.shape.num_ipus} IPUs of the target")
         return number
 
     @cached_property
@@ -199,15 +212,15 @@ class Columns:
             array = self.arrays.get(ids, row)
             if array is None:
                 continue
-            if len(array) == self.target.num_tiles:
+            if len(array) == self.shape.num_tiles:
                 return ints(array)  # one IPU, hence one row
-            values = values or [0] * self.target.num_tiles
+            values = values or [0] * self.shape.num_tiles
             values[self.tiles_of(int(ipus[row]))] = ints(array)
         return values
 
     @cached_property
     def control_code(self) -> ControlCode:
-        return ControlCode(self.programs, self._figures, self._figure_rows, self.target, self.arrays)
+        return ControlCode(self.programs, self._figures, self._figure_rows, self.shape, self.arrays)
 
     @cached_property
     def _touched(self) -> dict[int, int] | None:

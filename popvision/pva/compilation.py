@@ -32,22 +32,35 @@ class CompilationReport:
     @cached_property
     def graph(self) -> Graph:
         """Counts of the graph."""
-        counts = self._columns.reader.counts()
         names = ("num_compute_sets", "num_vertices", "num_edges", "num_variables")
+        try:
+            counts = self._columns.reader.counts()
+        except errors.AbsentError as absent:
+            return self._graph_of_tables(absent)
         return Graph(*(int(counts[name]) for name in names))
+
+    def _graph_of_tables(self, absent: errors.AbsentError) -> Graph:
+        """What the tables of another tool's file count."""
+
+        def unknown() -> int:
+            raise absent
+
+        sets = self._columns.reader.rows("compute_sets")
+        names = ("numVertices", "numEdges", "numVars")
+        return Graph.of(numComputeSets=(lambda: sets) if sets else unknown, **dict.fromkeys(names, unknown))
 
     @cached_property
     def tiles(self) -> ListView[Tile]:
         """Every tile of every IPU; empty when the report holds no graph profile."""
         c = self._columns
-        size = c.target.num_tiles if c.tile_memory is not None else 0
+        size = c.shape.num_tiles if c.tile_memory is not None else 0
         return ListView(size, partial(Tile, c), c.printing, errors.GRAPH_PROFILE)
 
     @cached_property
     def ipus(self) -> list[IPU]:
         """Every IPU with its tiles."""
         c = self._columns
-        return PrintedList([IPU(i, self.tiles[c.tiles_of(i)]) for i in range(int(c.target.num_ipus))], c.printing)
+        return PrintedList([IPU(i, self.tiles[c.tiles_of(i)]) for i in range(int(c.shape.num_ipus))], c.printing)
 
     @cached_property
     def computeSets(self) -> ListView[ComputeSet]:

@@ -81,7 +81,8 @@ class TotalCycles:
     @property
     def total(self) -> int:
         """Device cycles: the lengths of the runs."""
-        return int(np.sum(self._columns.runs.cycles))
+        columns = self._columns
+        return columns.reader.total_cycles() if columns.reader.foreign else int(np.sum(columns.runs.cycles))
 
     @property
     def compute(self) -> int:

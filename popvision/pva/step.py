@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from popvision.pva import errors
 from popvision.pva.listview import PrintedList
+from popvision.pva.partly_known import PartlyKnown
 from popvision.pva.program import Program, make_program
 from popvision.pva.step_columns import StepColumns
 from popvision.pva.vertices import ComputeSet
@@ -14,8 +17,8 @@ if TYPE_CHECKING:
     from popvision.pva.columns import Columns
 
 
-@dataclass(frozen=True)
-class MinMax:
+@dataclass(frozen=True, repr=False)
+class MinMax(PartlyKnown):
     """Least and greatest over the tiles concerned."""
 
     min: int
@@ -55,8 +58,13 @@ class StepIpu:
         return self._window("all")
 
     def _window(self, tiles: str) -> CycleWindow:
-        edges = (int(self._columns.at(f"{tiles}_{edge}", self._step)) for edge in _EDGES)
-        return CycleWindow(MinMax(next(edges), next(edges)), MinMax(next(edges), next(edges)))
+        at, step = self._columns.at, self._step
+        try:
+            edges = (int(at(f"{tiles}_{edge}", step)) for edge in _EDGES)
+            return CycleWindow(MinMax(next(edges), next(edges)), MinMax(next(edges), next(edges)))
+        except errors.AbsentError:
+            asked = [partial(at, f"{tiles}_{edge}", step) for edge in _EDGES]
+            return CycleWindow(MinMax.of(min=asked[0], max=asked[1]), MinMax.of(min=asked[2], max=asked[3]))
 
     @property
     def dataIn(self) -> int:
@@ -95,7 +103,7 @@ def cycles_by_tile(columns: Columns, step: int) -> list[int]:
     found = [columns.arrays.get(each.arrays.cycles_array, step) for each in columns.steps_on_ipu]
     if all(array is None for array in found):
         return []
-    tiles = columns.target.tiles_per_ipu
+    tiles = columns.shape.tiles_per_ipu
     return [c for array in found for c in ([0] * tiles if array is None else array.tolist())]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from popvision.formats.profile import model
 from popvision.pva.enums import BoundEnum, member
+from popvision.pva.partly_known import PartlyKnown
 from popvision.pva.plain import ints
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ class Target:
         return f"Target({self.type.name}, {self.architecture.name}, {self.numTiles} tiles)"
 
 
-@dataclass(frozen=True)
-class Graph:
+@dataclass(frozen=True, repr=False)
+class Graph(PartlyKnown):
     """How large the graph is, over all tiles of one replica."""
 
     numComputeSets: int

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.formats.profile import model
+from popvision.pva import errors
 from popvision.pva.listview import PrintedList
+from popvision.pva.partly_known import PartlyKnown
 from popvision.pva.vertices import VertexType, vertex_type
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 CATEGORIES = (*model.CATEGORIES, "padding")
 
 
-@dataclass(frozen=True)
-class MemorySum:
+@dataclass(frozen=True, repr=False)
+class MemorySum(PartlyKnown):
     """Bytes of address space taken, holes included, and bytes that hold data."""
 
     includingGaps: int
@@ -35,8 +37,8 @@ class RegionMemory:
     overlapped: int
 
 
-@dataclass(frozen=True)
-class CategoryMemory:
+@dataclass(frozen=True, repr=False)
+class CategoryMemory(PartlyKnown):
     """Bytes of one category on one tile."""
 
     total: int
@@ -57,12 +59,27 @@ class Categories:
     def __getattr__(self, name: str) -> CategoryMemory:
         if name not in CATEGORIES:
             raise AttributeError(f"there is no memory category {name!r}; known: {', '.join(CATEGORIES)}")
-        ipu, tile = divmod(self._tile, self._columns.target.tiles_per_ipu)
+        if not self._columns.category_memory and self._columns.reader.foreign:
+            return self._by_another_tool(name)
+        ipu, tile = divmod(self._tile, self._columns.shape.tiles_per_ipu)
         sums = {(region, overlapped): 0 for region in model.REGIONS for overlapped in (False, True)}
         for part in self._columns.category_memory.get((name, ipu), ()):
             sums[part.region, part.overlapped] += int(part.bytes[tile])
         regions = {region: RegionMemory(sums[region, False], sums[region, True]) for region in model.REGIONS}
         return CategoryMemory(total=sum(sums.values()), **regions)
+
+    def _by_another_tool(self, name: str) -> CategoryMemory:
+        """The sum of its table of variables, which knows no regions."""
+        bytes_of = self._columns.bytes_by_category
+        if not bytes_of:
+            raise errors.absent("this report does not say what memory is used for: it was written by another tool")
+
+        def region() -> RegionMemory:
+            raise errors.absent("this report does not say which region memory lies in: it was written by another tool")
+
+        total = bytes_of[name][self._tile] if name in bytes_of else 0
+        regions = dict.fromkeys(("nonInterleaved", "interleaved", "overflowed"), region)
+        return CategoryMemory.of(total=lambda: total, **regions)
 
     def __dir__(self) -> list[str]:
         return list(CATEGORIES)
@@ -93,12 +110,18 @@ class TileMemory:
 
     def _figure(self, field: str) -> int:
         memory = self._columns.tile_memory
-        return 0 if memory is None else memory[field][self._tile]
+        return 0 if memory is None else memory.at(field, self._tile)
 
     @property
     def total(self) -> MemorySum:
         """Up to the highest address used, and bytes that hold data, whatever did not fit included."""
-        return MemorySum(self._figure("including_gaps"), self._figure("excluding_gaps"))
+        try:
+            return MemorySum(self._figure("including_gaps"), self._figure("excluding_gaps"))
+        except errors.AbsentError:
+            return MemorySum.of(
+                includingGaps=lambda: self._figure("including_gaps"),
+                excludingGaps=lambda: self._figure("excluding_gaps"),
+            )
 
     @property
     def nonInterleaved(self) -> MemorySum:
@@ -125,7 +148,7 @@ class TileMemory:
 
     def _data(self, region: str) -> int:
         """Bytes that hold data in a region."""
-        ipu, tile = divmod(self._tile, self._columns.target.tiles_per_ipu)
+        ipu, tile = divmod(self._tile, self._columns.shape.tiles_per_ipu)
         parts = (part for (_, number), all_ in self._columns.category_memory.items() if number == ipu for part in all_)
         return sum(int(part.bytes[tile]) for part in parts if part.region == region)
 
@@ -180,4 +203,4 @@ class Tile:
         return hash((id(self._columns), "tile", self.id))
 
     def __repr__(self) -> str:
-        return f"Tile({self.id}, {self.memory.total.excludingGaps} B excluding gaps)"
+        return f"Tile({self.id}, {self.memory.total})"

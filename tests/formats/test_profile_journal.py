@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from popvision.formats.errors import FormatError
-from popvision.formats.profile import ProfileReader, ProfileWriter
+from popvision.formats.profile import ProfileReader, ProfileWriter, connection
 from popvision.formats.profile.model import StepOnIpu
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 
@@ -168,3 +168,31 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "report").write_text("")
     with pytest.raises(FormatError, match=r"cannot write .*profile\.pop"):
         ProfileWriter(tmp_path / "report" / "profile.pop").write_compilation(tiny_compilation())
+
+
+def test_a_locked_file_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_tiny(tmp_path)
+    monkeypatch.setattr(connection, "PATIENCE", 0.01)
+    reader = ProfileReader(path)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for ask in (lambda: ProfileReader(path), lambda: ProfileReader(path, salvage=True), reader.steps):
+            with pytest.raises(FormatError, match="is locked by another program: wait until it has finished") as locked:
+                ask()
+            assert str(path) in str(locked.value)
+        other.execute("ROLLBACK")
+    other.close()
+    assert reader.total_cycles() == 43
+
+
+def test_questions_together_see_one_state(tmp_path: Path) -> None:
+    path = tmp_path / "profile.pop"
+    with ProfileWriter(path) as writer:
+        writer.write_compilation(tiny_compilation())
+        writer.append_run(tiny_run())
+        reader = ProfileReader(path)
+        with reader.together():
+            assert len(reader.runs().name) == 1
+            writer.append_run(replace(tiny_run(), base=tiny_run().base + 43))
+            assert (reader.generation, len(reader.steps().run), reader.total_cycles()) == (1, 4, 43)
+        assert (reader.generation, len(reader.steps().run), reader.total_cycles()) == (2, 8, 86)

@@ -131,10 +131,11 @@ def tile_memory(tables: Tables) -> TileMemory | None:
 
 
 def tiles_listed(tables: Tables) -> int:
-    """How many tiles memory_by_tile and vars_info speak of."""
-    tile = tables["vars_info"]["tile"]
-    known = 0 if isinstance(tile, AbsentColumn) or not len(tile) else int(np.max(np.asarray(tile))) + 1
-    return max(row_count(tables["memory_by_tile"]), known)
+    """How many tiles memory_by_tile lists, or where it lists none how many vars_info speaks of."""
+    tile, listed = tables["vars_info"]["tile"], row_count(tables["memory_by_tile"])
+    if listed or isinstance(tile, AbsentColumn) or not len(tile):
+        return listed
+    return max(0, int(np.max(np.asarray(tile))) + 1)
 
 
 def bytes_by_category(tables: Tables, tiles: int) -> dict[str, AnyArray]:

@@ -18,6 +18,7 @@ from popvision.formats.errors import AbsentError
 from popvision.formats.profile.checksum import Column, as_column
 from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS
 from popvision.formats.profile.schema import TABLES, Table
+from popvision.formats.profile.table_names import column_names
 
 #: What a number that a foreign file does not give is read as: "none", where our own files may say so too.
 _NONE = {"debug_id": -1, "compute_set": -1, "variable": -1, "eq_class": -1, "flops": -1, "code_bytes": -1}
@@ -83,24 +84,47 @@ def row_count(table: dict[str, Column]) -> int:
 def read_foreign(db: sqlite3.Connection, name: str, present: set[str], fetch: Fetch) -> dict[str, Column]:
     """Columns of table `name` of a database that has the tables `present`; `fetch` reads whole columns."""
     table = TABLES[name]
-    if name not in present:
-        return {column: _repeated(kind, 0, 0) for column, kind in table.columns}
-    known = column_names(db, name)
+    known = column_names(db, name) if name in present else set()
     there = [column for column, _ in table.columns if column in known]
     read = _readable(db, table, there, _order(db, table, there), fetch)
     rows = row_count(read)
-    columns = {column: read[column] if column in read else _blank(table, column, rows) for column, _ in table.columns}
-    for column in columns:
-        if (name, column) in _CODES and column in read:
+    columns = {
+        column: read[column] if column in read else _blank(table, column, rows) if read else _repeated(kind, 0, 0)
+        for column, kind in table.columns
+    }
+    for column in read:
+        if (name, column) in _CODES:
             columns[column] = _our_codes(db, present, columns[column], *_CODES[name, column])
-    if name == "programs" and "steps" in present:
+    columns = _named_by_steps(db, table, columns, present, fetch)
+    if name == "programs":
         columns |= _as_executed(db, columns, known, present, fetch)
     return _placed(table, columns)
 
 
-def column_names(db: sqlite3.Connection, table: str) -> set[str]:
-    """Columns of a table or view, in lower case as the format spells them."""
-    return {str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")}
+#: Tables whose rows steps name -> the column of steps that does.
+_NAMED_BY_STEPS = {"programs": "program", "compute_sets": "compute_set"}
+
+
+def _named_by_steps(
+    db: sqlite3.Connection, table: Table, columns: dict[str, Column], present: set[str], fetch: Fetch
+) -> dict[str, Column]:
+    """With a row of nothing for every program or compute set that only the steps name."""
+    column = _NAMED_BY_STEPS.get(table.name)
+    key: Any = columns.get(_PLACES.get(table.name, ""))
+    if column is None or "steps" not in present or isinstance(key, AbsentColumn):
+        return columns
+    named: Any = read_foreign(db, "steps", present, fetch)[column]
+    extra = np.empty(0, np.int64) if isinstance(named, AbsentColumn) else np.setdiff1d(named[named >= 0], key)
+    if not len(extra):
+        return columns
+    return {name: _longer(table, name, values, extra) for name, values in columns.items()}
+
+
+def _longer(table: Table, name: str, values: Any, extra: Any) -> Column:
+    blank: Any = extra if name == _PLACES[table.name] else _blank(table, name, len(extra))
+    if isinstance(values, AbsentColumn) or isinstance(blank, AbsentColumn):
+        return values  # type: ignore[no-any-return]
+    return [*values, *blank] if isinstance(values, list) else np.concatenate([values, blank])
 
 
 def _order(db: sqlite3.Connection, table: Table, names: list[str]) -> str:
@@ -191,8 +215,8 @@ def _as_executed(
     """Type and compute set of programs, from the steps that ran them, where table programs does not say."""
     wanted = {"type", "compute_set"} - known
     steps = read_foreign(db, "steps", present, fetch) if wanted else {}
-    used = ("program", *wanted)
-    if not steps or "id" not in known or any(isinstance(steps[name], AbsentColumn) for name in used):
+    used = (programs["id"], *(steps.get(name, []) for name in ("program", *wanted)))
+    if not row_count(steps) or any(isinstance(column, AbsentColumn) for column in used):
         return {}
     ids, ran = np.asarray(programs["id"]), np.asarray(steps["program"])
     found, first = np.unique(ran, return_index=True)

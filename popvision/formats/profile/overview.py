@@ -9,6 +9,7 @@ from typing import Any
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.connection import SqliteFile
+from popvision.formats.profile.table_names import is_ours, missing, unknown
 
 #: Newest major version that is read, as in model.FORMAT_VERSION (which NumPy comes with).
 FORMAT_MAJOR = 1
@@ -48,7 +49,11 @@ def overview(path: str | Path) -> dict[str, Any]:
         if "runs" in tables:
             cycles, truncated = db.execute("SELECT total(cycles), total(truncated) FROM runs").fetchone()
             facts |= {"total_cycles": int(cycles), "truncated_runs": int(truncated)}
-        return facts
+        return facts if is_ours(db) else facts | _foreign(db)
+
+
+def _foreign(db: sqlite3.Connection) -> dict[str, Any]:
+    return {"origin": "written by another tool, without checksums", "missing": missing(db), "unread": unknown(db)}
 
 
 def _refuse_newer(path: str | Path, version: str) -> None:

@@ -174,12 +174,17 @@ class ProfileReader:
         return target.num_ipus, target.tiles_per_ipu
 
     def counts(self) -> dict[str, int]:
-        """num_vertices, num_edges, num_variables, num_compute_sets."""
+        """num_vertices, num_edges, num_variables, num_compute_sets. Raises AbsentError where another tool's file does
+        not say; `rows("compute_sets")` still may."""
         counts = self._facts().get("counts", {})
-        if not counts and self._tables.salvage:
+        if not counts and (self._tables.salvage or self.foreign):
             raise AbsentError(f"{self.path} does not say how many vertices and variables the graph has.")
         names = ("num_vertices", "num_edges", "num_variables", "num_compute_sets")
         return {name: int(counts.get(name, 0)) for name in names}
+
+    def rows(self, table: str) -> int:
+        """Rows of a scalar table as they stand in the file, unchecked; 0 where the table is not there."""
+        return self._tables.rows(table)
 
     def programs(self) -> Programs:
         """The lowered programs; the row is the Id users see."""
@@ -361,6 +366,10 @@ class ProfileReader:
     def steps(self) -> Steps:
         """One row per execution step, all runs."""
         return run_reader.steps(self._tables)
+
+    def step_count(self) -> int:
+        """Rows of `steps`, also where another tool's file lacks some of its columns."""
+        return run_reader.step_count(self._tables)
 
     def steps_on_ipu(self, ipu: int) -> StepsOnIpu:
         """One row per execution step on one IPU; cycles, from and to absolute."""

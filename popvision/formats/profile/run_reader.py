@@ -73,7 +73,25 @@ def steps(tables: Tables) -> Steps:
     kinds = numbers(table, "type")
     if not isinstance(kinds, AbsentColumn):
         kinds = kinds.astype(np.uint8)
-    return Steps(kinds, *(numbers(table, name) for name in ("program", "compute_set", "run")))
+    ran = numbers(table, "program"), numbers(table, "compute_set")
+    if tables.foreign:
+        ran = _there(tables, ran[0], "programs", 0), _there(tables, ran[1], "compute_sets", -1)
+    return Steps(kinds, *ran, numbers(table, "run"))
+
+
+def _there(tables: Tables, column: AnyArray, table: str, least: int) -> AnyArray:
+    """The column; where it names rows that another tool's file cannot have, every use of it says so."""
+    if isinstance(column, AbsentColumn) or not len(column):
+        return column
+    if least <= int(column.min()) and int(column.max()) < row_count(tables[table]):
+        return column
+    text = f"Table steps of this report names {table} that are not there: it was written by another tool."
+    wild: AnyArray = AbsentColumn(text)  # type: ignore[assignment]
+    return wild
+
+
+def step_count(tables: Tables) -> int:
+    return row_count(tables["steps"])
 
 
 def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:

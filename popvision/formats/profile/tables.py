@@ -11,13 +11,14 @@ from itertools import chain
 from typing import Any
 
 from popvision.formats.errors import FormatError, LostError
+from popvision.formats.profile import table_names
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
 from popvision.formats.profile.connection import Signature, SqliteFile
-from popvision.formats.profile.foreign import column_names, read_foreign
+from popvision.formats.profile.foreign import read_foreign
 from popvision.formats.profile.int_columns import int_columns
 from popvision.formats.profile.model import FORMAT_VERSION
 from popvision.formats.profile.salvage import whole_runs
-from popvision.formats.profile.schema import APPLICATION_ID, TABLES, Table
+from popvision.formats.profile.schema import TABLES, Table
 
 #: File systems round times to a clock tick.
 _CLOCK_TICK_NS = 50_000_000
@@ -41,9 +42,9 @@ class Tables:
         self._columns: dict[str, dict[str, Column]] = {}
         self._lock = threading.Lock()
         with file.connect() as db:
-            self._present = _present(db)
+            self._present = table_names.present(db)
             self._version = (0, 0)
-            self.foreign = not self._is_ours(db)
+            self.foreign = not table_names.is_ours(db)
             if not self.foreign:
                 self._check_version(db)
         if self.foreign and not self._present & {"steps", "programs", "memory_by_tile", "vars_info"}:
@@ -52,18 +53,24 @@ class Tables:
                 "give the profile.pop of a report folder."
             )
 
+    def rows(self, name: str) -> int:
+        """Rows that a table has in the file, 0 where it is not there."""
+        if name not in self._present:
+            return 0
+        with self.file.connect() as db:
+            return int(db.execute(f"SELECT count(*) FROM {TABLES[name].name}").fetchone()[0])
+
     @property
     def unknown(self) -> list[str]:
         """Tables of the file that the format does not know, and columns as "table.column" of those that it does."""
         with self.file.connect() as db:
-            return [name for table in sorted(_present(db) - {"arrays", "parts"}) for name in _unknown_of(db, table)]
+            return table_names.unknown(db)
 
     @property
     def missing(self) -> list[str]:
         """Tables of the format, and columns as "table.column", that the file does not have."""
         with self.file.connect() as db:
-            present = _present(db)
-            return [name for table in TABLES.values() for name in _missing_of(db, table, present)]
+            return table_names.missing(db)
 
     def __getitem__(self, name: str) -> dict[str, Column]:
         """Columns of a table by name; empty columns where a foreign database lacks the table.
@@ -180,10 +187,6 @@ class Tables:
         if not parts or begin != found:
             raise ValueError(f"it has {found} rows, its checksums cover {begin}")
 
-    def _is_ours(self, db: sqlite3.Connection) -> bool:
-        (application_id,) = db.execute("PRAGMA application_id").fetchone()
-        return application_id == APPLICATION_ID or "parts" in self._present
-
     def _check_version(self, db: sqlite3.Connection) -> None:
         try:
             row = db.execute("SELECT value FROM meta WHERE key = 'formatVersion'").fetchone()
@@ -201,32 +204,12 @@ class Tables:
             )
 
 
-def _present(db: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-
-
 def _can_be_read(db: sqlite3.Connection, table: str) -> bool:
     try:
         db.execute(f"SELECT 1 FROM {table} LIMIT 1")
     except sqlite3.OperationalError:
         return False
     return True
-
-
-def _missing_of(db: sqlite3.Connection, table: Table, present: set[str]) -> list[str]:
-    if table.name not in present:
-        return [table.name]
-    found = column_names(db, table.name)
-    return [f"{table.name}.{name}" for name, _ in table.columns if name not in found]
-
-
-def _unknown_of(db: sqlite3.Connection, table: str) -> list[str]:
-    if table.startswith("sqlite_"):
-        return []
-    if table not in TABLES:
-        return [table]
-    known = {name for name, _ in TABLES[table].columns}
-    return [f"{table}.{name}" for name in sorted(column_names(db, table) - known)]
 
 
 def _first_rows(db: sqlite3.Connection, table: Table, count: int) -> dict[str, Column]:

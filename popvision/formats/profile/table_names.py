@@ -1,0 +1,49 @@
+"""Which tables and columns of the format a database has, which it lacks, and which it has besides. Without NumPy."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from popvision.formats.profile.schema import APPLICATION_ID, TABLES
+
+
+def present(db: sqlite3.Connection) -> set[str]:
+    """Names of tables and views."""
+    return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+
+
+def column_names(db: sqlite3.Connection, table: str) -> set[str]:
+    """Columns of a table or view."""
+    return {str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+def is_ours(db: sqlite3.Connection) -> bool:
+    """Whether ProfileWriter wrote it: then everything is under a checksum."""
+    (application_id,) = db.execute("PRAGMA application_id").fetchone()
+    return application_id == APPLICATION_ID or "parts" in present(db)
+
+
+def missing(db: sqlite3.Connection) -> list[str]:
+    """Tables of the format, and columns as "table.column", that it does not have."""
+    found, lacking = present(db), []
+    for table in TABLES.values():
+        if table.name not in found:
+            lacking.append(table.name)
+            continue
+        held = column_names(db, table.name)
+        lacking += [f"{table.name}.{name}" for name, _ in table.columns if name not in held]
+    return lacking
+
+
+def unknown(db: sqlite3.Connection) -> list[str]:
+    """Tables that the format does not know, and columns as "table.column" of those that it does."""
+    besides = []
+    for name in sorted(present(db) - {"arrays", "parts"}):
+        if name.startswith("sqlite_"):
+            continue
+        if name not in TABLES:
+            besides.append(name)
+            continue
+        known = {column for column, _ in TABLES[name].columns}
+        besides += [f"{name}.{column}" for column in sorted(column_names(db, name) - known)]
+    return besides
