@@ -6,6 +6,7 @@ them as lists. Items compare by what they stand for, so making one twice is harm
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
 
@@ -46,7 +47,7 @@ class ListView(Sequence[T], Generic[T]):
         if isinstance(index, slice):
             chosen, make = range(self._size)[index], self._make
             return ListView(len(chosen), lambda i: make(chosen[i]), self._printing, self._absent)
-        position = index.__index__()
+        position = operator.index(index)
         if position < 0:
             position += self._size
         if not 0 <= position < self._size:
