@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from popvision.analysis.source import ReportSource
 from tests.analysis.operation_case import run_operations
 from webapp.app import create_app
+from webapp.graph_analyser.operations_state import Chosen, OperationState, chosen_operations
 from webapp.library import Library
 
 HOSTILE = ["", "1" * 5000, "-1", "NaN", "١", "../x", "</script><script>", "\x00", "9" * 19, "name", "0"]
@@ -56,6 +58,18 @@ def test_an_opened_operation_shows_programs_and_variables(served: Any) -> None:
     assert all(node["found"] == ("second" in node["name"]) for node in answer["nodes"])
     refused = client.get(f"/data/{key}/operations/graph?ops_open=99999")
     assert (refused.status_code, refused.text) == (400, "there is no operation 99999 in layer poplibs")
+
+
+def test_a_selected_program_selects_the_operation_that_made_it(tmp_path: Path) -> None:
+    source = ReportSource(run_operations(tmp_path / "again"))
+    state = OperationState.read(source, {})
+    owners = state.groups(source).found.owners
+    row = owners.name.index("net/second")
+    program = owners.program.tolist().index(row)
+    chosen = chosen_operations(source, state, {"program": str(program)})
+    assert chosen == Chosen([row], "net/second", int(owners.context[row]))
+    assert chosen_operations(source, state, {"program": "0"}) is None
+    assert chosen_operations(source, state, {"program": "0", "ops_name": "out"}).title == "out"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("value", HOSTILE)

@@ -111,7 +111,7 @@ def _toolbar(context: ViewContext, state: OperationState) -> Component:
     grouped = levels(source, state.layer)
     ipu = "" if state.ipu is None else str(state.ipu)
     by = {"" if field == "cycles" else field: figure[0] for field, figure in FIGURES.items()}
-    per_ipu = {"": "All, added up"} | {str(each): f"IPU {each}" for each in range(ipus)}
+    per_ipu = {"": "All"} | {str(each): f"IPU {each}" for each in range(ipus)}
     return toolbar(
         segments("ops_view", "Show", VIEWS, view if view in VIEWS else ""),
         select("ops_layer", "Layer", names, layer if layer in names else ""),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TOP_KEYS = (
     "ops_view", "ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ops_all", "ops_open", "ipu", "vs",
 )  # fmt: skip
-TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ops_tab", "ipu", "vs")
+TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ops_tab", "ipu", "program", "tiles", "vs")
 
 VIEWS = {"": "Table", "graph": "Graph", "roofline": "Roofline"}
 
@@ -84,7 +84,8 @@ class Chosen:
 
 
 def chosen_operations(source: ReportSource, state: OperationState, params: Mapping[str, Any]) -> Chosen | None:
-    """None when nothing is selected, or nothing that this report has."""
+    """The operation or group that the address names, else the operation that made the selected program; None when
+    nothing is selected, or nothing that this report has."""
     context = whole_number(str(params.get("ops_at", "")))
     if context is not None:
         try:
@@ -95,11 +96,22 @@ def chosen_operations(source: ReportSource, state: OperationState, params: Mappi
         return Chosen([row], labels(source, state.layer)[row], context)
     name = str(params.get("ops_name", ""))
     groups = state.groups(source)
-    if not name or name not in groups.name:
+    if not name:
+        return _maker(source, state, groups, str(params.get("program", "")))
+    if name not in groups.name:
         return None
     at = groups.name.index(name)
     rows = np.flatnonzero(groups.group == at).tolist() if at != NO_OPERATION else [NO_OPERATION]
     return Chosen(rows, name, int(groups.context[at]))
+
+
+def _maker(source: ReportSource, state: OperationState, groups: OperationGroups, text: str) -> Chosen | None:
+    owners = groups.found.owners
+    program = whole_number(text, 0, len(owners.program) - 1)
+    row = NO_OPERATION if program is None else int(owners.program[program])
+    if row == NO_OPERATION:
+        return None
+    return Chosen([row], labels(source, state.layer)[row], int(owners.context[row]))
 
 
 def levels(source: ReportSource, layer: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.exchange_programs import EXCHANGE_TYPES
 from popvision.analysis.liveness import liveness
-from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.not_recorded import NotRecordedError, held
+from popvision.analysis.operation_owners import NO_OPERATION, owners
 from popvision.analysis.program_details import ProgramFacts
 from popvision.analysis.program_table import column_totals, program_columns
 from popvision.analysis.program_tree import programs_of
@@ -169,6 +170,10 @@ def _links(source: ReportSource, found: ProgramFacts, key: str) -> Component:
     if found.type in EXCHANGE_TYPES:
         href = f"/r/{key}/exchange?program={found.program}"
         links.append(html.A("Traffic between tiles", href=href, **attributes(data_nav="to")))
+    operation = held(lambda: owners(source))
+    if operation is not None and operation.program[found.program] != NO_OPERATION:
+        href = f"/r/{key}/operations?program={found.program}"
+        links.append(html.A("The operation that made it", href=href, **attributes(data_nav="to")))
     index = _fullest_index(source, found.program)
     if index is not None:
         href = f"/r/{key}/liveness?liveness={index}"

@@ -85,7 +85,7 @@
     fit() {
       const box = this.host.getBoundingClientRect();
       const scale = Math.min(1.4, (box.width - 16) / this.data.width, (box.height - 16) / this.data.height);
-      const readable = Math.max(scale, Math.min(0.78, (box.width - 16) / this.data.width), LEAST);
+      const readable = scale >= 0.62 ? scale : Math.max(scale, Math.min(0.78, (box.width - 16) / this.data.width), LEAST);
       return [readable, (box.width - this.data.width * readable) / 2, Math.max(8, (box.height - this.data.height * readable) / 2)];
     }
 
