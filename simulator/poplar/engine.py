@@ -136,8 +136,8 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         """Run program number `prog`; `debugName` names the run in reports, `options` hold for this run only. Returns
         when the program has ended, or soon after `stop`.
 
-        Raises poplar_error before loading, for an unknown number, and on a device that was stopped or reset since
-        loading; runtime_error where the program ends itself or meets an error."""
+        Raises poplar_error before loading, for an unknown number, and on a device that was stopped, reset or detached
+        since loading; runtime_error where the program ends itself or meets an error."""
         self._check_ready()
         values = self._runtime if options is None else runtime_values(self._runtime, options)
         try:
@@ -201,14 +201,14 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
                 f"The program was compiled for {_described(mine)}, but the device is {_described(target)}; "
                 "compile the graph for this device's target."
             )
-        if target.getTargetType() is TargetType.IPU and not device.isAttached():
-            raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
+        _check_attached(device)
         if self._compiled.out_of_memory and self._kind is TargetType.IPU:
             raise graph_memory_allocation_error(self._compiled.out_of_memory)
 
     def _check_ready(self) -> None:
         if self._device is None or not self._core.loaded:
             raise poplar_error("The engine is not loaded; call load(device) before run().")
+        _check_attached(self._device)
         condition = self._device.condition
         if condition.undefined:
             raise poplar_error(
@@ -235,6 +235,11 @@ def _options_of(executable: Executable, given: Mapping[str, Any] | None) -> Engi
                 f"'{compiled.values[name]}'; give both the same options."
             )
     return now
+
+
+def _check_attached(device: Device) -> None:
+    if device.getTarget().getTargetType() is TargetType.IPU and not device.isAttached():
+        raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
 
 
 def _kind_of(target: Target) -> tuple[TargetType, int, int, str]:

@@ -93,8 +93,13 @@ def test_a_device_of_another_kind(engine):
 def test_hardware_must_be_attached():
     device = DeviceManager().getDevices(TargetType.IPU, 1)[0]
     tutorial = tutorial3(device.getTarget())
+    engine = Engine(tutorial.graph, tutorial.program)
     with pytest.raises(poplar_error, match="not attached"):
-        Engine(tutorial.graph, tutorial.program).load(device)
+        engine.load(device)
+    with device:
+        engine.load(device)
+    with pytest.raises(poplar_error, match=r"Device 0 is not attached; call device\.attach\(\)"):
+        engine.run()
 
 
 def test_a_missing_stream_is_named(device):
