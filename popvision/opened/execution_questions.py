@@ -104,12 +104,12 @@ class ExecutionQuestions(Asked):
     def cycles_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64:
         """(steps, tiles of the IPU) cycles of steps `first` to `last`, the last included (all of them by default):
         0 = the tile takes no part. FormatError for more than 128 million cells: ask for windows."""
-        return self._cells(first, last, ipu)[1]
+        return self._cells(first, last, ipu, begins=False)
 
     @question
     def begins_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64:
         """(steps, tiles of the IPU) absolute cycle at which each tile begins each step; see `cycles_by_tile`."""
-        return self._cells(first, last, ipu)[0]
+        return self._cells(first, last, ipu, begins=True)
 
     @question
     def phases(self, ipu: int | None = None) -> pd.DataFrame:
@@ -131,7 +131,7 @@ class ExecutionQuestions(Asked):
     @question
     def intervals(self) -> pd.DataFrame:
         """Tiles in each phase over time, a row per change: begin_cycle, end_cycle, computing, exchanging, syncing
-        (numbers of tiles): the rows of Poplar's reportIntervals."""
+        (numbers of tiles): the rows of Poplar's reportIntervals, several for each step."""
         self._check_run()
         table = interval_table(self.source)
         return self._frame(
@@ -204,7 +204,7 @@ class ExecutionQuestions(Asked):
             raise ValueError(f"IPU {ipu} does not exist: this report has IPUs 0 to {count - 1}")
         return self.source.reader.steps_on_ipu(ipu)
 
-    def _cells(self, first: int, last: int | None, ipu: int) -> tuple[Int64, Int64]:
+    def _cells(self, first: int, last: int | None, ipu: int, begins: bool) -> Int64:
         steps, tiles = len(self._on_ipu(ipu).cycles), target_of(self.source).tiles_per_ipu
         self._check_run()
         last = steps - 1 if last is None else last
@@ -213,10 +213,10 @@ class ExecutionQuestions(Asked):
         count = last - first + 1
         if count * tiles > MOST_CELLS:
             raise ValueError(f"{count:,} steps x {tiles:,} tiles is too much at once; ask for fewer steps at a time")
-        begin, cycles = (np.zeros((count, tiles), np.int64) for _ in range(2))
-        for step, base, start, spent in self.source.reader.intervals(ipu, first, last):
-            begin[step - first], cycles[step - first] = base + start, spent
-        return begin, cycles
+        cells = np.zeros((count, tiles), np.int64)
+        for step, base, start, cycles in self.source.reader.intervals(ipu, first, last):
+            cells[step - first] = base + start if begins else cycles
+        return cells
 
     def _check_run(self) -> None:
         if not len(self.source.reader.steps().program):
