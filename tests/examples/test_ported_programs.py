@@ -33,6 +33,17 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.parametrize("words", [(), ("--hw",)], ids=["model", "hardware"])
+def test_tutorial_4_prints_a_summary_of_two_products(example, words, capsys):
+    example("tut4_profiling", *words)
+    lines = printed(capsys)
+    begin = ["Trying to attach to IPU", "Attached to IPU 0"] if words else []
+    assert lines[: len(begin) + 2] == [*begin, "Running program", "Program complete"]
+    text = "\n".join(lines)
+    for wanted in ("Total cycles:", "OnTileExecute: m4/Conv_1/Convolve", "OnTileExecute: m5/Conv_1/Convolve"):
+        assert wanted in text
+
+
 @pytest.mark.parametrize("words", [("7", "50"), ("40", "9", "--ipu")])
 def test_tutorial_5_sums_products_in_order(example, words, capsys):
     example("tut5_matrix_vector", *words)
