@@ -18,6 +18,7 @@ from popvision.opened.liveness_questions import LivenessQuestions
 from popvision.opened.memory_questions import MemoryQuestions
 from popvision.opened.operation_questions import OperationQuestions
 from popvision.opened.program_questions import ProgramQuestions
+from popvision.opened.window_questions import WindowQuestions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,13 @@ _UNITS = {
 
 
 class OpenedReport(
-    MemoryQuestions, LivenessQuestions, ProgramQuestions, OperationQuestions, ExecutionQuestions, DetailQuestions
+    MemoryQuestions,
+    LivenessQuestions,
+    ProgramQuestions,
+    OperationQuestions,
+    ExecutionQuestions,
+    WindowQuestions,
+    DetailQuestions,
 ):
     """A report. Each method reads what it needs when it is called and answers with a DataFrame or an array; see
     `help()` of each for its columns. Use it as a context manager, or let it go: no file is held open.

@@ -104,3 +104,37 @@ def test_sections_of_the_binary(tmp_path: Path) -> None:
     with pytest.raises(NotRecordedError):
         OpenedReport(PLAIN.write(tmp_path / "r")).binary_bytes()
     assert np.asarray(OpenedReport(tmp_path / "r").tiles().tile).tolist() == list(range(8))
+
+
+def test_windows_of_time() -> None:
+    report = OpenedReport(SAMPLES / "matmul_chain_hardware")
+    whole, phases = report.window(), report.phases(0)
+    assert whole.tile_cycles.tolist() == phases.tile_cycles.tolist()
+    assert whole.time_share.sum() == pytest.approx(1)
+    assert 0 < whole.attrs["utilisation"] < 1
+    total = int(report.runs().run_cycles.sum())
+    halves = [report.window(0, total // 2), report.window(total // 2, total)]
+    assert sum(half.tile_cycles for half in halves).tolist() == whole.tile_cycles.tolist()
+    groups = report.grouped_steps("type")
+    steps = report.steps_on_ipu(0)
+    assert dict(zip(groups.name, groups.total_cycles, strict=True)) == {
+        name: cycles for name, cycles in steps.groupby("type").step_cycles.sum().items() if name in set(groups.name)
+    }
+    assert groups.total_cycles.sum() == total
+    with pytest.raises(FormatError, match="added up by"):
+        report.grouped_steps("colour")
+    with pytest.raises(NotRecordedError, match="outputExecutionProfile"):
+        OpenedReport(SAMPLES / "out_of_memory").window()
+
+
+def test_what_adds_up_to_a_tile() -> None:
+    report = OpenedReport(SAMPLES / "train_mlp")
+    tiles, waterfall = report.tiles(), report.tile_peak(5)
+    parts = waterfall[waterfall.kind == "part"]
+    assert parts.size_bytes.sum() == tiles.capacity_bytes[5]
+    assert parts[parts.group != "rest"].size_bytes.sum() == tiles.including_gaps_bytes[5]
+    assert parts[parts.group == "always"].size_bytes.sum() == tiles.always_live_bytes[5]
+    vertices = report.tile_vertices(5)
+    assert (vertices.instances * vertices.instance_bytes == vertices.state_bytes).all()
+    per_set = sum(report.vertices_by_tile(each).drop(columns="tile").iloc[5].sum() for each in range(78))
+    assert vertices.instances.sum() == per_set > 0

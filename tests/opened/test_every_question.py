@@ -27,6 +27,7 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "operations": (), "runs": (), "steps": (), "steps_on_ipu": (0,), "cycles_by_tile": (0, 1), "begins_by_tile": (0, 1),
     "source_files": (), "source_lines": ("nowhere.py",), "worker_lanes": (0, 1), "blocks": (0,), "host_copies": (),
     "liveness_over_time": (), "binary_bytes": (),
+    "window": (), "grouped_steps": (), "tile_peak": (1,), "tile_vertices": (1,),
     "phases": (), "exchanges": (), "messages": (3,), "query": ("select count(*) as n from steps",),
 }  # fmt: skip
 
