@@ -21,7 +21,8 @@ def runs(tables: Tables) -> Runs:
     *columns, truncated = (numbers(table, name) for name in names)
     if not isinstance(truncated, AbsentColumn):
         truncated = truncated != 0
-    return Runs(numbers(table, "program_index"), list(table["name"]), *columns, truncated)
+    whole: list[AnyArray] = [*columns, truncated]
+    return Runs(numbers(table, "program_index"), list(table["name"]), *whole)
 
 
 def total_cycles(tables: Tables) -> int:
@@ -110,11 +111,12 @@ def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:
         return absent[0] if absent else relative + base
 
     windows = [f"{tiles}_cycles_{edge}" for tiles in ("active", "all") for edge in _EDGES]
-    return StepsOnIpu(
+    columns: list[AnyArray] = [
         column("cycles"), base, column("active_tiles"), *map(absolute, windows),
         column("data_in"), column("data_out"), column("tile_balance"), column("active_tile_balance"),
         column("start_array"), column("cycles_array"), column("tile_cycles"), column("max_cycles"),
-    )  # fmt: skip
+    ]  # fmt: skip
+    return StepsOnIpu(*columns)
 
 
 _EDGES = ("from_min", "from_max", "to_min", "to_max")
