@@ -136,10 +136,9 @@ class LoweredVar:
     @property
     def unloweredVar(self) -> Variable:
         """The variable this allocation is, with its bytes on this tile. Raises AttributeError where there is none."""
-        variables = self._columns.variables
-        if variables is None or not self.hasUnloweredVar:
+        variables, row = self._columns.variables, self._at("variable")
+        if variables is None or row < 0 or not self._columns.is_of_the_graph[row]:
             raise AttributeError(f"lowered variable {self._id} has no unlowered variable; test hasUnloweredVar first")
-        row = self._at("variable")
         return Variable(self._columns, row, variables.name[row], self._tile.size_of_variable[row])
 
     def __eq__(self, other: object) -> bool:
