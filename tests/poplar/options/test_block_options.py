@@ -3,6 +3,7 @@
 import pytest
 
 from simulator.poplar import invalid_option
+from simulator.poplar.program import Repeat, Sequence
 from tests.compiler.tiny_graphs import hardware, model
 from tests.runtime.block_programs import Programs, counts, hundred, spans, stages
 
@@ -29,6 +30,17 @@ def test_filters_choose_blocks():
         [["stage1", "op1"] * 5, ["op1"] * 5],
         [["op1", "op1"] * 5, ["op1", "op1"] * 5],  # the Block of that name, and the compute set in it
     ]
+
+
+def test_named_sequences_and_loops_can_be_chosen():
+    """Programs that hold others, by the names that the program tree shows."""
+    programs = Programs(model())
+    body = Sequence([programs.execute("op1", 10), programs.execute("op2", 20)], "body")
+    report = programs.report(
+        Sequence([Repeat(3, body, "loop")], "whole"), {"profiler.programs.filter": "body|loop|whole"}
+    )
+    lengths = [(name, end - begin) for name, begin, end in spans(report)]
+    assert lengths == [("whole", 90), ("loop", 90), *[("body", 30)] * 3]
 
 
 def test_nothing_is_recorded_without_a_filter():
