@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from simulator.poplar.debug_context import as_context, record
 from simulator.poplar.errors import graph_object_creation_error
@@ -38,7 +39,7 @@ class RemoteMethods(VertexMethods):
         if not isinstance(elementType, Type):
             raise graph_object_creation_error(f"{what}: {elementType!r} is not an element type.")
         for name, value in (("numElements", numElements), ("repeats", repeats)):
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise graph_object_creation_error(f"{what}: {name}={value!r} must be a whole number of at least 1.")
         arguments = {"numElements": numElements, "repeats": repeats, "type": elementType.name}
         record(self.store, as_context(handle), "remoteBuffer", arguments=arguments)
@@ -75,7 +76,7 @@ def _arguments(handle: str, kind: str, given: Iterable[tuple[Type, int]]) -> tup
     out = []
     for pair in given:
         fits = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], Type)
-        if not fits or isinstance(pair[1], bool) or not isinstance(pair[1], Integral) or pair[1] < 1:
+        if not fits or isinstance(pair[1], bool) or not isinstance(pair[1], int | np.integer) or pair[1] < 1:
             raise graph_object_creation_error(
                 f"Host function '{handle}': {kind} are pairs of a type and a number of elements, got {pair!r}."
             )

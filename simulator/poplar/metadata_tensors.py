@@ -30,7 +30,7 @@ class _SetMetadata(Vertex):
             raise application_runtime_error(
                 f"The scale of QUARTER metadata is {MIN_SCALE} to {MAX_SCALE}, but the program computed {scale}."
             )
-        self.out = QuarterMetadata(unscaled.getFormat(), scale).getBinary()  # type: ignore[assignment]
+        self.out = QuarterMetadata(unscaled.getFormat(), scale).getBinary()
 
     @classmethod
     def estimate(cls, sizes: Any, values: Any, target: Any) -> int:

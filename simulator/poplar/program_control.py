@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from numbers import Integral
 from typing import Any, overload
+
+import numpy as np
 
 from simulator.poplar.debug_context import Context, as_context
 from simulator.poplar.errors import control_program_error
@@ -22,7 +23,7 @@ class Repeat(Program):
     """Run a body a fixed number of times."""
 
     def __init__(self, count: int, prog: Program, debugContext: Context = "") -> None:
-        if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= count < 2**32:
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count < 2**32:
             raise control_program_error(f"Repeat: the count {count!r} is not an unsigned 32-bit integer.")
         self.count = int(count)
         self.body = checked(prog)
@@ -147,7 +148,7 @@ class Switch(Changeable):
 
     def add(self, value: int, body: Program) -> Switch:
         """Add a case. Returns the switch, so that calls can be chained."""
-        if isinstance(value, bool) or not isinstance(value, Integral) or not -(2**31) <= value < 2**31:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not -(2**31) <= value < 2**31:
             raise control_program_error(f"Switch: the case value {value!r} is not a signed 32-bit integer.")
         if any(known == value for known, _ in self.cases):
             raise control_program_error(f"Switch: there is a case {value} already; case values must be unique.")
