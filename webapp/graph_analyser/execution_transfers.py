@@ -70,7 +70,7 @@ def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> 
             html.Td(bytes_text(moved.sent), title=f"{moved.sent:,} B"),
             html.Td("–" if rate is None else f"{rate:,.1f} B per cycle", title=measured),
             html.Td(
-                "–" if rate is None else f"{rate * target.clock_hz / 1e9:,.2f} GB/s",
+                "–" if rate is None or target.clock_hz <= 0 else f"{rate * target.clock_hz / 1e9:,.2f} GB/s",
                 title=f"over {cycles_phrase(moved.cycles, target.clock_hz)} of transfer",
             ),
             html.Td(percent_text(share) if share is not None else "not known", title=of_limit),
