@@ -23,19 +23,19 @@ class SourceLocation:
 class DebugContext:
     """One record of the debug file; compares by id. One that the file does not hold reads as empty."""
 
-    __slots__ = ("_columns", "_id")
+    __slots__ = ("_columns", "_number")
 
     def __init__(self, columns: Columns, id: int) -> None:
         self._columns = columns
-        self._id = int(id)
+        self._number = int(id)
 
     @property
     def id(self) -> int:
-        return self._id
+        return self._number
 
     @property
     def _record(self) -> dict[str, Any]:
-        return self._columns.source.debug.record(self._id)
+        return self._columns.source.debug.record(self._number)
 
     @property
     def layer(self) -> str:
@@ -79,14 +79,14 @@ class DebugContext:
         return PrintedList(found, self._columns.printing)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DebugContext) and self._id == other._id and self._columns is other._columns
+        return isinstance(other, DebugContext) and self._number == other._number and self._columns is other._columns
 
     def __hash__(self) -> int:
-        return hash((id(self._columns), self._id))
+        return hash((id(self._columns), self._number))
 
     def __repr__(self) -> str:
         record = self._record
-        return f"DebugContext({self._id}, {str(record.get('layer', ''))!r}, {self.name!r})"
+        return f"DebugContext({self._number}, {str(record.get('layer', ''))!r}, {self.name!r})"
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -35,6 +35,12 @@ def test_names_live_in_pva_core() -> None:
     assert pva.pva_core.Program.Type.StreamCopyMid.name == "StreamCopyMid"
 
 
+def test_ids_are_positions(made: pva.Report) -> None:
+    c = made.compilation
+    assert [each._id for each in c.computeSets] == list(range(len(c.computeSets)))
+    assert all(c.computeSets[p.computeset._id] == p.computeset for p in c.programs if hasattr(p, "computeset"))
+
+
 def test_format_is_stable(made: pva.Report) -> None:
     assert made.version.isUnstableFormat is False
 

@@ -47,7 +47,7 @@ def public_names(cls: Any) -> set[str]:
                     names.add(node.attr)
     names |= set(getattr(cls, "__dataclass_fields__", {}))
     of_tuple = {"count", "index"} if issubclass(cls, tuple) else set()
-    return {name for name in names if not name.startswith("_")} - of_tuple
+    return {name for name in names if not name.startswith("_")} - of_tuple | ({"_id"} & set(dir(cls)))
 
 
 CLASSES = [name for name in pva.pva_core.__all__ if isinstance(getattr(pva, name), type)]
