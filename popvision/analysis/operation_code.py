@@ -89,6 +89,23 @@ def code_in_memory(source: ReportSource) -> dict[str, int]:
     return totals
 
 
+def vertex_counts(source: ReportSource) -> tuple[Int64, Int64, Int64, list[npt.NDArray[np.integer]]]:
+    """(compute set, vertex type, IPU, instances per tile) of every row whose compute set, type and IPU the report has;
+    a database of another producer may name others."""
+
+    def read() -> tuple[Int64, Int64, Int64, list[npt.NDArray[np.integer]]]:
+        compute_set, vertex_type, ipu, counts = source.reader.compute_set_counts()
+        sizes = (len(source.reader.compute_sets().name), len(source.reader.vertex_types().name))
+        columns = [np.asarray(each, np.int64) for each in (compute_set, vertex_type, ipu)]
+        there = np.ones(len(counts), bool)
+        for column, size in zip(columns, (*sizes, target_of(source).num_ipus), strict=True):
+            there &= (column >= 0) & (column < size)
+        kept_rows = [count for count, is_there in zip(counts, there.tolist(), strict=True) if is_there]
+        return columns[0][there], columns[1][there], columns[2][there], kept_rows
+
+    return kept(source, "vertex_counts", read)
+
+
 def _code(source: ReportSource, found: Owners) -> OperationCode:
     totals = code_in_memory(source)
     if not any(totals.values()):
@@ -113,7 +130,7 @@ def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
     """One pass over the compute sets' vertices: who has each type on each tile, and on which tiles anyone is."""
     target = target_of(source)
     per_ipu = target.tiles_per_ipu
-    compute_set, vertex_type, ipu, counts = source.reader.compute_set_counts()
+    compute_set, vertex_type, ipu, counts = vertex_counts(source)
     size = np.maximum(np.asarray(source.reader.vertex_types().code_bytes, np.int64), 0)
     owner_of = found.compute_set[compute_set]
     holder: dict[int, Int64] = {}

@@ -17,6 +17,7 @@ from popvision.analysis.kept import kept
 from popvision.analysis.liveness import liveness
 from popvision.analysis.lowered import variables
 from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.operation_code import vertex_counts
 from popvision.analysis.operation_owners import Owners
 from popvision.analysis.program_tree import programs_of
 from popvision.analysis.tiles import target_of
@@ -124,7 +125,8 @@ def vertex_type_rows(source: ReportSource, found: Owners, rows: Sequence[int]) -
     on_tiles = _types_on_tiles(source, found, rows)
     mine = np.isin(found.compute_set, np.asarray(rows, np.int64))
     sets: dict[int, set[int]] = {}
-    for compute_set, type_ in source.reader.compute_set_types():
+    compute_sets, vertex_types = vertex_counts(source)[:2]
+    for compute_set, type_ in zip(compute_sets.tolist(), vertex_types.tolist(), strict=True):
         if mine[compute_set]:
             sets.setdefault(type_, set()).add(compute_set)
     size = np.asarray(types.code_bytes, np.int64)
@@ -151,8 +153,9 @@ def compute_set_rows(source: ReportSource, found: Owners, rows: Sequence[int], i
 
     ids = programs_made(found, rows)
     compute_set = np.asarray(programs_of(source).compute_set, np.int64)[ids]
-    ids, compute_set = ids[compute_set >= 0], compute_set[compute_set >= 0]
     sets = source.reader.compute_sets()
+    there = (compute_set >= 0) & (compute_set < len(sets.name))
+    ids, compute_set = ids[there], compute_set[there]
     once = np.asarray(sets.flops, np.int64)[compute_set]
     cycles, steps = (column[ids] for column in program_cycles(source, ipu))
     order = np.lexsort((ids, -cycles))
@@ -191,7 +194,7 @@ def variable_rows(source: ReportSource, found: Owners, rows: Sequence[int]) -> p
 def _types_on_tiles(source: ReportSource, found: Owners, rows: Sequence[int]) -> dict[int, npt.NDArray[np.bool_]]:
     """By vertex type the tiles on which the operations have some."""
     target = target_of(source)
-    compute_set, vertex_type, ipu, counts = kept(source, "compute_set_counts", source.reader.compute_set_counts)
+    compute_set, vertex_type, ipu, counts = vertex_counts(source)
     present: dict[int, npt.NDArray[np.bool_]] = {}
     for row in np.flatnonzero(np.isin(found.compute_set[compute_set], np.asarray(rows, np.int64))).tolist():
         first = int(ipu[row]) * target.tiles_per_ipu

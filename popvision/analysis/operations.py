@@ -81,7 +81,7 @@ class Operations:
     programs: Int64
     compute_sets: Int64
     variables: Int64
-    tiles: Int64  #: tiles on which it has vertices
+    tiles: Int64  #: tiles on which it has vertices, -1 where not known
     first_index: Int64
     last_index: Int64
     cycles: OperationCycles | None
@@ -147,13 +147,14 @@ def _operations(source: ReportSource, found: Owners, ipu: int | None) -> Operati
     recorded = _Recorded()
     n = len(found.context)
     none = np.full(n, -1, np.int64)
+    sharing = recorded.part(lambda: vertex_sharing(source, found.layer))
     first, last = recorded.part(lambda: _indices(source, found)) or (none, none)
     return Operations(
         owners=found,
         programs=_count(found.program, n),
         compute_sets=_count(found.compute_set, n),
         variables=_count(found.variable, n),
-        tiles=vertex_sharing(source, found.layer).tiles,
+        tiles=none if sharing is None else sharing.tiles,
         first_index=first,
         last_index=last,
         cycles=recorded.part(lambda: _cycles(source, found, ipu)),

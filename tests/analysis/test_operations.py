@@ -26,7 +26,7 @@ from popvision.analysis.operation_table import (
 )
 from popvision.analysis.operations import operation_row, operations
 from popvision.analysis.source import ReportSource
-from popvision.formats.debug_info import DebugContexts
+from popvision.formats.debug_info import DebugContexts, DebugInfo, write_debug_info
 from tests.analysis.operation_case import run_operations
 from tests.reports import write_tiny
 
@@ -226,3 +226,17 @@ def test_bad_choices_are_refused(source: ReportSource) -> None:
         operation_row(operations(source), 999)
     assert owners(source, "PopLibs").layer == "poplibs"
     assert operations(source).owners.program[0] == NO_OPERATION
+
+
+def test_rows_of_another_producer_that_name_nothing_are_left_out(tmp_path: Path) -> None:
+    path = write_tiny(tmp_path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE parts")  # hence a foreign file, without checksums
+        db.execute("PRAGMA application_id = 0")
+        db.execute("UPDATE compute_set_vertices SET vertex_type = 7")
+        db.commit()
+    write_debug_info(tmp_path, [DebugInfo(2, (), "poplibs", "matMul")], "tiny-run")
+    found = operations(ReportSource(tmp_path, salvage=True))
+    assert found.owners.name == ["", "matMul"]
+    assert found.tiles.tolist() == [0, 0]
+    assert found.columns()["cycles"].sum() == 43

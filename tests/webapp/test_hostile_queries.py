@@ -37,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_routes_are_found(served: Any) -> None:
     _, paths, _ = served
     parts = {path.split("/")[3] for path in paths}
-    assert parts >= {"execution", "exchange", "liveness", "memory", "program_tree", "source", "table"}
+    assert parts >= {"execution", "exchange", "liveness", "memory", "operations", "program_tree", "source", "table"}
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -141,7 +141,7 @@ def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chos
     first, last = _indices(found, chosen)
     if last >= 0:
         sides[0].append(("Liveness indices", f"{first:,} to {last:,}"))
-    if len(chosen.rows) == 1:
+    if len(chosen.rows) == 1 and found.tiles[chosen.rows[0]] >= 0:
         sides[0].append(("Tiles with its vertices", integer_text(int(found.tiles[chosen.rows[0]]))))
     links = _links(source, key, state, chosen, first, last)
     return html.Div(
