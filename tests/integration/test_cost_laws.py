@@ -171,7 +171,8 @@ def test_neighbouring_products_jump_only_with_their_plan(m: int, k: int, n: int,
     plans = [poplin.plan_of(graph, FLOAT, [a, b], [b, c]) for a, b, c in sizes]
     shares = [
         (p.method, p.swapped, p.field_split, p.in_split, p.out_split, ceil(ceil(p.field / p.field_split) / 6),
-         ceil(p.in_groups / p.in_split), ceil(p.out_groups / p.out_split))
+         ceil(p.in_groups / p.in_split), ceil(p.out_groups / p.out_split),
+         p.field % p.in_split == 0)  # whether every tile adds up whole rows of the partial sums
         for p in plans
     ]  # fmt: skip
     if shares[0] != shares[1]:
