@@ -14,6 +14,7 @@ import pytest
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader
+from popvision.formats.profile.overview import overview
 from tests.reports import write_tiny
 
 
@@ -88,6 +89,24 @@ def test_one_wrong_number_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="table steps_by_ipu is damaged: rows from 0 on do not match"):
         ProfileReader(path).steps_on_ipu(0)
     assert ProfileReader(path).total_cycles() == 43
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("UPDATE runs SET cycles = 44", "table runs is damaged: rows from 0 on do not match their checksum"),
+        ("DELETE FROM steps WHERE id = 2", "table steps is damaged: it has 3 rows, its checksums cover 4"),
+        ("UPDATE meta SET value = '9' WHERE key = 'generation'", "table meta is damaged"),
+    ],
+)
+def test_the_first_look_is_checked_too(tmp_path: Path, change: str, sentence: str) -> None:
+    path = write_tiny(tmp_path)
+    assert overview(path)["total_cycles"] == 43
+    with sqlite3.connect(path) as db:
+        db.execute(change)
+    db.close()
+    with pytest.raises(FormatError, match=sentence):
+        overview(path)
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.connection import SqliteFile
-from popvision.formats.profile.table_names import is_ours, missing, unknown
+from popvision.formats.profile.schema import TABLES
+from popvision.formats.profile.table_names import column_names, is_ours, missing, unknown
 
 #: Newest major version that is read, as in model.FORMAT_VERSION (which NumPy comes with).
 FORMAT_MAJOR = 1
@@ -35,7 +38,8 @@ def overview(path: str | Path) -> dict[str, Any]:
     does not hold is left out."""
     with SqliteFile(path, "profile.pop").connect() as db:
         tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        meta = _meta(db, path) if "meta" in tables else {}
+        ours = is_ours(db)
+        meta = _meta(db, path, ours) if "meta" in tables else {}
         _refuse_newer(path, str(meta.get("formatVersion", "")))
         facts: dict[str, Any] = {"kind": "profile.pop", "file_bytes": Path(path).stat().st_size}
         facts |= {key: meta[key] for key in sorted(meta) if key not in ("engineOptions", "targetOptions")}
@@ -46,10 +50,44 @@ def overview(path: str | Path) -> dict[str, Any]:
             for table, what in _COUNTED.items()
             if table in tables
         }
-        if "runs" in tables:
+        if ours:
+            for table in ("meta", "runs"):
+                _check(db, path, table)
+            _check_counts(db, path, facts["rows"])
+        if "runs" in tables and {"cycles", "truncated"} <= column_names(db, "runs"):
             cycles, truncated = db.execute("SELECT total(cycles), total(truncated) FROM runs").fetchone()
             facts |= {"total_cycles": int(cycles), "truncated_runs": int(truncated)}
-        return facts if is_ours(db) else facts | _foreign(db)
+        return facts if ours else facts | _foreign(db)
+
+
+def _check(db: sqlite3.Connection, path: str | Path, name: str) -> None:
+    """Raises FormatError when a small table does not match its checksums (see checksum.columns_crc)."""
+    table = TABLES[name]
+    columns = ", ".join(column for column, _ in table.columns)
+    rows = db.execute(f"SELECT {columns} FROM {name} ORDER BY {', '.join(table.key)}").fetchall()
+    begin = 0
+    for count, expected in db.execute("SELECT rows, crc32 FROM parts WHERE name = ? ORDER BY part", (name,)):
+        chunk, crc = rows[begin : begin + count], 0
+        try:
+            for (_, kind), values in zip(table.columns, zip(*chunk, strict=True), strict=False):
+                text = "\0".join(values).encode() + b"\0" if kind == "t" else struct.pack(f"<{len(values)}q", *values)
+                crc = zlib.crc32(text, crc)
+        except (TypeError, ValueError, struct.error):
+            crc = -1
+        if crc != expected:
+            raise FormatError(f"{path}: table {name} is damaged: rows from {begin} on do not match their checksum.")
+        begin += count
+    if begin != len(rows):
+        raise FormatError(f"{path}: table {name} is damaged: it has {len(rows)} rows, its checksums cover {begin}.")
+
+
+def _check_counts(db: sqlite3.Connection, path: str | Path, counted: dict[str, int]) -> None:
+    """Raises FormatError when a table has another number of rows than its checksums cover."""
+    for table, what in _COUNTED.items():
+        covered = int(db.execute("SELECT total(rows) FROM parts WHERE name = ?", (table,)).fetchone()[0])
+        if counted.get(what, 0) != covered:
+            found = counted.get(what, 0)
+            raise FormatError(f"{path}: table {table} is damaged: it has {found} rows, its checksums cover {covered}.")
 
 
 def _foreign(db: sqlite3.Connection) -> dict[str, Any]:
@@ -65,8 +103,10 @@ def _refuse_newer(path: str | Path, version: str) -> None:
         )
 
 
-def _meta(db: sqlite3.Connection, path: str | Path) -> dict[str, Any]:
+def _meta(db: sqlite3.Connection, path: str | Path, ours: bool) -> dict[str, Any]:
     try:
         return {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM meta")}
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, sqlite3.OperationalError):
+        if not ours:
+            return {}  # another tool's table of that name
         raise FormatError(f"{path}: table meta is damaged: a value is not JSON.") from None
