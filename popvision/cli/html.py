@@ -14,7 +14,7 @@ import click
     "--view",
     required=True,
     metavar="VIEW",
-    help="summary, memory, liveness, program_tree, source, execution or exchange.",
+    help="summary, memory, liveness, program_tree, source, operations, execution or exchange.",
 )
 @click.option("--selection", default="", help='What is selected, as in the address: "tiles=3&liveness=17".')
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; - for the output.")
