@@ -31,5 +31,6 @@ def finished(segment: Segment, patterns: Sequence[StepOnIpu], machine: Machine, 
     tail = []
     for ipu in range(machine.device_ipus):
         last = patterns[int(segment.pattern[-1, ipu])]
-        tail.append(cycles - (int(segment.base[-1, ipu]) + last.start + last.cycles))
+        end = segment.base[-1, ipu] + last.start.astype(np.int64) + last.cycles
+        tail.append(cycles - end)
     return RunTime(segment, cycles, tail, repeatable)

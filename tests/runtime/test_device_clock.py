@@ -11,8 +11,10 @@ from popvision.formats.profile.model import PHASE_OF_TYPE
 from simulator.compiler.compile import compile_graph
 from simulator.compiler.machine import machine_of
 from simulator.compiler.program_table import ProgramTable, Work
+from simulator.poplar import FLOAT, Graph
+from simulator.poplar.program import Copy, Repeat
 from simulator.runtime.device_clock import DeviceClock
-from tests.compiler.tiny_graphs import model, tutorial3
+from tests.compiler.tiny_graphs import hardware, model, tutorial3
 
 TILES = 3
 MACHINE = machine_of(model(TILES))
@@ -43,6 +45,21 @@ def check_laws(clock, run, tiles):
     assert np.array_equal(now + tail, np.full(tiles, run.cycles))
     assert (tail >= 0).all()
     assert length == run.cycles
+
+
+def test_runs_longer_than_32_bits():
+    """15,000 copies from the host take some 2.4 thousand million cycles on hardware."""
+    graph = Graph(hardware())
+    x = graph.addVariable(FLOAT, [], "x")
+    graph.setTileMapping(x, 1)
+    program = Repeat(15_000, Copy(graph.addHostToDeviceFIFO("in", FLOAT, 1), x))
+    executable = compile_graph(graph.store, hardware(), [program])
+    clock = clock_of(executable)
+    run = clock.run(executable.lowered.branches[0])
+    last = clock.patterns[run.segment.pattern[-1, 0]]
+    assert run.cycles > 2**31
+    assert run.tail[0].dtype == np.int64
+    assert np.array_equal(run.segment.base[-1, 0] + last.start + last.cycles + run.tail[0], np.full(4, run.cycles))
 
 
 def test_tutorial_3_cycle_by_cycle():
