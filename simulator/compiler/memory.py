@@ -62,17 +62,17 @@ def memory_report(
     low_state = settings.limit_vertex_state
     address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
     check_fixed(a, needs.addresses(a), address, inventory.names)
-    cover = coverage(a.tile, address, a.bytes, machine.region_split, machine.usable_bytes)
+    # By the rows that the file has, so that a byte's owner is the one that a reader finds too.
+    place = address[by_part.owner] + by_part.offset
+    cover = coverage(pieces.tile, place, pieces.bytes, machine.region_split, machine.usable_bytes)
     return MemoryReport(
-        _tile_memory(a, address, cover, peak, machine),
-        _category_memory(a, cover, machine),
+        _tile_memory(pieces, place, cover, peak, machine),
+        _category_memory(pieces, cover, machine),
         inventory.variables(pieces),
         model.EquivalenceClasses(live.offsets, live.starts, live.ends),
         _liveness(by_class, live, order, machine),
         _vars_info(a, len(inventory.names)),
-        _lowered(pieces, address[by_part.owner] + by_part.offset, machine, settings.tiles_at_a_time)
-        if settings.lowered_variables
-        else (),
+        _lowered(pieces, place, machine, settings.tiles_at_a_time) if settings.lowered_variables else (),
         inventory.names,
         inventory.part_of,
         inventory.terms,

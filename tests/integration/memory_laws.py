@@ -69,7 +69,7 @@ def check_overlap_rule(report: PlainReport, tiles: list[int]) -> None:
             continue
         size = int((column["address"] + column["bytes"]).max(initial=0))
         covers, owner = np.zeros(size, np.int64), np.full(size, -1)
-        for row in range(len(column["bytes"])):
+        for row in np.argsort(column["address"], kind="stable").tolist():
             part = slice(column["address"][row], column["address"][row] + column["bytes"][row])
             covers[part] += 1
             owner[part] = np.where(owner[part] < 0, row, owner[part])
