@@ -46,6 +46,7 @@ OPTIONS = {
     "autoReport.outputSerializedGraph": "false",
     "autoReport.outputArchive": "false",
     "autoReport.executionProfileProgramRunCount": "1",
+    "profiler.includeFlopEstimates": "true",
 }
 KEPT = ("profile.pop", "debug.cbor")
 LIMIT_BYTES = 8_000_000

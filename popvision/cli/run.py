@@ -55,7 +55,7 @@ def command(
     if Path(directory).exists() and not Path(directory).is_dir():
         raise FormatError(f"the report folder {directory} is a file; give -d another path.")
     environment = dict(os.environ)
-    engine = {"autoReport.all": "true", "autoReport.directory": directory}
+    engine = {"autoReport.all": "true", "autoReport.directory": directory, "profiler.includeFlopEstimates": "true"}
     if runs is not None:
         engine["autoReport.executionProfileProgramRunCount"] = str(runs)
     environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(engine | _object("POPLAR_ENGINE_OPTIONS"))
