@@ -5,7 +5,7 @@ from __future__ import annotations
 from programs import linear, small_graph
 
 from simulator.poplar import FLOAT
-from simulator.poplar.program import Sequence
+from simulator.poplar.program import Copy, Program, Sequence, WriteUndef
 from simulator.poplibs import poplin, popops
 
 
@@ -32,3 +32,19 @@ def test_unnamed_operations_still_have_names() -> None:
     popops.add(graph, a, 1.0, program)
     popops.fill(graph, a, program, 0.0, "start")
     assert graph.store.compute_set_names == ["Op/Add", "start/Fill"]
+
+
+def test_copies_of_an_operation_are_recorded_below_it() -> None:
+    """Else their cycles and exchanged bytes would belong to no operation."""
+    graph, program = small_graph(16), Sequence()
+    a, b = linear(graph, FLOAT, [30, 40], "a"), linear(graph, FLOAT, [40, 20], "b")
+    out = linear(graph, FLOAT, [30, 20], "out")
+    poplin.matMulWithOutput(graph, a, b, out, program, "m4")
+    copies = [each for each in parts(program) if isinstance(each, Copy | WriteUndef)]
+    assert len([each for each in copies if isinstance(each, Copy)]) > 1
+    assert all(each.debug.getPathName().startswith("m4") and each.debug.parent for each in copies)
+
+
+def parts(program: Program) -> list[Program]:
+    inner = program.programs if isinstance(program, Sequence) else []
+    return [program, *(part for each in inner for part in parts(each))]

@@ -120,7 +120,7 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
     _map(steps.graph, out, shares, True)
     steps.arranged.append(out)
     as_read = [1, 5, 3, 0, 2, 4]  # as the operand is read: by convolution group, position, channel
-    steps.copies.append(Copy(source.dimShuffle(as_read), out.dimShuffle(as_read)))
+    steps.copies.append(Copy(source.dimShuffle(as_read), out.dimShuffle(as_read), False, steps.name))
     return out
 
 
@@ -149,7 +149,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
     out = steps.graph.addVariable(weights.elementType(), shape, (steps.name, "weightsRearranged"))
     _map(steps.graph, out, shares, False)
     steps.arranged.append(out)
-    steps.copies.append(Copy(blocks, out.dimShuffle([2, 7, 1, 3, 5, 0, 4, 6])))
+    steps.copies.append(Copy(blocks, out.dimShuffle([2, 7, 1, 3, 5, 0, 4, 6]), False, steps.name))
     return out
 
 

@@ -130,7 +130,7 @@ def _field_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: FieldShare
     out = steps.graph.addVariable(acts.elementType(), field_convolve.acts_shape(plan), (steps.name, "actsRearranged"))
     field_convolve.map_inputs(steps.graph, out, shares)
     steps.arranged.append(out)
-    steps.copies.append(Copy(source, out))
+    steps.copies.append(Copy(source, out, False, steps.name))
     return out
 
 
@@ -161,7 +161,7 @@ def _field_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Fiel
     out = steps.graph.addVariable(weights.elementType(), shape, (steps.name, "weightsRearranged"))
     field_convolve.map_weights(steps.graph, out, shares)
     steps.arranged.append(out)
-    steps.copies.append(Copy(source, out))
+    steps.copies.append(Copy(source, out, False, steps.name))
     return out
 
 

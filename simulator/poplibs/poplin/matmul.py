@@ -129,9 +129,10 @@ def _into(
     wanted = [*a.shape()[:-1], b.dim(b.rank() - 1)]
     if out.shape() != wanted:
         raise graph_connection_error(f"{api}: out has shape {out.shape()}, the product has {wanted}.")
-    given = {"outputType": out.elementType(), "debugContext": context, "options": options, "cache": cache}
+    call = operation(graph, context, "poplin", api, A=a, B=b, out=out)
+    given = {"outputType": out.elementType(), "debugContext": call, "options": options, "cache": cache}
     product = _product(graph, api, a, b, prog, given)
-    prog.add(Copy(product.reshape(wanted), out))
+    prog.add(Copy(product.reshape(wanted), out, False, call))
 
 
 def _accumulate(

@@ -98,7 +98,7 @@ class Rearrangement:
         """All steps, after marks that what they write holds nothing yet: two before the first copy of a product, as
         published program trees have them (published-numbers 6.1; those of a second product stand apart there)."""
         written = [tensors for tensors in (self.regrouped, self.arranged) if tensors]
-        undefined = [WriteUndef(concat([tensor.flatten() for tensor in tensors])) for tensors in written]
+        undefined = [WriteUndef(concat([tensor.flatten() for tensor in tensors]), self.name) for tensors in written]
         turn = [] if self.transposes is None else [Execute(self.transposes)]
         return [*undefined, *self.regroups, *turn, *self.copies]
 
@@ -124,7 +124,7 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
         graph.setTileMappingIntervals(tensor, begins * group * width, ends * group * width, tiles)
     steps.regrouped.append(regroup)
     target = regroup.reshape([groups, across, along, group, width]).dimShuffle([0, 1, 3, 2, 4])
-    steps.regroups.append(Copy(source.reshape([groups, across, group, along, width]), target))
+    steps.regroups.append(Copy(source.reshape([groups, across, group, along, width]), target, False, name))
     if steps.transposes is None:
         steps.transposes = graph.addComputeSet((name, "Transpose_#0"))
     _transpose(graph, steps.transposes, regroup, turned, (begins, ends, tiles))

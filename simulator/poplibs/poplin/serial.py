@@ -52,7 +52,7 @@ def add_passes(
     programs, result = add_pass(graph, shares, own_acts, own_weights, kept_type, name, options)
     for program in programs:
         body.add(program)
-    start: list[Program] = [Copy(_constant(graph, name), index)]
+    start: list[Program] = [Copy(_constant(graph, name), index, False, name)]
     if over_inputs:
         total = _like(graph, result, kept_type, [], name, "sum")
         zeroed = Sequence()

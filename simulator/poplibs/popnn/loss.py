@@ -70,7 +70,7 @@ def calcLoss(
     if name == "CrossEntropy":
         _mask(graph, expected, deltas, prog, call)
     sums = popops.reduce(graph, terms, [1], popops.Operation.ADD, prog, (call, f"Loss{name}/reduce_loss"))
-    prog.add(Copy(sums, loss))
+    prog.add(Copy(sums, loss, False, call))
     if "numCorrect" in given:
         prog.add(calcAccuracy(graph, modelOutputs, expected, given["numCorrect"], call))
     return prog

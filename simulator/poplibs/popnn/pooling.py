@@ -206,7 +206,7 @@ def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares:
     else:
         field_convolve.map_inputs(graph, out, shares)
     steps.arranged.append(out)
-    steps.copies.append(Copy(view, out))
+    steps.copies.append(Copy(view, out, False, steps.name))
     return out
 
 
