@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from popvision.analysis.provenance import provenance_line
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.frames import frame, labelled
+from popvision.opened.held import Held
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pandas as pd
 
     from popvision.analysis.source import ReportSource
@@ -25,31 +24,11 @@ class NoSuchError(FormatError, ValueError):
     """A question names a tile, an IPU, a program ... that the report does not have, or an argument makes no sense."""
 
 
-class Asked:
+class Asked(Held["ReportSource"]):
     """An open report: the source that questions are put to."""
 
     def __init__(self, source: ReportSource) -> None:
-        self._source: ReportSource | None = source
-        self._name = str(source.reader.path)
-
-    @property
-    def source(self) -> ReportSource:
-        """The `popvision.analysis.source.ReportSource` behind it, for questions that have no method here."""
-        if self._source is None:
-            raise FormatError(f"{self._name} was closed; open it again with popvision.open.")
-        return self._source
-
-    def close(self) -> None:
-        """Let go of everything that was read. No file is held open in between, so this is about memory alone."""
-        self._source = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        super().__init__(source, str(source.reader.path))
 
     def _frame(self, columns: dict[str, Any], **facts: Any) -> pd.DataFrame:
         return frame(columns, self._provenance(), **facts)

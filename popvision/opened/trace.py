@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.trace_source import TraceSource
 from popvision.analysis.trace_statistics import label_statistics
-from popvision.formats.errors import FormatError
 from popvision.opened.asked import NoSuchError
 from popvision.opened.frames import frame, labelled
+from popvision.opened.held import Held
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pandas as pd
     from rich.table import Table
 
@@ -25,32 +23,13 @@ if TYPE_CHECKING:
 _US = 1_000.0
 
 
-class OpenedTrace:
+class OpenedTrace(Held[TraceSource]):
     """A trace of the host. Times of events count from the first one in the file (`begin_ns`, since the epoch). All
     methods raise FormatError, one sentence."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._source: TraceSource | None = TraceSource(path)
-
-    @property
-    def source(self) -> TraceSource:
-        """The `popvision.analysis.trace_source.TraceSource` behind it."""
-        if self._source is None:
-            raise FormatError(f"{self.path} was closed; open it again with popvision.open.")
-        return self._source
-
-    def close(self) -> None:
-        """Let go of everything that was read."""
-        self._source = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        super().__init__(TraceSource(path), str(self.path))
 
     @property
     def begin_ns(self) -> int:
