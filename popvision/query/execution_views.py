@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from popvision.query.view import view
 
-_STEP = "steps s JOIN programs p ON p.id = s.program JOIN program_types k ON k.id = s.type"
+_STEP = "steps s JOIN programs p ON p.id = s.program JOIN program_types k ON k.id = p.type"
 
 EXECUTION = (
     view("execution_runs", "A row per recorded run.", "runs", """
@@ -58,7 +58,8 @@ EXECUTION = (
     view("phase_cycles",
          "Tile cycles by phase and IPU over all recorded runs; the tail of a run on each tile counts as sync.", """
         (SELECT i.ipu, phase_of(k.name) AS phase, sum(i.tile_cycles) AS c FROM steps s
-        JOIN steps_by_ipu i ON i.step_id = s.id JOIN program_types k ON k.id = s.type GROUP BY 1, 2
+        JOIN steps_by_ipu i ON i.step_id = s.id JOIN programs p ON p.id = s.program
+        JOIN program_types k ON k.id = p.type GROUP BY 1, 2
         UNION ALL SELECT ipu, 'sync', sum(array_sum(tail_array)) FROM run_tail GROUP BY 1)
         WHERE phase IS NOT NULL GROUP BY ipu, phase""", """
         ipu | ipu | | IPU

@@ -101,7 +101,7 @@ class Opened:
         """(class, tile, begin, end) of every interval of an IPU."""
         rows = self.sql(
             "SELECT t.name, b.cycles_base, b.start_array, b.cycles_array FROM steps_by_ipu b"
-            " JOIN steps s ON s.id = b.step_id JOIN program_types t ON t.id = s.type"
+            " JOIN steps s ON s.id = b.step_id JOIN program_types t ON t.name = s.type"
             f" WHERE b.ipu = {ipu} ORDER BY b.step_id"
         )
         found = []

@@ -87,7 +87,7 @@ def test_total_and_shares_equal_sql(viewer: Opened) -> None:
         useful, compute = viewer.sql(
             "SELECT sum(CASE WHEN t.name IN ('OnTileExecute','DoExchange','GlobalExchange','StreamCopyMid')"
             " THEN b.tile_cycles ELSE 0 END), sum(CASE WHEN t.name = 'OnTileExecute' THEN b.tile_cycles ELSE 0 END)"
-            " FROM steps_by_ipu b JOIN steps s ON s.id = b.step_id JOIN program_types t ON t.id = s.type"
+            " FROM steps_by_ipu b JOIN steps s ON s.id = b.step_id JOIN program_types t ON t.name = s.type"
             f" WHERE b.ipu = {ipu}"
         )[0]
         row = viewer.page.locator(".trace-table tbody tr").nth(ipu).inner_text()

@@ -198,6 +198,14 @@ def test_any_part_of_the_published_tables(data: st.DataObject) -> None:
             assert "\n" not in _sentence(question)
 
 
+def test_what_cannot_be_decoded_is_not_quoted(tmp_path: Path) -> None:
+    columns, rows = PUBLISHED["memory_by_tile"]
+    tables = {**PUBLISHED, "memory_by_tile": (columns, [(*rows[0][:-1], b"\x8c`\n"), *rows[1:]])}
+    sentences = [_sentence(question) for question in asked(pva.openReport(write(tmp_path / "profile.pop", tables)))]
+    assert any(sentences)
+    assert not any("\n" in sentence for sentence in sentences)
+
+
 def _sentence(question: Callable[[], object]) -> str:
     try:
         question()

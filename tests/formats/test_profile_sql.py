@@ -34,8 +34,8 @@ def rows(db: sqlite3.Connection, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_steps_are_rows(db: sqlite3.Connection) -> None:
-    query = "SELECT s.id, t.name, p.name, s.compute_set, s.run FROM steps s JOIN programs p ON p.id = s.program"
-    assert rows(db, f"{query} JOIN program_types t ON t.id = s.type ORDER BY s.id") == [
+    query = "SELECT s.id, s.type, p.name, s.compute_set, s.run FROM steps s JOIN programs p ON p.id = s.program"
+    assert rows(db, f"{query} ORDER BY s.id") == [
         (0, "OnTileExecute", "layer/matmul", 0, 0),
         (1, "Sync", "Internal", -1, 0),
         (2, "DoExchange", "cs0_layer/ExchangePre", -1, 0),
@@ -93,7 +93,8 @@ def test_each_table_has_its_checksum(db: sqlite3.Connection) -> None:
     names = {name for (name,) in rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {name for (name,) in rows(db, "SELECT DISTINCT name FROM parts")} == names - {"arrays", "parts"}
     crc = 0
-    for column in zip(*rows(db, "SELECT id, type, program, compute_set, run FROM steps ORDER BY id"), strict=True):
+    query = "SELECT s.id, t.id, program, compute_set, run FROM steps s JOIN program_types t ON t.name = s.type"
+    for column in zip(*rows(db, f"{query} ORDER BY s.id"), strict=True):
         crc = zlib.crc32(struct.pack(f"<{len(column)}q", *column), crc)
     assert rows(db, "SELECT rows, crc32 FROM parts WHERE name = 'steps' AND part = 0") == [(4, crc)]
 

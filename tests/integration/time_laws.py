@@ -109,7 +109,8 @@ def check_order(report: PlainReport) -> None:
         steps = [p for (p,) in report.rows("SELECT program FROM steps WHERE run = ? ORDER BY id", run)]
         assert steps == walk(root, index)
     for program, name in report.rows("SELECT program, type FROM steps GROUP BY program"):
-        assert report.rows("SELECT type FROM programs WHERE id = ?", program) == [(name,)]
+        query = "SELECT t.name FROM programs p JOIN program_types t ON t.id = p.type WHERE p.id = ?"
+        assert report.rows(query, program) == [(name,)]
 
 
 def _roots(report: PlainReport) -> set[int]:

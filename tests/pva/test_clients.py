@@ -53,7 +53,7 @@ def test_run_summary(said: dict[str, Any], file: PlainFile) -> None:
     found = said["run_summary"]
     always, peak = file.one("SELECT sum(always_live) FROM memory_by_tile"), file.one("SELECT max(bytes) FROM liveness")
     assert found["share"] == (always + peak) / (file.tiles * file.target["bytes_per_tile"])
-    by_kind = "SELECT t.name, sum(i.cycles) FROM steps s JOIN program_types t ON t.id=s.type JOIN steps_by_ipu i"
+    by_kind = "SELECT t.name, sum(i.cycles) FROM steps s JOIN program_types t ON t.name=s.type JOIN steps_by_ipu i"
     assert found["kinds"] == dict(file.rows(f"{by_kind} ON i.step_id=s.id WHERE i.ipu=0 GROUP BY t.name"))
     assert 0 < found["balance"][0] <= found["balance"][1] <= 1
     assert found["seconds"] == file.one("SELECT sum(cycles) FROM runs") / file.target["clock_hz"]
@@ -70,7 +70,7 @@ def test_memory_regression(said: dict[str, Any], file: PlainFile) -> None:
     assert found["cycles"] == file.one("SELECT sum(cycles) FROM runs")
     assert 0 < found["compute"] < found["cycles"]
     assert found["parameters"] > file.one("SELECT bytes FROM variables WHERE name='w'")
-    mids = file.one("SELECT count(*) FROM steps s JOIN program_types t ON t.id=s.type WHERE t.name='StreamCopyMid'")
+    mids = file.one("SELECT count(*) FROM steps s JOIN program_types t ON t.name=s.type WHERE t.name='StreamCopyMid'")
     assert (found["copies"], found["boundaries"], found["runs"]) == (mids, 2, 2)
 
 

@@ -83,7 +83,8 @@ class SqliteFile:
         return self.path.with_name(self.path.name + "-wal")
 
     def _unreadable(self, error: BaseException) -> FormatError:
-        reason = str(error).rstrip(".") or type(error).__name__
+        # SQLite quotes what it cannot decode, whatever that is and however long.
+        reason = str(error).partition(" with text ")[0].rstrip(".") or type(error).__name__
         if reason in ("database is locked", "database table is locked"):
             return FormatError(f"{self.path} is locked by another program: wait until it has finished, or close it.")
         return FormatError(f"{self.path} cannot be read as a {self._what}: {reason}; write it again or restore a copy.")

@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 
 def int_columns(
-    db: sqlite3.Connection, table: str, names: Sequence[str], order: str
+    db: sqlite3.Connection, table: str, names: Sequence[str], selected: str, order: str
 ) -> dict[str, npt.NDArray[np.int64]] | None:
-    """The named columns in the order given; None when the table is empty or a value is no integer, which the caller
-    then finds and names by reading row by row."""
+    """The named columns in the order given, `selected` by that SQL; None when the table is empty or a value is no
+    integer, which the caller then finds and names by reading row by row."""
     if not names:
         return None
     joined = ", ".join(f"group_concat({name})" for name in names)
-    row = db.execute(f"SELECT count(*), {joined} FROM (SELECT {', '.join(names)} FROM {table} ORDER BY {order})")
+    row = db.execute(f"SELECT count(*), {joined} FROM (SELECT {selected} FROM {table} ORDER BY {order})")
     count, *texts = row.fetchone()
     found = {name: _parsed(text) for name, text in zip(names, texts, strict=True)}
     whole = {name: column for name, column in found.items() if column is not None and len(column) == count}

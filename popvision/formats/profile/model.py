@@ -16,18 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from popvision.formats.profile.program_types import PROGRAM_TYPES as PROGRAM_TYPES
+
 IntArray = npt.NDArray[np.integer[Any]]
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
 FORMAT_VERSION = (1, 2, 0)
-
-#: Program types, spelled as libpva's Program.Type members.
-PROGRAM_TYPES = (
-    "Sequence", "Repeat", "RepeatWhile", "If", "Switch", "OnEveryTileSwitch", "Call", "OnTileExecute",
-    "DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd", "Sync", "SyncAns",
-    "Sans", "WriteUndef", "Block", "AbortOnCondition", "CrossReplicaCopy", "Unknown",
-    "SetLocalConsensusFromVar", "AssumeEqualAcrossReplicas", "Abort", "SetLocalConsensus", "GetGlobalConsensus",
-)  # fmt: skip
 
 #: The phase of an interval follows from the program type alone (DESIGN section 4). Types not named here take no time.
 PHASE_OF_TYPE = {

@@ -63,7 +63,7 @@ def overview(path: str | Path) -> dict[str, Any]:
 def _check(db: sqlite3.Connection, path: str | Path, name: str) -> None:
     """Raises FormatError when a small table does not match its checksums (see checksum.columns_crc)."""
     table = TABLES[name]
-    columns = ", ".join(column for column, _ in table.columns)
+    columns = table.selected(column for column, _ in table.columns)
     rows = db.execute(f"SELECT {columns} FROM {name} ORDER BY {', '.join(table.key)}").fetchall()
     begin = 0
     for count, expected in db.execute("SELECT rows, crc32 FROM parts WHERE name = ? ORDER BY part", (name,)):

@@ -74,7 +74,7 @@ def _parts(db: sqlite3.Connection, table: str) -> list[tuple[int, int]]:
 def _readable_rows(db: sqlite3.Connection, table: Table) -> list[Sequence[object]]:
     """Rows in key order up to the first one that cannot be read."""
     rows: list[Sequence[object]] = []
-    names = ", ".join(name for name, _ in table.columns)
+    names = table.selected(name for name, _ in table.columns)
     try:
         for row in db.execute(f"SELECT {names} FROM {table.name} ORDER BY {', '.join(table.key)}"):
             rows.append(row)  # what comes before the error is kept

@@ -7,7 +7,10 @@ Columns called `*_array` hold ids of `arrays`; -1 = zero or not known on every t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from popvision.formats.profile.program_types import PROGRAM_TYPES
 
 #: `PRAGMA application_id`: "PPOP" in ASCII.
 APPLICATION_ID = 0x50504F50
@@ -24,14 +27,28 @@ class Table:
     columns: tuple[tuple[str, str], ...]
     key: tuple[str, ...]
     per_run: bool = False  #: grows with each recorded run, one checksum row per run
+    #: Integer columns that stand in the file as names, column -> name of each number: as published, for plain SQL.
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def create(self) -> str:
         if len(self.key) == 1 and dict(self.columns)[self.key[0]] == "i":
-            columns = [f"{n} {_KINDS[k]}{' PRIMARY KEY' if n == self.key[0] else ' NOT NULL'}" for n, k in self.columns]
+            marks = {name: "PRIMARY KEY" if name == self.key[0] else "NOT NULL" for name, _ in self.columns}
+            columns = [f"{n} {self._kind(n, k)} {marks[n]}" for n, k in self.columns]
             return f"CREATE TABLE {self.name}({', '.join(columns)})"
-        columns = [f"{n} {_KINDS[k]} NOT NULL" for n, k in self.columns]
+        columns = [f"{n} {self._kind(n, k)} NOT NULL" for n, k in self.columns]
         return f"CREATE TABLE {self.name}({', '.join(columns)}, PRIMARY KEY({', '.join(self.key)})) WITHOUT ROWID"
+
+    def _kind(self, name: str, kind: str) -> str:
+        return "TEXT" if name in self.named else _KINDS[kind]
+
+    def selected(self, names: Iterable[str]) -> str:
+        """SQL of columns as numbers, as files before format 1.2 have them all. A name that is none stays a text."""
+        return ", ".join(self._number(name) if name in self.named else name for name in names)
+
+    def _number(self, name: str) -> str:
+        cases = " ".join(f"WHEN '{text}' THEN {code}" for code, text in enumerate(self.named[name]))
+        return f"CASE {name} {cases} ELSE {name} END AS {name}"
 
     @property
     def insert(self) -> str:
@@ -39,9 +56,11 @@ class Table:
         return f"INSERT INTO {self.name}({names}) VALUES ({', '.join('?' * len(self.columns))})"
 
 
-def _table(name: str, key: str, columns: str, per_run: bool = False) -> Table:
+def _table(
+    name: str, key: str, columns: str, per_run: bool = False, named: Mapping[str, tuple[str, ...]] | None = None
+) -> Table:
     pairs = [column.split(":") for column in columns.split()]
-    return Table(name, tuple((n, k) for n, k in pairs), tuple(key.split()), per_run)
+    return Table(name, tuple((n, k) for n, k in pairs), tuple(key.split()), per_run, named or {})
 
 
 _TABLES = (
@@ -106,7 +125,7 @@ _TABLES = (
         per_run=True,
     ),
     _table("execution_cycle_totals", "run ipu", "run:i ipu:i cycles:i", per_run=True),
-    _table("steps", "id", "id:i type:i program:i compute_set:i run:i", per_run=True),
+    _table("steps", "id", "id:i type:i program:i compute_set:i run:i", True, {"type": PROGRAM_TYPES}),
     _table(
         "steps_by_ipu",
         "step_id ipu",

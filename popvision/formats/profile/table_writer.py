@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
-from popvision.formats.profile.schema import TABLES
+from popvision.formats.profile.schema import TABLES, Table
 
 _ROWS_AT_ONCE = 65_536
 
@@ -29,7 +30,8 @@ def write_columns(
     lengths = {name: len(column) for (name, _), column in zip(schema.columns, typed, strict=True)}
     if len(set(lengths.values())) > 1:
         raise FormatError(f"cannot write table {table}: its columns differ in length: {lengths}.")
-    for rows in _chunks(typed):
+    stored = [_stored(schema, name, column) for (name, _), column in zip(schema.columns, typed, strict=True)]
+    for rows in _chunks(stored):
         db.executemany(schema.insert, rows)
     row = (table, part, len(typed[0]), columns_crc(typed))
     db.execute("INSERT OR REPLACE INTO parts(name, part, rows, crc32) VALUES (?, ?, ?, ?)", row)
@@ -41,6 +43,16 @@ def write_rows(db: sqlite3.Connection, table: str, rows: Iterable[Sequence[Any]]
     key = [names.index(name) for name in TABLES[table].key]
     ordered = sorted(rows, key=lambda row: tuple(row[i] for i in key))
     write_columns(db, table, list(zip(*ordered, strict=True)) if ordered else [[] for _ in names], part)
+
+
+def _stored(schema: Table, name: str, column: Column) -> Column:
+    """The column as it stands in the file."""
+    if name not in schema.named:
+        return column
+    try:
+        return [schema.named[name][code] for code in np.asarray(column).tolist()]
+    except IndexError:
+        raise FormatError(f"cannot write table {schema.name}: column {name} holds a number without a name.") from None
 
 
 def _chunks(columns: Sequence[Column]) -> Iterator[list[tuple[Any, ...]]]:

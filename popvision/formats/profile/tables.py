@@ -7,6 +7,7 @@ import json
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -168,7 +169,7 @@ class Tables:
         try:
             if self.foreign:
                 return read_foreign(db, table.name, self._present, _fetch)
-            columns = _fetch(db, table, [name for name, _ in table.columns], ", ".join(table.key))
+            columns = _fetch(db, table, [name for name, _ in table.columns], ", ".join(table.key), table.selected)
             self._check(db, table, columns)
         except (TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{self.file.path}: table {table.name} is damaged: {error}.") from None
@@ -213,15 +214,19 @@ def _can_be_read(db: sqlite3.Connection, table: str) -> bool:
 
 
 def _first_rows(db: sqlite3.Connection, table: Table, count: int) -> dict[str, Column]:
-    return _fetch(db, table, [name for name, _ in table.columns], f"{', '.join(table.key)} LIMIT {int(count)}")
+    names = [name for name, _ in table.columns]
+    return _fetch(db, table, names, f"{', '.join(table.key)} LIMIT {int(count)}", table.selected)
 
 
-def _fetch(db: sqlite3.Connection, table: Table, names: list[str], order: str) -> dict[str, Column]:
+def _fetch(
+    db: sqlite3.Connection, table: Table, names: list[str], order: str, selected: Callable[[list[str]], str] = ", ".join
+) -> dict[str, Column]:
     kinds = dict(table.columns)
-    found: dict[str, Column] = dict(int_columns(db, table.name, [n for n in names if kinds[n] == "i"], order) or {})
+    whole = [name for name in names if kinds[name] == "i"]
+    found: dict[str, Column] = dict(int_columns(db, table.name, whole, selected(whole), order) or {})
     rest = [name for name in names if name not in found]
     if rest:
-        rows = db.execute(f"SELECT {', '.join(rest)} FROM {table.name} ORDER BY {order}")
+        rows = db.execute(f"SELECT {selected(rest)} FROM {table.name} ORDER BY {order}")
         values = list(chain.from_iterable(rows))  # no row outlives the next one
         found |= {name: as_column(values[place :: len(rest)], kinds[name]) for place, name in enumerate(rest)}
     return {name: found[name] for name in names}

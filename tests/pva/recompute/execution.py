@@ -39,7 +39,7 @@ def _kinds(*names: str) -> Callable[[PlainFile], int]:
         sum(f.array(identity))
         for identity in f.column(
             f"SELECT i.cycles_array FROM steps_by_ipu i JOIN steps s ON s.id = i.step_id JOIN program_types t"
-            f" ON t.id = s.type WHERE t.name IN ({marks})",
+            f" ON t.name = s.type WHERE t.name IN ({marks})",
             *names,
         )
     )
