@@ -49,10 +49,10 @@ def _stored(schema: Table, name: str, column: Column) -> Column:
     """The column as it stands in the file."""
     if name not in schema.named:
         return column
-    try:
-        return [schema.named[name][code] for code in np.asarray(column).tolist()]
-    except IndexError:
-        raise FormatError(f"cannot write table {schema.name}: column {name} holds a number without a name.") from None
+    texts, codes = schema.named[name], np.asarray(column)
+    if len(codes) and not (codes.min() >= 0 and codes.max() < len(texts)):
+        raise FormatError(f"cannot write table {schema.name}: column {name} holds a number without a name.")
+    return [texts[code] for code in codes.tolist()]
 
 
 def _chunks(columns: Sequence[Column]) -> Iterator[list[tuple[Any, ...]]]:
