@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.document import write_section
-from simulator.codelets.vertex_type import VertexType
-from simulator.compiler.estimate import estimate_compute_set
+from simulator.compiler.cost.estimate import estimate_compute_set
 from simulator.compiler.machine import Machine, machine_of
+from simulator.graph.store import FieldEdges, VertexBlock
+from simulator.graph.vertex_type import VertexType
 from simulator.poplar import IPUModel
-from simulator.poplar.store import FieldEdges, VertexBlock
 from simulator.poplibs.popops.vertices import elementwise_vertex
 
 I8 = npt.NDArray[np.int64]

@@ -76,8 +76,8 @@ os._exit(0)  # as a kill leaves it
 
 OPEN_PROGRAM = """
 import sys, time
-import numpy, popvision.analysis.trace as trace
-from popvision.analysis.trace_source import TraceSource
+import numpy, popvision.analysis.trace.drawing as trace
+from popvision.analysis.trace.source import TraceSource
 start = time.perf_counter()
 source = TraceSource(sys.argv[1])
 opened = time.perf_counter() - start

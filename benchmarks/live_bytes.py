@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.document import write_section
-from simulator.compiler.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
-from simulator.compiler.liveness import LiveClasses
+from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
+from simulator.compiler.memory.liveness import LiveClasses
 
 TILES, INDICES, ALLOCATIONS = 1_472, 5_000, 5_000_000
 LIMIT = 0.200  # seconds

@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.document import write_section
-from popvision.analysis.live_heat import heat, highest_place
-from popvision.analysis.live_variables import always_live_table, live_table
-from popvision.analysis.liveness import Where, curve, peak
-from popvision.analysis.lowered import lowered_table, lowered_tile, variables
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tiles import target_of
+from popvision.analysis.liveness.curve import Where, curve, peak
+from popvision.analysis.liveness.heat import heat, highest_place
+from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.memory.lowered import lowered_table, lowered_tile, variables
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
 from popvision.formats.generate.report import Size, generate
 
 TILES, INDICES, VARIABLES = 1_472, 31_000, 5_000_000
@@ -105,7 +105,7 @@ def pictures(paths: list[Path]) -> str:
     """A table of the heat map: the first picture of a report just opened, then windows of it, each asked once."""
     lines = [
         f"Tile x liveness heat map, at most {GRID[0]} x {GRID[1]} cells, each the exact maximum of its tiles "
-        "and indices (`popvision.analysis.live_heat`). Milliseconds; the first picture reads "
+        "and indices (`popvision.analysis.liveness.heat`). Milliseconds; the first picture reads "
         "every allocation of every tile.",
         "",
         "| tiles x indices | first whole picture | whole again | a quarter of the indices | 300 tiles | one cell |",

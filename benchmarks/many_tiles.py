@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from benchmarks.document import write_section
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
+from simulator.graph.store import FieldEdges
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
-from simulator.poplar.store import FieldEdges
 
 I8 = npt.NDArray[np.int64]
 F4 = npt.NDArray[np.float32]

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import model
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.target import Target
+from simulator.engine.devices.what_if import TARGET, overridden
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.targets import MK1, MK2
 from simulator.poplar import FLOAT, UNSIGNED_INT, Engine, Graph, OptionFlags, TargetType
 from simulator.poplar.program import Copy, Execute, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.target import Target
-from simulator.poplar.what_if import TARGET, overridden
 from simulator.poplibs import popops, poputil
 
 TILES = 1216

@@ -1,7 +1,7 @@
 """The picture of tiles worked out a second way, to compare canvas pixels at sizes where a loop over cells takes hours.
 
 For one tile and class the busy time before a moment is a function that grows inside the tile's intervals and is flat
-between them; a pixel is a difference of two of its values. webapp and popvision.analysis.raster cut steps into
+between them; a pixel is a difference of two of its values. webapp and the raster of popvision.analysis cut steps into
 columns instead; nothing of them is used here but the colours of tokens.css. All sums are exact integers.
 """
 

@@ -9,8 +9,8 @@ profile, so that the memory pages show which tiles are full and of what.
 
 import sys
 
+from simulator.engine.devices.device_manager import DeviceManager
 from simulator.poplar import FLOAT, Engine, Graph, TargetType, graph_memory_allocation_error
-from simulator.poplar.device_manager import DeviceManager
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 
 SAMPLES = Path(__file__).parents[1] / "sample_reports"
 

@@ -11,8 +11,8 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_
 from dash.development.base_component import Component
 from flask import Response
 
-from popvision.analysis.catalogue import FormatError
-from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.report.catalogue import FormatError
+from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.access import Access
 from webapp.asset_bundle import joined_assets, serve_joined

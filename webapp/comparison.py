@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.catalogue import FormatError
+from popvision.analysis.report.catalogue import FormatError
 from webapp.library import UnknownKeyError
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
 #: The selection key, shared by all views.

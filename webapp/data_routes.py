@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from dash import Dash
 from flask import Response, request
 
-from popvision.analysis.not_recorded import NotRecordedError
+from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.comparison import target_of_page
 from webapp.kept_answers import kept_answer
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
-    from popvision.analysis.trace_source import TraceSource
+    from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.source import TraceSource
     from webapp.library import Library
 
 PairAnswer = Callable[["ReportSource", "ReportSource | None"], Response]

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from flask import Response, request
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 
 MOST_BYTES = 32 << 20  #: of all answers of one report
 _LARGEST = 1 << 20  #: a larger answer is not kept

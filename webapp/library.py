@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from popvision.analysis import catalogue
-from popvision.analysis.catalogue import Card, Found
+from popvision.analysis.report import catalogue
+from popvision.analysis.report.catalogue import Card, Found
 
 _Stamp = tuple[tuple[int, int], ...]
 

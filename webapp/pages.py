@@ -8,9 +8,9 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.catalogue import FormatError
-from popvision.analysis.not_recorded import NotRecordedError, held
-from popvision.analysis.target import describe_target
+from popvision.analysis.report.catalogue import FormatError
+from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.target import describe_target
 from webapp import picker
 from webapp.compare_bar import versus
 from webapp.comparison import opened_targets, target_problems

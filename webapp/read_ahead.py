@@ -20,7 +20,7 @@ from webapp.view import View, ViewContext
 from webapp.views import find_view
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
 _PAGE = re.compile(r"/r/([^/]+)(?:/([^/]*))?/?")

@@ -26,8 +26,8 @@ from dash.development.base_component import Component
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
-    from popvision.analysis.trace_source import TraceSource
+    from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.source import TraceSource
     from webapp.library import Library
 
 

@@ -9,15 +9,15 @@ from importlib.util import find_spec
 from webapp.view import View
 
 MODULES = (
-    "webapp.graph_analyser.summary",
-    "webapp.graph_analyser.memory",
-    "webapp.graph_analyser.liveness",
-    "webapp.graph_analyser.program_tree",
-    "webapp.graph_analyser.source",
-    "webapp.graph_analyser.operations",
-    "webapp.graph_analyser.execution",
-    "webapp.graph_analyser.exchange",
-    "webapp.system_analyser.timeline",
+    "webapp.graph_analyser.summary.page",
+    "webapp.graph_analyser.memory.page",
+    "webapp.graph_analyser.liveness.page",
+    "webapp.graph_analyser.programs.page",
+    "webapp.graph_analyser.source_code.page",
+    "webapp.graph_analyser.operations.page",
+    "webapp.graph_analyser.execution.page",
+    "webapp.graph_analyser.exchange.page",
+    "webapp.system_analyser.timeline.page",
 )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from benchmarks.validation import row
-from popvision.analysis.liveness import curve
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.report.source import ReportSource
 
 AFTER = row.Explanation(
     "The published curve goes on at the always-live level for eleven indices after the chain; which programs stand "

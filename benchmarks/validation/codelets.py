@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.validation.row import REPORTED, Group, Row, percent
+from simulator.base.types import Type
 from simulator.machine.targets import MK1
 from simulator.poplar import FLOAT, HALF, Graph, IPUModel
-from simulator.poplar.types import Type
 
 SOURCE = Path(__file__).with_name("codelets.cpp")
 #: The STREAM figures are of one IPU of the first generation with all tiles and workers at work, GB/s.

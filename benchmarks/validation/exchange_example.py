@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.validation.row import EXACT, REPORTED, Group, Row, percent, points, within
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence

@@ -11,9 +11,9 @@ from math import ceil
 
 from benchmarks.validation.one_tile import busiest, variable
 from benchmarks.validation.row import EXACT, Group, Row
+from simulator.base.types import Type
 from simulator.poplar import FLOAT, HALF, INT, Graph
 from simulator.poplar.program import Sequence
-from simulator.poplar.types import Type
 from simulator.poplibs import popops
 from simulator.poplibs.popops import elementwise
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.validation.row import EXACT, REPORTED, Bound, Group, Row, percent, points, within
-from popvision.analysis.live_variables import always_live_table
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.variables import always_live_table
+from popvision.analysis.report.source import ReportSource
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil

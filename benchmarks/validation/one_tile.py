@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.validation.row import EXACT, Group, Row, cycles
+from simulator.base.target import Target
+from simulator.base.types import Type
 from simulator.compiler.compile import compile_graph
+from simulator.graph.tensor import Tensor
 from simulator.machine.targets import MK2
 from simulator.poplar import FLOAT, HALF, Graph, TargetType
 from simulator.poplar.program import Sequence
-from simulator.poplar.target import Target
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
 from simulator.poplibs import poplin, popops
 
 AMP_ROWS = (16, 32, 48, 64, 96, 128, 144, 192, 256, 512, 1024, 2048)

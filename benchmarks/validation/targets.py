@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.validation.row import EXACT, Group, Row, percent
+from simulator.base.target import Target
+from simulator.base.types import FLOAT, HALF
 from simulator.machine.physical_tiles import bus_of_tiles
 from simulator.poplar import IPUModel
-from simulator.poplar.target import Target
-from simulator.poplar.types import FLOAT, HALF
 
 CHIPS = ("ipu1", "ipu2", "ipu21")
 #: title -> unit, how our target says it, and the published figure of Mk1, Mk2 and Bow (None = not published)

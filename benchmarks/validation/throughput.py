@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from benchmarks.validation.one_tile import busiest, product
 from benchmarks.validation.row import EXACT, Group, Row, percent
+from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
 from simulator.machine.targets import BOW
 from simulator.poplar import FLOAT, Graph, TargetType
 from simulator.poplar.program import Sequence
-from simulator.poplar.target import Target
 from simulator.poplibs import popops, poputil
 
 ROWS = 2048

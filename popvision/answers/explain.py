@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.explain import ProgramExplanation, explain_program
-from popvision.analysis.explain_report import explain_report
-from popvision.analysis.explained import Derivation
-from popvision.analysis.provenance import provenance_line
+from popvision.analysis.explain.derivation import Derivation
+from popvision.analysis.explain.explain import ProgramExplanation, explain_program
+from popvision.analysis.explain.report import explain_report
+from popvision.analysis.report.provenance import provenance_line
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 
 def explanation(source: ReportSource, program: int | None, tile: int | None) -> ProgramExplanation | list[Derivation]:

@@ -24,7 +24,7 @@ def operations_answer(
     """`layer`, `layers` (all that the report names) and rows, largest `by` first: see `OpenedReport.operations`.
 
     Raises NotRecordedError without debug information, FormatError for a layer, IPU or column that is not there."""
-    from popvision.analysis.operation_owners import layers
+    from popvision.analysis.operations.owners import layers
 
     table = report.operations(layer, level=level, under=under, by=by, ipu=ipu)
     facts = table.attrs

@@ -78,7 +78,7 @@ def _limits(text: str | None) -> list[Limit]:
 def _compare(source: Path, target: Path, limits: list[Limit]) -> tuple[ReportDiff, list[Outcome]]:
     from popvision.analysis.compare.limits import check_limits
     from popvision.analysis.compare.report_diff import compare_reports
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
     diff = compare_reports(ReportSource(source), ReportSource(target))
     return diff, check_limits(limits, diff.figures)

@@ -17,8 +17,8 @@ def command(report: Path, program: int | None, tile: int | None, as_json: bool) 
     """Say where the figures of PROGRAM (its id, as the views and the summary show it) in REPORT come from: each term
     with its value, its formula or rule, the publication, and whether that is exact, fitted or a guess. Without
     PROGRAM: what the report's total cycles and its memory consist of. Only what REPORT stores is shown."""
-    from popvision.analysis.explain_text import derivation_text, program_text
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.explain.text import derivation_text, program_text
+    from popvision.analysis.report.source import ReportSource
     from popvision.answers.explain import explain_answer, explanation, head
 
     if program is None and tile is not None:

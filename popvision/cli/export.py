@@ -22,8 +22,8 @@ def command(table: str, report: Path, format_: str, output: Path | None) -> None
     steps      every execution step on every IPU, cycles
     liveness   bytes live at each liveness index
     """
-    from popvision.analysis.provenance import provenance_line
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.provenance import provenance_line
+    from popvision.analysis.report.source import ReportSource
     from popvision.export.tables import TABLES
     from popvision.export.writing import WRITERS, write_file
 

@@ -23,7 +23,7 @@ import click
 def command(report: Path, view: str, selection: str, output: Path | None, confidential: bool, theme: str) -> None:
     """Write a view of REPORT, a profile.pop or its folder, as one HTML file for sharing: open it anywhere, it loads
     nothing. Of a damaged report it shows what can be read, and says what was lost."""
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from popvision.formats.errors import FormatError
     from popvision.formats.replacing import replacing
     from webapp.documents.export import ExportError, export_document, file_name

@@ -33,7 +33,7 @@ def command(
 ) -> None:  # fmt: skip
     """Answer SQL over REPORT, a profile.pop or its folder: a SELECT over the views of docs/query.md (--views) and the
     tables of the file. Nothing is ever written; "-" reads the SQL from stdin."""
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from popvision.query import Limits, run_query
 
     if as_json and as_csv:

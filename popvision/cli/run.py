@@ -15,7 +15,7 @@ from popvision.package_data import package_folder
 
 #: What POPVISION_TARGET may be.
 _TARGETS = ("ipu1", "ipu2", "ipu21")
-#: What POPVISION_IPU_MODEL may set (simulator.poplar.what_if.CONSTANTS; a test keeps the two alike).
+#: What POPVISION_IPU_MODEL may set (simulator.engine.devices.what_if.CONSTANTS; a test keeps the two alike).
 CONSTANTS = (
     "numIPUs", "tilesPerIPU", "memoryBytesPerTile", "tileClockFrequency", "exchangeBytesPerCycle",
     "memcpyBytesPerCycle", "interleavedMemoryElementIndex", "minIPUSyncDelay", "globalSyncCycles",

@@ -19,10 +19,10 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
     """Summarise REPORT, a profile.pop or its folder: target, graph, memory and cycles, in the layout of Poplar's
     printProfileSummary. What a damaged report has lost stands on stderr; the exit code is 1 where the summary
     itself needs some of it."""
-    from popvision.analysis.profile_summary import SummaryOptions, profile_summary
-    from popvision.analysis.provenance import provenance_line
-    from popvision.analysis.source import ReportSource
-    from popvision.analysis.summary import headline
+    from popvision.analysis.report.provenance import provenance_line
+    from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.summary.facts import headline
+    from popvision.analysis.summary.profile_summary import SummaryOptions, profile_summary
 
     source = ReportSource(report, salvage=True)
     if as_json:

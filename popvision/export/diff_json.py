@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from popvision.analysis.compare.changes import Changes
 from popvision.analysis.compare.limits import Outcome
 from popvision.analysis.compare.report_diff import Figure, ReportDiff
-from popvision.analysis.provenance import provenance_line
+from popvision.analysis.report.provenance import provenance_line
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Grows when a key changes its meaning or goes.
 FORMAT_VERSION = "1.0"

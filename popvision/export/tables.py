@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from popvision.analysis.intervals import interval_table
-from popvision.analysis.source import ReportSource
+from popvision.analysis.execution.intervals import interval_table
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES
 
 Column = Sequence[Any] | np.ndarray[Any, Any]

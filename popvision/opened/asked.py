@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from popvision.analysis.provenance import provenance_line
+from popvision.analysis.report.provenance import provenance_line
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.frames import frame, labelled
 from popvision.opened.held import Held
@@ -14,7 +14,7 @@ from popvision.opened.held import Held
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.binary_memory import binary_bytes
-from popvision.analysis.exchange_host import host_copies
-from popvision.analysis.live_time import timed_steps
-from popvision.analysis.liveness import curve
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.program_table import FIELDS, compared_frame
-from popvision.analysis.program_tree import programs_of
-from popvision.analysis.source_lines import file_table, line_table, places
-from popvision.analysis.tiles import target_of
-from popvision.analysis.worker_lanes import NO_CONTEXT, worker_lanes
+from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.execution.worker_lanes import NO_CONTEXT, worker_lanes
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.liveness.device_time import timed_steps
+from popvision.analysis.memory.binary_memory import binary_bytes
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.programs.table import FIELDS, compared_frame
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+from popvision.analysis.source_code.lines import file_table, line_table, places
 from popvision.opened.asked import Asked, question
 from popvision.opened.liveness_questions import scope
 from popvision.opened.program_questions import COLUMNS

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.exchange_messages import messages_of
-from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
-from popvision.analysis.intervals import interval_table
-from popvision.analysis.live_time import NOT_RUN
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.phases import PHASES, phase_totals
-from popvision.analysis.program_tree import programs_of
-from popvision.analysis.summary import run_rows
-from popvision.analysis.tiles import target_of
+from popvision.analysis.exchange.messages import messages_of
+from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.execution.intervals import interval_table
+from popvision.analysis.execution.phases import PHASES, phase_totals
+from popvision.analysis.liveness.device_time import NOT_RUN
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+from popvision.analysis.summary.facts import run_rows
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 from popvision.opened.asked import Asked, question
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.live_peaks import peaks
-from popvision.analysis.live_variables import always_live_table, live_table
-from popvision.analysis.liveness import Where, curve, peak
-from popvision.analysis.program_tree import programs_of
+from popvision.analysis.liveness.curve import Where, curve, peak
+from popvision.analysis.liveness.peaks import peaks
+from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.programs.program_tree import programs_of
 from popvision.opened.asked import Asked, question
 
 if TYPE_CHECKING:

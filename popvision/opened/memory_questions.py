@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.kept import kept
-from popvision.analysis.lowered import address_use, eq_classes, lowered_names, lowered_tile, variables
-from popvision.analysis.memory import breakdown, category_arrays, memory_by_tile
-from popvision.analysis.not_recorded import GRAPH_PROFILE, NotRecordedError
-from popvision.analysis.tiles import target_of
-from popvision.analysis.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.memory.lowered import address_use, eq_classes, lowered_names, lowered_tile, variables
+from popvision.analysis.memory.usage import breakdown, category_arrays, memory_by_tile
+from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
+from popvision.analysis.report.tiles import target_of
 from popvision.formats.profile.model import CATEGORIES, REGIONS
 from popvision.opened.asked import Asked, question
 

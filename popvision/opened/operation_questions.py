@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from popvision.analysis.operation_table import EACH, FIELDS, operation_frame
-from popvision.analysis.operations import operations
+from popvision.analysis.operations.operations import operations
+from popvision.analysis.operations.table import EACH, FIELDS, operation_frame
 from popvision.opened.asked import Asked, question
 
 if TYPE_CHECKING:

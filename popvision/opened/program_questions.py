@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.explain import explain_program
-from popvision.analysis.explain_report import explain_report
-from popvision.analysis.program_table import FIELDS, program_columns
-from popvision.analysis.program_tiles import FIGURES, program_tiles
-from popvision.analysis.program_tree import programs_of, roots, tree_rows
-from popvision.analysis.tiles import target_of
+from popvision.analysis.explain.explain import explain_program
+from popvision.analysis.explain.report import explain_report
+from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
+from popvision.analysis.programs.table import FIELDS, program_columns
+from popvision.analysis.programs.tiles import FIGURES, program_tiles
+from popvision.analysis.report.tiles import target_of
 from popvision.formats.errors import AbsentError
 from popvision.opened.asked import Asked, question
 

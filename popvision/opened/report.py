@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.headline import headline
-from popvision.analysis.report_files import file_rows
-from popvision.analysis.source import ReportSource
-from popvision.analysis.summary import options_of, provenance_of, target_facts
+from popvision.analysis.report.report_files import file_rows
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.facts import options_of, provenance_of, target_facts
+from popvision.analysis.summary.headline import headline
 from popvision.formats.errors import FormatError
 from popvision.opened.asked import question
 from popvision.opened.detail_questions import DetailQuestions

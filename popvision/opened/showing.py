@@ -8,10 +8,10 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from popvision.analysis.headline import headline
-from popvision.analysis.liveness import curve
-from popvision.analysis.memory import memory_by_tile
-from popvision.analysis.provenance import provenance_line
+from popvision.analysis.liveness.curve import curve
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.provenance import provenance_line
+from popvision.analysis.summary.headline import headline
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.pictures import line_picture, share_picture
 from popvision.opened.printable import printable
@@ -121,7 +121,7 @@ def _shares(report: OpenedReport) -> str:
 
 
 def _running(trace: OpenedTrace) -> str:
-    from popvision.analysis.trace import overview
+    from popvision.analysis.trace.drawing import overview
 
     shares, _ = overview(trace.source, _COLUMNS)
     under_way = shares.sum(axis=0, dtype=float) / 255

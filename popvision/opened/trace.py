@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.trace_source import TraceSource
-from popvision.analysis.trace_statistics import label_statistics
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
 from popvision.opened.asked import NoSuchError
 from popvision.opened.frames import frame, labelled
 from popvision.opened.held import Held
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from popvision.analysis.trace_source import TraceThread
+    from popvision.analysis.trace.source import TraceThread
 
 _US = 1_000.0
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from popvision.analysis.aggregation import aggregate
-from popvision.analysis.execution import window_figures
-from popvision.analysis.live_time import NOT_RUN
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.phases import PHASES
-from popvision.analysis.tile_columns import tile_columns
-from popvision.analysis.tile_contents import vertex_table
-from popvision.analysis.tile_peak import tile_peak
-from popvision.analysis.tiles import target_of
+from popvision.analysis.execution.aggregation import aggregate
+from popvision.analysis.execution.phases import PHASES
+from popvision.analysis.execution.window import window_figures
+from popvision.analysis.liveness.device_time import NOT_RUN
+from popvision.analysis.memory.tile_contents import vertex_table
+from popvision.analysis.memory.tile_peak import tile_peak
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tile_columns import tile_columns
+from popvision.analysis.report.tiles import target_of
 from popvision.opened.asked import Asked, question
 
 if TYPE_CHECKING:

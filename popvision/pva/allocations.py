@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.kept import kept
-from popvision.analysis.live_variables import Group, group_of, rows_of_classes, scope
-from popvision.analysis.liveness import Where, live_classes, tile_curve
+from popvision.analysis.liveness.curve import Where, live_classes, tile_curve
+from popvision.analysis.liveness.variables import Group, group_of, rows_of_classes, scope
+from popvision.analysis.report.kept import kept
 from popvision.formats.profile import model
 from popvision.pva import errors
 from popvision.pva.plain import ints
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile import ProfileReader
 
 Int64 = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader, model
 from popvision.pva import errors

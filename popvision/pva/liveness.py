@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.live_variables import Group, names_of
-from popvision.analysis.liveness import Where
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.liveness.variables import Group, names_of
 from popvision.pva import errors
 from popvision.pva.listview import ListView, nothing
 from popvision.pva.program import Program, make_program

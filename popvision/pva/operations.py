@@ -1,6 +1,6 @@
 """OperationAnalysis: programs grouped by the call of a software layer that made them.
 
-Which operation a program or variable belongs to is said in `popvision.analysis.operation_owners`, so that scripts and
+Which operation a program or variable belongs to is said in `popvision.analysis.operations.owners`, so that scripts and
 the viewer's Operations page speak of the same operations.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.operation_owners import Owners, chosen_layer, owners
+from popvision.analysis.operations.owners import Owners, chosen_layer, owners
 from popvision.pva import errors
 from popvision.pva.debug_context import DebugContext
 from popvision.pva.listview import ListView, PrintedList

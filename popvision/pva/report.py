@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import FORMAT, run_id_of
 from popvision.pva.columns import Columns
 from popvision.pva.compilation import CompilationReport

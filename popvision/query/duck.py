@@ -17,7 +17,7 @@ from popvision.query.guard import check_statement
 from popvision.query.run import run_query
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Rows of one view that are handed over.
 MOST_ROWS = 5_000_000

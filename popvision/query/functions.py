@@ -20,7 +20,7 @@ from popvision.formats.profile.arrays import AnyArray, widened
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, PHASE_OF_TYPE, STREAM_COPY
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Kind of a block of lightweight profiling -> its name.
 BLOCK_KINDS = {COMMON: "common", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
@@ -144,14 +144,14 @@ class ArrayFunctions:
         return json.dumps(list(zip(owner.tolist(), classes.starts.tolist(), classes.ends.tolist(), strict=True)))
 
     def _operations(self) -> str:
-        from popvision.analysis.operation_table import operation_frame
+        from popvision.analysis.operations.table import operation_frame
 
         table = operation_frame(self._source).astype(object)
         table = table.where(table.notna(), None)
         return json.dumps([dict(zip(table.columns, row, strict=True)) for row in table.to_numpy().tolist()])
 
     def _operation_programs(self) -> str:
-        from popvision.analysis.operation_owners import owners
+        from popvision.analysis.operations.owners import owners
 
         found = owners(self._source)
         context = np.asarray(found.context, np.int64)[np.asarray(found.program, np.int64)]
@@ -159,8 +159,8 @@ class ArrayFunctions:
         return json.dumps(np.stack([rows, context[rows]], axis=1).tolist())
 
     def _live(self, index: Any) -> str | None:
-        from popvision.analysis.liveness import live_classes
-        from popvision.analysis.lowered import variables
+        from popvision.analysis.liveness.curve import live_classes
+        from popvision.analysis.memory.lowered import variables
 
         known = variables(self._source)
         alive = live_classes(self._source, int(index))

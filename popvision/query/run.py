@@ -12,7 +12,7 @@ from popvision.query.guard import check_statement
 from popvision.query.session import Session, open_session, sentence
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 
 def run_query(source: ReportSource, sql: str, limits: Limits = Limits()) -> Answer:  # noqa: B008

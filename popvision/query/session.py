@@ -17,7 +17,7 @@ from popvision.query.guard import lock
 from popvision.query.views import VIEWS
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Virtual machine instructions of SQLite between two looks at the clock.
 _INSTRUCTIONS = 20_000

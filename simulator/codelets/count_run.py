@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.types import FLOAT, HALF, QUARTER
 from simulator.codelets.counted_functions import NotCountableError
 from simulator.codelets.counting import CountedArray, Counter, counted, register
 from simulator.codelets.fields import attribute_of
-from simulator.codelets.vertex_type import FieldSpec
+from simulator.graph.vertex_type import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar.types import FLOAT, HALF, QUARTER
 
 #: Slots of entering and leaving a vertex, and of loading pointer and size of an edge. A guess: published estimators
 #: have 5 for entry and exit and one load for each word of the vertex's state (published-numbers 7).

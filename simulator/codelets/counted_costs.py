@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import notices
 from simulator.codelets.count_run import Figures, count_vertex
 from simulator.codelets.counted_functions import NotCountableError, TooLongError
-from simulator.codelets.vertex_type import BlockCosts, CostFunction, FieldSpec
-from simulator.poplar import notices
+from simulator.graph.vertex_type import BlockCosts, CostFunction, FieldSpec
 
 if TYPE_CHECKING:
-    from simulator.poplar.store import VertexBlock
+    from simulator.graph.store import VertexBlock
 
 I8 = npt.NDArray[np.int64]
 
@@ -131,7 +131,7 @@ def _figures(
     kept: dict[Any, Figures | NotCountableError],
 ) -> Figures:
     """The figures of one vertex, or why it has none, counted once for each size and state."""
-    from simulator.poplar.introspection import value_at, vector_sizes
+    from simulator.graph.introspection import value_at, vector_sizes
 
     nested = {field.name for field in fields if field.kind == "vectors"}
     sizes = {name: vector_sizes(edges, row, name in nested) for name, edges in block.edges.items()}

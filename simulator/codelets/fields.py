@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
-from simulator.codelets.vertex_type import FieldSpec
-from simulator.poplar.errors import graph_object_load_error
-from simulator.poplar.types import Type
-from simulator.poplar.vertex_layouts import VectorLayout, VectorListLayout
+from simulator.base.errors import graph_object_load_error
+from simulator.base.types import Type
+from simulator.base.vertex_layouts import VectorLayout, VectorListLayout
+from simulator.graph.vertex_type import FieldSpec
 
 VECTOR_LAYOUTS = ("span", "short_span", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")
 LIST_LAYOUTS = ("deltan", "deltanelements", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")

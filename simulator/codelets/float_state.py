@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.types import HALF_MAX
+from simulator.base.types import HALF_MAX
 
 Array = npt.NDArray[Any]
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.errors import ErrorLocation
+from simulator.base.errors import ErrorLocation
 
 if TYPE_CHECKING:
     from popvision.formats.profile.model import VertexLanes
-    from simulator.poplar.store import VertexBlock
+    from simulator.graph.store import VertexBlock
 
 
 class Workers:

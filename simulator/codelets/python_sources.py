@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from simulator.base.errors import poplar_error
 from simulator.codelets.vertex import Vertex
-from simulator.poplar.errors import poplar_error
 
 
 def codelet_name(cls: type) -> tuple[str, str, str, str]:

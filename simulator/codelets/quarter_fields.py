@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import FieldSpec
-from simulator.poplar.quarter import QuarterMetadata, decoded, encoded
-from simulator.poplar.types import QUARTER, QUARTER_METADATA
+from simulator.base.quarter import QuarterMetadata, decoded, encoded
+from simulator.base.types import QUARTER, QUARTER_METADATA
+from simulator.graph.vertex_type import FieldSpec
 
 
 def metadata_field(field: str) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import application_runtime_error, graph_object_load_error
 from simulator.codelets.fields import attribute_of
 from simulator.codelets.float_state import current
 from simulator.codelets.printing import running
-from simulator.codelets.vertex_type import FieldSpec
+from simulator.graph.vertex_type import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar.errors import application_runtime_error, graph_object_load_error
 
 Array = npt.NDArray[Any]
 

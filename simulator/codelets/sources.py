@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from simulator.base.errors import file_load_error, graph_object_load_error
 from simulator.codelets.vertex import MultiVertex, SupervisorVertex, Vertex, vertex_type
-from simulator.codelets.vertex_type import VertexType
-from simulator.poplar.errors import file_load_error, graph_object_load_error
+from simulator.graph.vertex_type import VertexType
 
 _BASES = (Vertex, SupervisorVertex, MultiVertex)
 _MODULES: dict[Path, ModuleType] = {}

@@ -33,15 +33,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import graph_object_load_error
 from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
 from simulator.codelets.quarter_fields import with_metadata_fields, with_numbers
 from simulator.codelets.run import batch_runner, vertex_runner
-from simulator.codelets.vertex_type import BlockCosts, CostFunction, FieldSpec, VertexType
-from simulator.poplar.errors import graph_object_load_error
+from simulator.graph.vertex_type import BlockCosts, CostFunction, FieldSpec, VertexType
 
 if TYPE_CHECKING:
-    from simulator.poplar.store import VertexBlock
+    from simulator.graph.store import VertexBlock
 
 __all__ = [
     "InOut",

@@ -10,45 +10,45 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision import pvti
-from simulator.compiler import own_memory
-from simulator.compiler.allocation_parts import parts_of
-from simulator.compiler.block_recording import block_recording
-from simulator.compiler.conflicts import check_conflicts
-from simulator.compiler.constraints import check_constraints
-from simulator.compiler.control_code import control_code
-from simulator.compiler.element_map import ElementMap, element_map
-from simulator.compiler.element_needs import copied_pairs, interleaved_variables, needs_of
-from simulator.compiler.estimates import estimate_all
-from simulator.compiler.exchange_goal import aim_exchanges
+from simulator.compiler.blocks.recording import block_recording
+from simulator.compiler.checks.conflicts import check_conflicts
+from simulator.compiler.checks.constraints import check_constraints
+from simulator.compiler.checks.divergence import check_divergence
+from simulator.compiler.checks.external_exchange import check_external_exchange
+from simulator.compiler.checks.unfinished import check_graph, check_programs
+from simulator.compiler.checks.verify import verify_exchanges, verify_layout
+from simulator.compiler.cost.estimates import estimate_all
+from simulator.compiler.cost.instrumentation import needs_sync
+from simulator.compiler.exchange.exchange_optimisation import aim_exchanges
 from simulator.compiler.executable import Executable, GraphSource, Lowered
-from simulator.compiler.external_variables import place_externals
-from simulator.compiler.function_buffers import settle
-from simulator.compiler.instrumentation import needs_sync
-from simulator.compiler.inventory import Inventory
-from simulator.compiler.items import Items
-from simulator.compiler.late_values import settle_late_values
-from simulator.compiler.liveness import live_classes
-from simulator.compiler.lower import Lowering
+from simulator.compiler.lowering.element_map import ElementMap, element_map
+from simulator.compiler.lowering.external_variables import place_externals
+from simulator.compiler.lowering.function_buffers import settle
+from simulator.compiler.lowering.items import Items
+from simulator.compiler.lowering.late_values import settle_late_values
+from simulator.compiler.lowering.lower import Lowering
+from simulator.compiler.lowering.serialized import serialized_graph
+from simulator.compiler.lowering.static_order import static_order
 from simulator.compiler.machine import Machine, machine_of
-from simulator.compiler.memory import MemoryReport, memory_report
-from simulator.compiler.overlays import Overlays, add_overlays
+from simulator.compiler.memory import overhead_memory
+from simulator.compiler.memory.allocation_parts import parts_of
+from simulator.compiler.memory.columns import MemoryReport, memory_report
+from simulator.compiler.memory.control_code import control_code
+from simulator.compiler.memory.element_needs import copied_pairs, interleaved_variables, needs_of
+from simulator.compiler.memory.inventory import Inventory
+from simulator.compiler.memory.liveness import live_classes
+from simulator.compiler.memory.overlays import Overlays, add_overlays
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
-from simulator.compiler.serialized import serialized_graph
 from simulator.compiler.settings import CompileSettings
-from simulator.compiler.static_order import static_order
-from simulator.compiler.verify import verify_exchanges, verify_layout
 from simulator.machine.memory_map import FETCH_AHEAD
-from simulator.poplar.checks import check_graph, check_programs
-from simulator.poplar.divergence import check_divergence
-from simulator.poplar.external_exchange import check_external_exchange
 from simulator.runtime.address_accurate.facts import AddressFacts
-from simulator.runtime.numeric_plan import NumericPlan
+from simulator.runtime.values.numeric_plan import NumericPlan
 
 if TYPE_CHECKING:
-    from simulator.poplar.program import Program
-    from simulator.poplar.store import GraphStore
-    from simulator.poplar.target import Target
+    from simulator.base.target import Target
+    from simulator.graph.program import Program
+    from simulator.graph.store import GraphStore
 
 I8 = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
@@ -169,15 +169,15 @@ class _Compiler:
         inventory.add_variables(v.name, v.debug_id, constant, interleaved, emap, live)
         inventory.add_buffers(items.buffers, live)
         add_overlays(inventory, overlays, live.of_overlay)
-        own_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
-        own_memory.add_local_copies(inventory, items.local_copies, machine)
-        own_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
-        own_memory.add_packet_headers(inventory, lowering.global_packets)
-        own_memory.add_stacks(inventory, self.settings, machine)
+        overhead_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())
+        overhead_memory.add_local_copies(inventory, items.local_copies, machine)
+        overhead_memory.add_programs(inventory, table, control, lowering.packets, machine, overlays)
+        overhead_memory.add_packet_headers(inventory, lowering.global_packets)
+        overhead_memory.add_stacks(inventory, self.settings, machine)
         own_sets = len(store.compute_set_names)
-        own_memory.add_counters(inventory, self.settings, store.blocks, own_sets, items.local_copies, machine)
-        own_memory.add_branch_record(inventory, self.settings, table, machine)
-        own_memory.add_block_buffers(inventory, self.settings, lowering.block_buffers, machine)
+        overhead_memory.add_counters(inventory, self.settings, store.blocks, own_sets, items.local_copies, machine)
+        overhead_memory.add_branch_record(inventory, self.settings, table, machine)
+        overhead_memory.add_block_buffers(inventory, self.settings, lowering.block_buffers, machine)
         multi_access = self.settings.multi_access_copies
         copies = copied_pairs(table, len(store.compute_set_names), store.bases()) if multi_access else []
         needs = needs_of(store.blocks, emap, copies, len(v.numel), len(inventory.classes))

@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
-from simulator.compiler.block_recording import BlockRecording
+from simulator.compiler.blocks.recording import BlockRecording
+from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.lowering.program_visits import Place
 from simulator.compiler.machine import Machine
-from simulator.compiler.program_table import ProgramTable
-from simulator.compiler.program_visits import Place
 
 if TYPE_CHECKING:
-    from simulator.poplar.program import Program
-    from simulator.poplar.store import GraphStore
+    from simulator.graph.program import Program
+    from simulator.graph.store import GraphStore
     from simulator.runtime.address_accurate.facts import AddressFacts
-    from simulator.runtime.numeric_plan import NumericPlan
+    from simulator.runtime.values.numeric_plan import NumericPlan
 
 I8 = npt.NDArray[np.int64]
 

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.latency import Stage
+from simulator.base.target import IpuLinkTopology, Target, TargetType
+from simulator.compiler.exchange.latency import Stage
 from simulator.machine.host_exchange import HostLink, host_link
 from simulator.machine.links import Links
 from simulator.machine.physical_tiles import Places, bus_of_tiles, places
 from simulator.machine.sync import round_trip
-from simulator.poplar.target import IpuLinkTopology, Target, TargetType
 
 I8 = npt.NDArray[np.int64]
 

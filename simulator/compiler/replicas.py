@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
-from simulator.compiler.program_table import ProgramTable
 
 I8 = npt.NDArray[np.int64]
 

@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile import model
-from simulator.compiler import own_memory
-from simulator.compiler.control_code import control_code
-from simulator.compiler.estimate import ComputeEstimate
-from simulator.compiler.exchange_terms import program_terms
-from simulator.compiler.items import Items
+from simulator.compiler.cost.estimate import ComputeEstimate
+from simulator.compiler.exchange.terms import program_terms
+from simulator.compiler.lowering.items import Items
+from simulator.compiler.lowering.program_table import ProgramTable, Work
 from simulator.compiler.machine import Machine
-from simulator.compiler.memory import MemoryReport
-from simulator.compiler.program_table import ProgramTable, Work
-from simulator.compiler.program_variables import program_variables
+from simulator.compiler.memory import overhead_memory
+from simulator.compiler.memory.columns import MemoryReport
+from simulator.compiler.memory.control_code import control_code
+from simulator.compiler.memory.program_variables import program_variables
+from simulator.compiler.memory.vertex_memory import state_bytes
 from simulator.compiler.settings import CompileSettings
-from simulator.compiler.vertex_memory import state_bytes
+from simulator.graph.store import GraphStore, VertexBlock
 from simulator.machine.links import Links
-from simulator.poplar.store import GraphStore, VertexBlock
 
 I8 = npt.NDArray[np.int64]
 
@@ -102,7 +102,7 @@ def _vertex_types(r: Reported) -> model.VertexTypes:
     first: dict[str, VertexBlock] = {}
     for block in r.store.blocks:
         first.setdefault(block.type.name, block)
-    code = [own_memory.code_bytes(b) if r.machine.counts_code else b.type.code_bytes for b in first.values()]
+    code = [overhead_memory.code_bytes(b) if r.machine.counts_code else b.type.code_bytes for b in first.values()]
     return model.VertexTypes(
         list(first),
         [b.type.kind for b in first.values()],

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simulator.compiler.block_selection import BlockSettings
+from simulator.compiler.blocks.selection import BlockSettings
 
 if TYPE_CHECKING:
-    from simulator.poplar.preallocations import Parts
+    from simulator.graph.preallocations import Parts
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,6 @@ class CompileSettings:
     address_accurate: bool = False  #: keep what simulator.runtime.address_accurate needs
     compilation_threads: int = 0  #: most threads that estimate; 0 = one for each processor
     write_combining: bool = False  #: the gateway joins what tiles send to the host
-    verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.verify
+    verify: bool = False  #: look at the exchanges and the layout again, see simulator.compiler.checks.verify
     blocks: BlockSettings | None = None  #: lightweight profiling, None = off
     tiles_at_a_time: int = 0  #: whose allocations are put in order together, 0 = all

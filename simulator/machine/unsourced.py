@@ -95,9 +95,14 @@ UNSOURCED: list[Unsourced] = [
         "CONTROL_CODE_PER_ABORT",
     ),
     *_of("footprint", "fitted", "descriptors of copies", "COPY_VERTEX_STATE", "COPY_DESCRIPTOR_PER_RUN"),
-    *_of("/compiler.arrange", "guess", "from where on an operand is broadcast", "REPEATS_OF_A_BROADCAST"),
-    *_of("/compiler.arrange_copies", "fitted", "544 bytes ride with an exchange, 768 do not (6.1)", "RIDING_BYTES"),
-    *_of("/compiler.arrange_copies", "guess", "how much longer an exchange may get by it", "RIDING_SLACK"),
+    *_of("/compiler.lowering.arrange", "guess", "from where on an operand is broadcast", "REPEATS_OF_A_BROADCAST"),
+    *_of(
+        "/compiler.lowering.arrange_copies",
+        "fitted",
+        "544 bytes ride along, 768 do not (6.1)",
+        "RIDING_BYTES",
+    ),
+    *_of("/compiler.lowering.arrange_copies", "guess", "how much longer an exchange may get by it", "RIDING_SLACK"),
     *_of("/codelets.counted_costs", "guess", "code that cannot be counted", "GUESS_START", "GUESS_PER_ELEMENT"),
     *_of("/codelets.count_run", "guess", "entering a vertex, loading an edge", "ENTRY", "PER_EDGE"),
 ]

@@ -5,11 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from simulator.poplar import program
-from simulator.poplar.debug_context import DebugContext, DebugInfo, DebugNameAndId, SourceLocation
-from simulator.poplar.device import Device
-from simulator.poplar.device_manager import DeviceManager
-from simulator.poplar.errors import (
+from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
     ErrorLocation,
@@ -55,37 +51,10 @@ from simulator.poplar.errors import (
     unknown_vertex_type,
     unrecoverable_runtime_error,
 )
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import (
-    ComputeSet,
-    DataStream,
-    FieldRef,
-    Function,
-    FunctionBuffer,
-    HostFunction,
-    RemoteBuffer,
-    VertexPerfEstimate,
-    VertexRef,
-)
-from simulator.poplar.graph_order import TensorRearranger
-from simulator.poplar.introspection import FieldData, VertexEdgeInfo, VertexIntrospector
-from simulator.poplar.ipu_model import IPUModel, RelativeSyncDelayType
-from simulator.poplar.option_flags import OptionFlags
-from simulator.poplar.preallocations import Preallocations
-from simulator.poplar.quarter import QuarterMetadata
-from simulator.poplar.resumable_callback import ResumableStreamCallback
-from simulator.poplar.runtime_options import RuntimeOptions
-from simulator.poplar.stream_callback import (
-    HostCallback,
-    HostCallbackHandle,
-    LegacyStreamCallback,
-    StreamCallback,
-    StreamCallbackHandle,
-    StreamCallbackWithMetadata,
-)
-from simulator.poplar.target import IpuLinkConfiguration, IpuLinkTopology, Target, TargetType
-from simulator.poplar.tensor import Tensor, append, concat
-from simulator.poplar.type_conversion import (
+from simulator.base.options.flags import OptionFlags
+from simulator.base.quarter import QuarterMetadata
+from simulator.base.target import IpuLinkConfiguration, IpuLinkTopology, Target, TargetType
+from simulator.base.type_conversion import (
     convertFromDeviceType,
     convertToDeviceType,
     copyDeviceHalfToDouble,
@@ -93,8 +62,8 @@ from simulator.poplar.type_conversion import (
     copyDoubleToDeviceHalf,
     copyFloatToDeviceHalf,
 )
-from simulator.poplar.type_traits import TypeTraits
-from simulator.poplar.types import (
+from simulator.base.type_traits import TypeTraits
+from simulator.base.types import (
     BOOL,
     CHAR,
     FLOAT,
@@ -128,22 +97,53 @@ from simulator.poplar.types import (
     isRemoteBuffer,
     replication_factor,
 )
-from simulator.poplar.vertex_layouts import VectorLayout, VectorListLayout, layout
+from simulator.base.vertex_layouts import VectorLayout, VectorListLayout, layout
+from simulator.engine.devices.device import Device
+from simulator.engine.devices.device_manager import DeviceManager
+from simulator.engine.devices.ipu_model import IPUModel, RelativeSyncDelayType
+from simulator.engine.runtime_options import RuntimeOptions
+from simulator.graph.debug_context import DebugContext, DebugInfo, DebugNameAndId, SourceLocation
+from simulator.graph.introspection import FieldData, VertexEdgeInfo, VertexIntrospector
+from simulator.graph.objects import (
+    ComputeSet,
+    DataStream,
+    FieldRef,
+    Function,
+    FunctionBuffer,
+    HostFunction,
+    RemoteBuffer,
+    VertexPerfEstimate,
+    VertexRef,
+)
+from simulator.graph.preallocations import Preallocations
+from simulator.graph.tensor import Tensor, append, concat
+from simulator.poplar import program
+from simulator.programming.graph import Graph
+from simulator.programming.order import TensorRearranger
+from simulator.runtime.host.resumable_callback import ResumableStreamCallback
+from simulator.runtime.host.stream_callback import (
+    HostCallback,
+    HostCallbackHandle,
+    LegacyStreamCallback,
+    StreamCallback,
+    StreamCallbackHandle,
+    StreamCallbackWithMetadata,
+)
 
 if TYPE_CHECKING:
-    from simulator.poplar.compilation import compileGraph, compileModule
-    from simulator.poplar.engine import Engine
-    from simulator.poplar.executable import Executable
-    from simulator.poplar.floating_point import (
+    from simulator.engine.compilation import compileGraph, compileModule
+    from simulator.engine.engine import Engine
+    from simulator.engine.executable import Executable
+    from simulator.engine.module import Module, ModuleRuntime
+    from simulator.engine.timer_time_point import TimerTimePoint
+    from simulator.engine.version import packageHash, versionString
+    from simulator.programming.floating_point import (
         FloatingPointBehaviour,
         getAndModifyFloatingPointBehaviour,
         setFloatingPointBehaviour,
         setStochasticRounding,
     )
-    from simulator.poplar.metadata_tensors import createConstantMetadataTensor, createVariableMetadataTensor
-    from simulator.poplar.module import Module, ModuleRuntime
-    from simulator.poplar.timer_time_point import TimerTimePoint
-    from simulator.poplar.version import packageHash, versionString
+    from simulator.programming.metadata_tensors import createConstantMetadataTensor, createVariableMetadataTensor
 
 __all__ = [
     "BOOL",
@@ -296,21 +296,21 @@ WORKER_SCRATCH_SIZE = 48
 
 #: Loaded when first asked for: the compiler and the runtime are not needed to build a graph.
 _LATER = {
-    "Engine": "simulator.poplar.engine",
-    "Executable": "simulator.poplar.executable",
-    "FloatingPointBehaviour": "simulator.poplar.floating_point",
-    "Module": "simulator.poplar.module",
-    "ModuleRuntime": "simulator.poplar.module",
-    "TimerTimePoint": "simulator.poplar.timer_time_point",
-    "compileGraph": "simulator.poplar.compilation",
-    "compileModule": "simulator.poplar.compilation",
-    "createConstantMetadataTensor": "simulator.poplar.metadata_tensors",
-    "createVariableMetadataTensor": "simulator.poplar.metadata_tensors",
-    "getAndModifyFloatingPointBehaviour": "simulator.poplar.floating_point",
-    "packageHash": "simulator.poplar.version",
-    "setFloatingPointBehaviour": "simulator.poplar.floating_point",
-    "setStochasticRounding": "simulator.poplar.floating_point",
-    "versionString": "simulator.poplar.version",
+    "Engine": "simulator.engine.engine",
+    "Executable": "simulator.engine.executable",
+    "FloatingPointBehaviour": "simulator.programming.floating_point",
+    "Module": "simulator.engine.module",
+    "ModuleRuntime": "simulator.engine.module",
+    "TimerTimePoint": "simulator.engine.timer_time_point",
+    "compileGraph": "simulator.engine.compilation",
+    "compileModule": "simulator.engine.compilation",
+    "createConstantMetadataTensor": "simulator.programming.metadata_tensors",
+    "createVariableMetadataTensor": "simulator.programming.metadata_tensors",
+    "getAndModifyFloatingPointBehaviour": "simulator.programming.floating_point",
+    "packageHash": "simulator.engine.version",
+    "setFloatingPointBehaviour": "simulator.programming.floating_point",
+    "setStochasticRounding": "simulator.programming.floating_point",
+    "versionString": "simulator.engine.version",
 }
 
 

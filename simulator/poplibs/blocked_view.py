@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
-from simulator.poplar.tensor import Tensor
+from simulator.base import regions
+from simulator.graph.tensor import Tensor
 
 I8 = npt.NDArray[np.int64]
 

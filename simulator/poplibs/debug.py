@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.tensor import Tensor
+from simulator.programming.graph import Graph
 
 #: The layer of all libraries together, as libpva's OperationAnalysis expects it.
 LAYER = "poplibs"

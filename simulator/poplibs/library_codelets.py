@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.poplar.errors import poplar_error
-from simulator.poplar.graph import Graph
+from simulator.base.errors import poplar_error
+from simulator.programming.graph import Graph
 
 
 def addCodelets(graph: Graph) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
-from simulator.poplar.tensor import Tensor
+from simulator.base import regions
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.blocked_view import blocked_view
 
 I8 = npt.NDArray[np.int64]

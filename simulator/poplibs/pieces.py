@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.graph.store import FieldEdges, GraphStore
+from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar import regions
-from simulator.poplar.store import FieldEdges, GraphStore
-from simulator.poplar.tensor import Tensor
 
 I8 = npt.NDArray[np.int64]
 B1 = npt.NDArray[np.bool_]

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import VertexType
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import FieldEdges
-from simulator.poplar.tensor import Tensor
+from simulator.graph.objects import ComputeSet
+from simulator.graph.store import FieldEdges
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
 from simulator.poplibs.type_names import grain
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

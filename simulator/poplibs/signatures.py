@@ -1,4 +1,4 @@
-"""Forms of library functions: `simulator.poplar.overloads` by class of parameter, with PopLibs' exception."""
+"""Forms of library functions: `simulator.base.overloads` by class of parameter, with PopLibs' exception."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from simulator.poplar import overloads
+from simulator.base import overloads
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
 #: a number, but no truth value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.poplar import types
-from simulator.poplar.types import Type
+from simulator.base import types
+from simulator.base.types import Type
 
 _SHORT = {
     types.FLOAT: "float",

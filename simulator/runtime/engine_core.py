@@ -12,10 +12,7 @@ import numpy.typing as npt
 
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord, TileBlocks
-from simulator.codelets.float_state import FloatState, running
-from simulator.compiler.executable import Executable
-from simulator.compiler.machine import Machine
-from simulator.poplar.errors import (
+from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
     ErrorLocation,
@@ -25,23 +22,26 @@ from simulator.poplar.errors import (
     runtime_error,
     stream_connection_error,
 )
-from simulator.poplar.quarter import QuarterMetadata
+from simulator.base.quarter import QuarterMetadata
+from simulator.codelets.float_state import FloatState, running
+from simulator.compiler.executable import Executable
+from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
-from simulator.runtime.arena import Place
-from simulator.runtime.callback_threads import CallbackThreads
-from simulator.runtime.device_clock import DeviceClock
-from simulator.runtime.host_end import HostEnd
-from simulator.runtime.host_response import HostResponse
-from simulator.runtime.host_side import Action
-from simulator.runtime.numeric_plan import NumericPlan
-from simulator.runtime.planted_errors import PlantedErrors
-from simulator.runtime.recorder import Recorder
-from simulator.runtime.run_ended import RunEndedError, RunStoppedError
-from simulator.runtime.run_settings import RunSettings
-from simulator.runtime.run_time import RunTime
-from simulator.runtime.sync_deadline import SyncDeadline
-from simulator.runtime.vertex_threads import VertexThreads
-from simulator.runtime.watchers import watchers_of
+from simulator.runtime.clock.device_clock import DeviceClock
+from simulator.runtime.clock.host_response import HostResponse
+from simulator.runtime.clock.run_time import RunTime
+from simulator.runtime.host.callback_threads import CallbackThreads
+from simulator.runtime.host.host_end import HostEnd
+from simulator.runtime.host.host_side import Action
+from simulator.runtime.host.run_ended import RunEndedError, RunStoppedError
+from simulator.runtime.host.run_settings import RunSettings
+from simulator.runtime.recording.recorder import Recorder
+from simulator.runtime.values.arena import Place
+from simulator.runtime.values.numeric_plan import NumericPlan
+from simulator.runtime.values.vertex_threads import VertexThreads
+from simulator.runtime.watching.planted_errors import PlantedErrors
+from simulator.runtime.watching.sync_deadline import SyncDeadline
+from simulator.runtime.watching.watchers import watchers_of
 
 _channel = pvti.channel("Poplar Runtime")
 

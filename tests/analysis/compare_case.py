@@ -6,7 +6,7 @@ from pathlib import Path
 
 from popvision.analysis.compare.identity import stable_name
 from popvision.analysis.compare.matching import Matching
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from tests.plain_report import PlainReport
 
 

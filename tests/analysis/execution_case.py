@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from popvision.analysis.timeline import Timeline, make_timeline
+from popvision.analysis.execution.timeline import Timeline, make_timeline
 from popvision.formats.profile.model import PROGRAM_TYPES, Steps, StepsOnIpu
 
 #: One step: (program type, program, [(begin, cycles) of each tile], run).

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from popvision.formats.profile.model import (
     CATEGORIES,

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.aggregation import GROUPINGS, aggregate, aggregate_vertices
-from popvision.analysis.execution import window_figures
-from popvision.analysis.flame import name_path
-from popvision.analysis.source import ReportSource
-from popvision.analysis.step_details import step_facts, step_tiles
-from popvision.analysis.timeline import run_bars, step_count
+from popvision.analysis.execution.aggregation import GROUPINGS, aggregate, aggregate_vertices
+from popvision.analysis.execution.flame import name_path
+from popvision.analysis.execution.step_details import step_facts, step_tiles
+from popvision.analysis.execution.timeline import run_bars, step_count
+from popvision.analysis.execution.window import window_figures
+from popvision.analysis.report.source import ReportSource
 from tests.reports import write_tiny
 
 SAMPLES = Path(__file__).parents[2] / "sample_reports"

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from runtime.test_programs_that_choose import PROFILED, Bench
 
-from popvision.analysis.program_figures import UNKNOWN, figures
-from popvision.analysis.source import ReportSource
+from popvision.analysis.programs.figures import UNKNOWN, figures
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import PHASE_OF_TYPE
 from simulator.poplar import Engine
 from simulator.poplar.program import Call, If, Repeat, RepeatWhileTrue, Sequence, Switch
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock.device_clock import DeviceClock
 
 
 def report(bench, program, folder, x=0, control="true"):

@@ -18,8 +18,8 @@ from popvision.analysis.compare.liveness import (
     only_target,
     vertices_pair,
 )
-from popvision.analysis.liveness import Where
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory_case import Case, columns, make_case, write_case
 

@@ -24,7 +24,7 @@ from popvision.analysis.compare.matching import (
     match_variables,
     match_vertex_types,
 )
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.compare_case import is_whole, opened, renames
 from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 from tests.planted import SLOW_NAME, SLOW_PROGRAM, TILES, planted

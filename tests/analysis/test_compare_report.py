@@ -11,7 +11,7 @@ import pytest
 from popvision.analysis.compare.limits import LimitError, check_limits, parse_limits
 from popvision.analysis.compare.metrics import METRICS, measure
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.compare_case import opened
 from tests.plain_report import PlainReport
 from tests.planted import LOOKUP, SLOW_NAME, SLOW_PROGRAM, WORST_TILE, planted

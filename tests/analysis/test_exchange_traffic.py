@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis import exchange_messages as traffic
-from popvision.analysis.exchange_host import host_copies
-from popvision.analysis.exchange_matrix import Matrix, difference_messages, matrix_of
-from popvision.analysis.exchange_programs import bandwidth, fans, moved, ran
-from popvision.analysis.exchange_tiles import exchange_of, exchange_tiles
-from popvision.analysis.execution import window_figures
-from popvision.analysis.longest_tiles import longest_tiles
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.program_figures import figures
-from popvision.analysis.source import ReportSource
+from popvision.analysis.exchange import messages as traffic
+from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.exchange.longest_tiles import longest_tiles
+from popvision.analysis.exchange.matrix import Matrix, difference_messages, matrix_of
+from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.exchange.tiles import exchange_of, exchange_tiles
+from popvision.analysis.execution.window import window_figures
+from popvision.analysis.programs.figures import figures
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.generate import Size, generate
 from tests.analysis.overlap_case import write_overlap
 from tests.browser.small_traces import Steps, write_small

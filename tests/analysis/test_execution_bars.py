@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.bars import bars_in_window, strip
-from popvision.analysis.flame import GROUP, STREAM_COPY, Flame, make_flame, make_flat, run_level, split_name
-from popvision.analysis.raster import CLASSES, GRAIN, Grid
-from popvision.analysis.timeline import PIXEL_CLASS, RunBars
+from popvision.analysis.execution.bars import bars_in_window, strip
+from popvision.analysis.execution.flame import GROUP, STREAM_COPY, Flame, make_flame, make_flat, run_level, split_name
+from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid
+from popvision.analysis.execution.timeline import PIXEL_CLASS, RunBars
 from popvision.formats.profile.model import PROGRAM_TYPES
 from tests.analysis.execution_case import Machine
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.aggregation import GROUPINGS
 from popvision.analysis.compare.aggregation import FIELDS as SUMS
 from popvision.analysis.compare.aggregation import aggregate_both
 from popvision.analysis.compare.steps import FIELDS, steps_of_both
-from popvision.analysis.source import ReportSource
+from popvision.analysis.execution.aggregation import GROUPINGS
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import StepOnIpu
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import TILES, tiny_compilation, tiny_run, u4, write_tiny

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.execution import figures_of, window_figures
-from popvision.analysis.source import ReportSource
-from popvision.analysis.step_details import find_steps, step_at, step_facts, step_tiles, steps_in_window
-from popvision.analysis.timeline import PHASES, run_bars, step_count, timeline
+from popvision.analysis.execution.step_details import find_steps, step_at, step_facts, step_tiles, steps_in_window
+from popvision.analysis.execution.timeline import PHASES, run_bars, step_count, timeline
+from popvision.analysis.execution.window import figures_of, window_figures
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import PHASE_OF_TYPE
 from tests.analysis.execution_case import Machine
 from tests.reports import write_tiny

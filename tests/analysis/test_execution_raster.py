@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.raster import CLASSES, GRAIN, Grid, packed, raster
+from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, packed, raster
 from tests.analysis.execution_case import Machine
 
 KINDS = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.intervals import interval_table, write_intervals
-from popvision.analysis.source import ReportSource
+from popvision.analysis.execution.intervals import interval_table, write_intervals
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 from tests.reports import TILES, write_tiny
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis import live_heat
-from popvision.analysis.live_heat import heat, highest_place
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness import heat as heat_module
+from popvision.analysis.liveness.heat import heat, highest_place
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory_case import Case, columns, make_case, write_case
 
@@ -28,7 +28,7 @@ def slow_cell(case: Case, tiles: range, indices: range, always: bool) -> int:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("many", [1, 99])
 def test_every_cell_of_every_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, many: int) -> None:
-    monkeypatch.setattr(live_heat, "_MANY", many)  # both ways of looking through the changes
+    monkeypatch.setattr(heat_module, "_MANY", many)  # both ways of looking through the changes
     case = make_case(seed, ipus=2, tiles_per_ipu=3, replicas=1 + seed % 2, indices=9)
     source = write_case(tmp_path, case)
     for grid, tiles, indices in (((6, 9), range(6), range(9)), ((4, 4), range(6), range(9)),
@@ -55,7 +55,7 @@ def test_the_highest_place_is_the_first_one(tmp_path: Path) -> None:
 
 def test_shared_layouts_are_added_up_together(tmp_path: Path) -> None:
     source = write_case(tmp_path, make_case(4, ipus=4, replicas=2))
-    groups = live_heat.changes(source)
+    groups = heat_module.changes(source)
     assert sorted(np.concatenate([group.tiles for group in groups]).tolist()) == list(range(12))
     assert len(groups) <= 6  # a tile of one replica is laid out as its twin of the other
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popvision.analysis.live_index import LiveIndex
+from popvision.analysis.liveness.index import LiveIndex
 
 spans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=120)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popvision.analysis.live_peaks import CLEAR, peaks
+from popvision.analysis.liveness.peaks import CLEAR, peaks
 
 
 def slow_peaks(values: list[int]) -> list[int]:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popvision.analysis.live_time import TimedSteps, indices_of_steps, timed_steps
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.device_time import TimedSteps, indices_of_steps, timed_steps
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory_case import make_case, write_case
 from tests.reports import write_tiny
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.live_variables import always_live_table, lifetime, live_table
-from popvision.analysis.liveness import Where, curve, fullest_tile, live_classes, peak, tile_curve
-from popvision.analysis.memory import memory_by_tile
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.curve import Where, curve, fullest_tile, live_classes, peak, tile_curve
+from popvision.analysis.liveness.variables import always_live_table, lifetime, live_table
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 from tests.analysis.memory_case import Case, make_case, write_case
 

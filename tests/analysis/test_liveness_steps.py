@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.live_steps import (
+from popvision.analysis.liveness.steps import (
     cycles_table,
     flops_table,
     indices_of_program,
@@ -15,7 +15,7 @@ from popvision.analysis.live_steps import (
     program_label,
     vertices_table,
 )
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory_case import make_case, write_case
 
 

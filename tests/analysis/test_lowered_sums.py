@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.lowered_sums import add_equal, allocation_sums
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tile_columns import tile_columns
-from popvision.analysis.tiles import target_of
-from popvision.analysis.variable_tiles import variable_bytes_by_tile, variable_table
+from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
+from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile, variable_table
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_columns import tile_columns
+from popvision.analysis.report.tiles import target_of
 from tests.analysis.memory_case import Case, make_case, write_case
 from tests.reports import write_tiny
 

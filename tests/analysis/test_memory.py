@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.floor_plan import floor_plan, on_floor_plan
-from popvision.analysis.memory import BREAKDOWNS, breakdown, by_ipu, category_by_tile, memory_by_tile
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.range_statistics import statistics
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tiles import tiles_in_order, tiles_of_replica
+from popvision.analysis.memory.usage import BREAKDOWNS, breakdown, by_ipu, category_by_tile, memory_by_tile
+from popvision.analysis.report.floor_plan import floor_plan, on_floor_plan
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.range_statistics import statistics
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import tiles_in_order, tiles_of_replica
 from popvision.formats.profile.model import Target
 from tests.analysis.memory_case import CAPACITY, Case, make_case, region_of, write_case
 

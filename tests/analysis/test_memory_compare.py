@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popvision.analysis.compare.matching import match_compute_sets, match_vertex_types
-from popvision.analysis.memory import memory_by_tile
-from popvision.analysis.memory_compare import by_position, columns_of_target, details_pair, joined, joined_tiles
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tile_columns import tile_columns
-from popvision.analysis.tile_contents import compute_set_table, vertex_table
-from popvision.analysis.tile_ranking import FIGURES, histogram, tile_ranking
-from popvision.analysis.tiles import target_of
+from popvision.analysis.compare.memory import by_position, columns_of_target, details_pair, joined, joined_tiles
+from popvision.analysis.memory.tile_contents import compute_set_table, vertex_table
+from popvision.analysis.memory.tile_ranking import FIGURES, histogram, tile_ranking
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_columns import tile_columns
+from popvision.analysis.report.tiles import target_of
 from tests.analysis.memory_case import CAPACITY, make_case, write_case
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popvision.analysis.decimate import min_max_positions
+from popvision.analysis.report.decimate import min_max_positions
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=300), st.integers(4, 60))

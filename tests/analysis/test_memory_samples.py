@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.live_variables import always_live_table, live_table
-from popvision.analysis.liveness import Where, curve
-from popvision.analysis.lowered import address_use, lowered_tile
-from popvision.analysis.memory import BREAKDOWNS, breakdown, memory_by_tile
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.memory.lowered import address_use, lowered_tile
+from popvision.analysis.memory.usage import BREAKDOWNS, breakdown, memory_by_tile
+from popvision.analysis.report.source import ReportSource
 
 SAMPLES = Path(__file__).parents[2] / "sample_reports"
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis import exchanges_on_tiles
-from popvision.analysis.address_map import address_map
-from popvision.analysis.live_variables import always_live_table
-from popvision.analysis.liveness import Where, curve
-from popvision.analysis.lowered import address_use, lowered_table, lowered_tile
-from popvision.analysis.memory import breakdown, memory_by_tile
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tile_columns import TileColumns, tile_columns
-from popvision.analysis.tile_contents import compute_set_table, exchange_table, vertex_table
-from popvision.analysis.tile_details import TileDetails, tile_details
-from popvision.analysis.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.liveness.variables import always_live_table
+from popvision.analysis.memory import exchanges_on_tiles
+from popvision.analysis.memory.address_map import address_map
+from popvision.analysis.memory.lowered import address_use, lowered_table, lowered_tile
+from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
+from popvision.analysis.memory.tile_details import TileDetails, tile_details
+from popvision.analysis.memory.usage import breakdown, memory_by_tile
+from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory_case import Case, columns, make_case, write_case
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis import operation_drawing
-from popvision.analysis.layered_layout import layered
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.operation_drawing import flow_drawing, parts_drawing
-from popvision.analysis.operation_flow import flow
-from popvision.analysis.operation_parts import (
+from popvision.analysis.operations import drawing as drawing_module
+from popvision.analysis.operations.drawing import flow_drawing, parts_drawing
+from popvision.analysis.operations.flow import flow
+from popvision.analysis.operations.layered_layout import layered
+from popvision.analysis.operations.operations import operations
+from popvision.analysis.operations.parts import (
     compute_set_rows,
     cycles_by_type,
     program_rows,
@@ -24,10 +24,10 @@ from popvision.analysis.operation_parts import (
     variable_rows,
     vertex_type_rows,
 )
-from popvision.analysis.operation_roofline import roofline
-from popvision.analysis.operation_table import operation_groups
-from popvision.analysis.operations import operations
-from popvision.analysis.source import ReportSource
+from popvision.analysis.operations.roofline import roofline
+from popvision.analysis.operations.table import operation_groups
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.profile.model import ProgramVariables
 from popvision.formats.profile.writer import ProfileWriter
@@ -91,7 +91,7 @@ def test_other_operations_are_one_box(source: ReportSource) -> None:
 
 
 def test_groups_beyond_the_screen_stand_together(source: ReportSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operation_drawing, "MOST_NODES", 2)
+    monkeypatch.setattr(drawing_module, "MOST_NODES", 2)
     groups = operation_groups(source)
     drawing = flow_drawing(source, groups)
     more = [node for node in drawing.nodes if node.kind == "more"]

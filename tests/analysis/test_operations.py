@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from popvision import pva
-from popvision.analysis.liveness import curve, peak
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.operation_code import code_in_memory
-from popvision.analysis.operation_owners import NO_OPERATION, operations_above, owners
-from popvision.analysis.operation_table import (
+from popvision.analysis.liveness.curve import curve, peak
+from popvision.analysis.operations.code import code_in_memory
+from popvision.analysis.operations.operations import operation_row, operations
+from popvision.analysis.operations.owners import NO_OPERATION, operations_above, owners
+from popvision.analysis.operations.table import (
     BY_NAME,
     NOT_ATTRIBUTED,
     compared_operations,
@@ -24,8 +24,8 @@ from popvision.analysis.operation_table import (
     operation_frame,
     operation_groups,
 )
-from popvision.analysis.operations import operation_row, operations
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugContexts, DebugInfo, write_debug_info
 from tests.analysis.operation_case import run_operations
 from tests.reports import write_tiny

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.flame import flame, flat
-from popvision.analysis.overlap import bar_of, make_lanes, overlapping_copies
-from popvision.analysis.source import ReportSource
+from popvision.analysis.execution.flame import flame, flat
+from popvision.analysis.execution.overlap import bar_of, make_lanes, overlapping_copies
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.execution_case import Machine
 from tests.analysis.overlap_case import write_overlap
 

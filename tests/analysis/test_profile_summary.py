@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.profile_summary import SummaryOptions, profile_summary
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.profile_summary import SummaryOptions, profile_summary
 from simulator.poplar import DeviceManager, Engine, IPUModel, TargetType
 from simulator.poplar.program import PrintTensor, Sequence
 from tests.compiler.tiny_graphs import tutorial3

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from runtime.test_programs_that_choose import PROFILED, Bench
 
-from popvision.analysis.program_details import recorded_trips
-from popvision.analysis.program_entries import entries
-from popvision.analysis.program_figures import figures
-from popvision.analysis.source import ReportSource
+from popvision.analysis.programs.details import recorded_trips
+from popvision.analysis.programs.entries import entries
+from popvision.analysis.programs.figures import figures
+from popvision.analysis.report.source import ReportSource
 from simulator.poplar import Engine
 from simulator.poplar.program import If, Repeat, RepeatWhileTrue, Sequence, Switch
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.compare.merged_tree import _sizes, merged_tree
-from popvision.analysis.program_table import FIELDS, column_totals, compared_frame, program_columns, program_frame
-from popvision.analysis.program_tree import programs_of, tree_rows
-from popvision.analysis.related_programs import BY_VERTEX, layers, related_programs
-from popvision.analysis.source import ReportSource
-from popvision.analysis.source_rows import _aligned, row_texts, source_rows
+from popvision.analysis.programs.program_tree import programs_of, tree_rows
+from popvision.analysis.programs.related_programs import BY_VERTEX, layers, related_programs
+from popvision.analysis.programs.table import FIELDS, column_totals, compared_frame, program_columns, program_frame
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.source_code.rows import _aligned, row_texts, source_rows
 from tests.analysis.source_case import NAME, line_of, run_program
 
 

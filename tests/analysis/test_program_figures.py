@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popvision.analysis.liveness import Where, curve
-from popvision.analysis.program_figures import UNKNOWN, figures
-from popvision.analysis.program_memory import peak_live, range_maxima
-from popvision.analysis.program_tree import programs_of, roots
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.programs.figures import UNKNOWN, figures
+from popvision.analysis.programs.memory import peak_live, range_maxima
+from popvision.analysis.programs.program_tree import programs_of, roots
+from popvision.analysis.report.source import ReportSource
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Call, Copy, Repeat, Sequence, Sync, SyncType
 from simulator.poplibs import popops

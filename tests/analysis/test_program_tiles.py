@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from popvision.analysis.compare.matching import match_programs
-from popvision.analysis.exchange_messages import messages_of
-from popvision.analysis.program_tiles import program_tiles, program_tiles_pair
-from popvision.analysis.source import ReportSource
+from popvision.analysis.exchange.messages import messages_of
+from popvision.analysis.programs.tiles import program_tiles, program_tiles_pair
+from popvision.analysis.report.source import ReportSource
 from tests.browser.small_traces import write_small
 from tests.planted import planted
 from tests.samples import SAMPLES, program_ending

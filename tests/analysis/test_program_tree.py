@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis import program_figures, program_tree
-from popvision.analysis.debug_chain import debug_chain
-from popvision.analysis.program_details import code_bytes_of, cost_rows, program_facts, tile_figures, vertex_rows
-from popvision.analysis.related_programs import related_programs
-from popvision.analysis.source import ReportSource
+from popvision.analysis.programs import figures, program_tree
+from popvision.analysis.programs.debug_chain import debug_chain
+from popvision.analysis.programs.details import code_bytes_of, cost_rows, program_facts, tile_figures, vertex_rows
+from popvision.analysis.programs.related_programs import related_programs
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import Programs
@@ -88,7 +88,7 @@ def test_self_and_total_cycles(children: list[list[int]], data: st.DataObject) -
     steps = data.draw(st.lists(st.integers(0, n - 1), max_size=20))
     cycles = data.draw(st.lists(st.integers(0, 99), min_size=len(steps), max_size=len(steps)))
     source: Any = FakeSource(programs(list(children)), steps, cycles)
-    found = program_figures.figures(source)
+    found = figures.figures(source)
     own = [sum(c for p, c in zip(steps, cycles, strict=True) if p == row) for row in range(n)]
     assert found.self_cycles.tolist() == own
     assert found.total_cycles.tolist() == [sum(own[p] for p, _, _ in walk(list(children), row)) for row in range(n)]

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.liveness import curve, peak
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
-from popvision.analysis.source_lines import NOWHERE, at_line, file_table, line_figures, line_table
-from popvision.analysis.source_text import source_text
+from popvision.analysis.liveness.curve import curve, peak
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.source_code.lines import NOWHERE, at_line, file_table, line_figures, line_table
+from popvision.analysis.source_code.text import source_text
 from tests.analysis.source_case import NAME, line_of, run_program
 from tests.reports import write_tiny
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.report_files import file_rows, json_files
-from popvision.analysis.source import ReportSource
-from popvision.analysis.summary import headline, run_rows, summarise
+from popvision.analysis.report.report_files import file_rows, json_files
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.facts import headline, run_rows, summarise
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 

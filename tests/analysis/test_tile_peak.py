@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.memory_labels import CATEGORY_LABELS
-from popvision.analysis.not_recorded import LOWERED_VARIABLES
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tile_peak import LARGEST, TilePeak, tile_peak
+from popvision.analysis.memory.tile_peak import LARGEST, TilePeak, tile_peak
+from popvision.analysis.report.memory_labels import CATEGORY_LABELS
+from popvision.analysis.report.not_recorded import LOWERED_VARIABLES
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory_case import CAPACITY, Case, columns, make_case, write_case
 from tests.reports import write_tiny

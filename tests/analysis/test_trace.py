@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.trace import (
+from popvision.analysis.trace.drawing import (
     blocks_in,
     column_widths,
     events_between,
@@ -18,7 +18,7 @@ from popvision.analysis.trace import (
     overview,
     samples_in,
 )
-from popvision.analysis.trace_source import Lane, TraceSource
+from popvision.analysis.trace.source import Lane, TraceSource
 from popvision.formats.pvti.generate import generate_trace
 from tests.analysis.trace_case import Span, make_trace, nested_spans
 

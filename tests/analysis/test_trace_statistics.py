@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.trace_calls import call_tree
-from popvision.analysis.trace_search import event_facts, find_event, metadata_rows
-from popvision.analysis.trace_source import TraceSource
-from popvision.analysis.trace_statistics import label_statistics
+from popvision.analysis.trace.calls import call_tree
+from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
 from tests.analysis.trace_case import Span, make_trace, nested_spans
 
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

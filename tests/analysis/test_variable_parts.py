@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.liveness import Where
-from popvision.analysis.variable_parts import parts_table
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.memory.variable_parts import parts_table
 from tests.analysis.memory_case import make_case, write_case
 
 

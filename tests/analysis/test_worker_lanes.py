@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
-from popvision.analysis.worker_lanes import NO_CONTEXT, lanes_by_tile, lanes_of_tile, worker_lanes
+from popvision.analysis.execution.worker_lanes import NO_CONTEXT, lanes_by_tile, lanes_of_tile, worker_lanes
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import VertexLanes
 from tests.reports import write_tiny
 

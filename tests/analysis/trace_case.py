@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from popvision.analysis.trace_source import TraceSource
+from popvision.analysis.trace.source import TraceSource
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
 

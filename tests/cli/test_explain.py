@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popvision.analysis.explain import explain_program
-from popvision.analysis.explain_report import explain_report
-from popvision.analysis.source import ReportSource
+from popvision.analysis.explain.explain import explain_program
+from popvision.analysis.explain.report import explain_report
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileReader
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Call, Copy, Repeat, Sequence

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile.reader import ProfileReader
+from simulator.base import notices
 from simulator.codelets import counting
 from simulator.codelets.vertex import (
     InOut,
@@ -24,10 +25,10 @@ from simulator.codelets.vertex import (
     Vertex,
     vertex_type,
 )
+from simulator.graph.store import FieldEdges, VertexBlock
 from simulator.machine.instructions import SLOTS, OperationCounts
-from simulator.poplar import FLOAT, HALF, INT, Engine, Graph, notices
+from simulator.poplar import FLOAT, HALF, INT, Engine, Graph
 from simulator.poplar.program import Execute
-from simulator.poplar.store import FieldEdges, VertexBlock
 from tests.compiler.tiny_graphs import model
 
 #: entering and leaving, 2 loads per edge field, 1 per value

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.regions import elements
 from simulator.codelets.vertex import InOut, Input, Output, Vector, Vertex
-from simulator.compiler.conflicts import check_conflicts
+from simulator.compiler.checks.conflicts import check_conflicts
 from simulator.poplar import INT, Graph, Target, TargetType, graph_cycle_error
-from simulator.poplar.regions import elements
 
 
 class Touch(Vertex):

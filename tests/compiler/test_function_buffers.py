@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
+from simulator.engine.devices.what_if import overridden
 from simulator.machine.targets import MK2
 from simulator.poplar import (
     FLOAT,
@@ -17,8 +19,6 @@ from simulator.poplar import (
     graph_object_creation_error,
 )
 from simulator.poplar.program import Call, Copy, Repeat, Sequence
-from simulator.poplar.target import Target
-from simulator.poplar.what_if import overridden
 from simulator.poplibs import popops, poputil
 
 LOCAL, REMOTE = FunctionBufferMappingType.LOCAL, FunctionBufferMappingType.REMOTE

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.compiler.inventory import CATEGORY_NUMBER, Allocations
-from simulator.compiler.layout import ALIGNMENT, lay_out
-from simulator.compiler.layout_needs import Needs
-from simulator.compiler.liveness import LiveClasses
-from simulator.compiler.overlap import coverage
+from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations
+from simulator.compiler.memory.layout import ALIGNMENT, lay_out
+from simulator.compiler.memory.layout_needs import Needs
+from simulator.compiler.memory.liveness import LiveClasses
+from simulator.compiler.memory.overlap import coverage
 
 BORDER, CAPACITY = 128, 256
 

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.compiler.accesses import Accesses, elements_of
-from simulator.compiler.liveness import ALWAYS, NEVER, live_classes
-from simulator.compiler.program_table import ProgramTable, Work
-from simulator.compiler.static_order import static_order
+from simulator.compiler.lowering.accesses import Accesses, elements_of
+from simulator.compiler.lowering.program_table import ProgramTable, Work
+from simulator.compiler.lowering.static_order import static_order
+from simulator.compiler.memory.liveness import ALWAYS, NEVER, live_classes
 
 NUMEL = 4
 

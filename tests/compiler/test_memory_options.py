@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
 from simulator.compiler.settings import CompileSettings
+from simulator.engine.devices.what_if import overridden
 from simulator.machine.exchange_code import for_goal
 from simulator.machine.targets import MK2
 from simulator.poplar import FLOAT, Engine, Graph, TargetType, graph_memory_allocation_error
 from simulator.poplar.program import Copy, Execute, Sequence
-from simulator.poplar.target import Target
-from simulator.poplar.what_if import overridden
 from simulator.poplibs import popops, poputil
 
 

@@ -7,8 +7,8 @@ from simulator.compiler.compile import compile_graph
 from simulator.compiler.machine import machine_of
 from simulator.poplar import FLOAT, Graph, SyncType, invalid_tile_mapping
 from simulator.poplar.program import Copy, CrossReplicaCopy, Execute, Repeat, Sequence, Sync
-from simulator.runtime.barriers import external_barrier, internal_barrier
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock.barriers import external_barrier, internal_barrier
+from simulator.runtime.clock.device_clock import DeviceClock
 from tests.compiler.tiny_graphs import Scale, model
 
 

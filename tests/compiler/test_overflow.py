@@ -4,13 +4,13 @@
 import numpy as np
 import pytest
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
+from simulator.engine.devices.what_if import overridden
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.targets import MK1, MK2
 from simulator.poplar import FLOAT, Graph, TargetType
 from simulator.poplar.program import Execute, Sequence
-from simulator.poplar.target import Target
-from simulator.poplar.what_if import overridden
 
 
 @pytest.mark.parametrize(("chip", "low", "high"), [(MK1, 122_880, 131_072), (MK2, 212_992, 425_984)])

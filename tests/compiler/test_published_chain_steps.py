@@ -10,7 +10,7 @@ from simulator.compiler.compile import compile_graph
 from simulator.poplar import FLOAT, Graph, IPUModel
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock.device_clock import DeviceClock
 
 SHAPES = ((800, 500), (500, 400), (400, 200))
 

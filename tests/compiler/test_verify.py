@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulator.compiler import arrange, exchange, items, memory
+from simulator.compiler.exchange import exchange
+from simulator.compiler.lowering import arrange, items
+from simulator.compiler.memory import columns
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, poplar_error
 from simulator.poplar.program import Copy, Execute, Sequence
 from simulator.poplibs import poplin, popops
@@ -85,13 +87,13 @@ def dropped_message(monkeypatch):
 
 
 def one_address(monkeypatch):
-    whole = memory.lay_out
-    monkeypatch.setattr(memory, "lay_out", lambda *args, **names: np.zeros_like(whole(*args, **names)))
+    whole = columns.lay_out
+    monkeypatch.setattr(columns, "lay_out", lambda *args, **names: np.zeros_like(whole(*args, **names)))
 
 
 def askew(monkeypatch):
-    whole = memory.lay_out
-    monkeypatch.setattr(memory, "lay_out", lambda *args, **names: whole(*args, **names) + 4)
+    whole = columns.lay_out
+    monkeypatch.setattr(columns, "lay_out", lambda *args, **names: whole(*args, **names) + 4)
 
 
 @pytest.mark.parametrize(

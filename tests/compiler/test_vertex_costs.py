@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from popvision.formats.profile.reader import ProfileReader
+from simulator.base.target import Target
+from simulator.engine.devices.device import Device
 from simulator.poplar import FLOAT, HALF, UNSIGNED_SHORT, Engine, Graph
-from simulator.poplar.device import Device
 from simulator.poplar.program import Execute, Sequence
-from simulator.poplar.target import Target
 from simulator.poplibs import popops
 from simulator.poplibs.poplin.methods import Method
 from simulator.poplibs.poplin.partial_vertices import convolve_vertex

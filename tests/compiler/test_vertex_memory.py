@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
-from simulator.compiler.vertex_memory import state_bytes, vertex_memory
+from simulator.compiler.memory.vertex_memory import state_bytes, vertex_memory
+from simulator.graph.store import FieldEdges, VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.poplar import FLOAT, UNSIGNED_INT, UNSIGNED_SHORT
-from simulator.poplar.store import FieldEdges, VertexBlock
 
 
 def costs(block, elements, target):

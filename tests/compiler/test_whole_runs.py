@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.compiler import exchange
-from simulator.compiler.arrange import Transfer
-from simulator.compiler.grouped_sums import sums_by_key
-from simulator.compiler.whole_runs import whole_runs
+from simulator.compiler.exchange import exchange
+from simulator.compiler.exchange.grouped_sums import sums_by_key
+from simulator.compiler.exchange.whole_runs import whole_runs
+from simulator.compiler.lowering.arrange import Transfer
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(3, 6), st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=12

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.compiler.workers import schedule
+from simulator.compiler.cost.workers import schedule
 
 
 def slow(cycles, contexts):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from tests.example_runs import example_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

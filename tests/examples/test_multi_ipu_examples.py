@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from examples import pipeline, replicated_training
-from popvision.analysis.exchange_programs import bandwidth, moved, ran
-from popvision.analysis.overlap import lanes
-from popvision.analysis.source import ReportSource
+from popvision.analysis.exchange.programs import bandwidth, moved, ran
+from popvision.analysis.execution.overlap import lanes
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 OPTIONS = '{"autoReport.all":"true","autoReport.outputSerializedGraph":"false","autoReport.directory":"%s"}'

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from popvision import pva
-from popvision.analysis.headline import headline
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.headline import headline
 from popvision.formats.errors import FormatError
 from popvision.formats.generate import Size, generate
 from popvision.formats.profile.schema import TABLES

@@ -12,9 +12,9 @@ import pytest
 from popvision.formats import debug_info
 from popvision.formats.debug_info import DebugInfo, SourceText, read_debug_info, write_debug_info
 from popvision.formats.errors import FormatError
-from simulator.poplar.errors import invalid_option
-from simulator.poplar.user_files import is_users
-from simulator.runtime.source_texts import source_texts
+from simulator.base.errors import invalid_option
+from simulator.base.user_files import is_users
+from simulator.runtime.recording.source_texts import source_texts
 
 TEXTS = [SourceText("a.py", "x = 1\n</script>\u202e\x00"), SourceText("b.py", "", "it is larger than 1 MiB")]
 

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from popvision import pva
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.cli import group
 from popvision.formats.errors import AbsentError, FormatError
 from tests.webapp.test_subsets import show

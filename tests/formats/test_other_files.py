@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats import debug_info, serialized_graph
 from popvision.formats.archive import read_archive, write_archive
 from popvision.formats.debug_info import DebugInfo, read_debug_info, write_debug_info

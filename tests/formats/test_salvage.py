@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError, LostError
 from popvision.formats.profile import ProfileReader
 from popvision.formats.profile.writer import ProfileWriter

@@ -9,9 +9,9 @@ import pytest
 
 from examples.scale_sim.to_report import layer, main
 from popvision import pva
-from popvision.analysis.headline import headline
-from popvision.analysis.profile_summary import profile_summary
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.summary.headline import headline
+from popvision.analysis.summary.profile_summary import profile_summary
 from webapp.view import ViewContext
 from webapp.views import views_of
 

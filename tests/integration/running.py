@@ -14,7 +14,7 @@ import numpy as np
 
 from simulator.poplar import Device, DeviceManager, Engine, Graph, IPUModel, TargetType
 from simulator.poplar.program import LibraryGroup, Program, Repeat, Sequence
-from simulator.runtime import report_folder
+from simulator.runtime.recording import report_folder
 from tests.integration.random_program import Pick, RandomProgram
 from tests.integration.slow_numbers import DTYPE
 

@@ -14,15 +14,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
 from simulator.compiler.executable import Executable
 from simulator.machine.cycles import elementwise, scaled
 from simulator.machine.targets import BOW, CHIPS, MK1, MK2, Chip
 from simulator.poplar import FLOAT, HALF, Graph, TargetType
 from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.target import Target
 from simulator.poplibs import poplin, popops, poputil
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock.device_clock import DeviceClock
 
 TILES = 24
 KINDS = st.lists(

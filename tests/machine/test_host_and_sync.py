@@ -9,7 +9,7 @@ from simulator.compiler.compile import compile_graph
 from simulator.machine import host_exchange, sync
 from simulator.poplar import FLOAT, Graph, IPUModel, Target, TargetType
 from simulator.poplar.program import Copy, Sequence
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock.device_clock import DeviceClock
 
 ONE_IPU = np.zeros(4, np.int64)
 

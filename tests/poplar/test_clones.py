@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.regions import elements
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -19,7 +20,6 @@ from simulator.poplar import (
     concat,
     tensor_creation_error,
 )
-from simulator.poplar.regions import elements
 
 UNLESS = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 ALIASES = TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES

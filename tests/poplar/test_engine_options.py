@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from simulator.base.options.document import render
+from simulator.base.options.table import DOCUMENTED_ENGINE, ENGINE_TABLE, OWN, RUNTIME_TABLE, SEEN
+from simulator.engine.options import EngineOptions, resolve
 from simulator.poplar import IPUModel, OptionFlags, RuntimeOptions, Target, TargetType, invalid_option
-from simulator.poplar.engine_options import EngineOptions, resolve
-from simulator.poplar.option_docs import render
-from simulator.poplar.option_table import DOCUMENTED_ENGINE, ENGINE_TABLE, OWN, RUNTIME_TABLE, SEEN
 
 TARGET = IPUModel().createDevice().getTarget()
 
@@ -207,7 +207,7 @@ def test_tiles_must_exist() -> None:
 
 def test_an_option_without_effect_says_so_once() -> None:
     program = (
-        "from simulator.poplar.engine_options import resolve\n"
+        "from simulator.engine.options import resolve\n"
         "from simulator.poplar import IPUModel\n"
         "target = IPUModel().createDevice().getTarget()\n"
         "for _ in range(2):\n"
@@ -243,4 +243,4 @@ def test_runtime_options() -> None:
 
 def test_the_documentation_is_the_table() -> None:
     page = Path(__file__).parents[2] / "docs" / "options.md"
-    assert page.read_text() == render(), "run: python -m simulator.poplar.option_docs > docs/options.md"
+    assert page.read_text() == render(), "run: python -m simulator.base.options.document > docs/options.md"

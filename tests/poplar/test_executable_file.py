@@ -238,7 +238,7 @@ def test_text_files_and_other_versions(device, monkeypatch):
         Executable.deserialize(io.StringIO("x"))
     file = io.BytesIO()
     executable.serialize(file)
-    monkeypatch.setattr("simulator.poplar.executable_file.__version__", "9.9")
+    monkeypatch.setattr("simulator.engine.executable_file.__version__", "9.9")
     with pytest.raises(file_load_error, match=r"this is 9\.9"):
         Executable.deserialize(io.BytesIO(file.getvalue()))
     assert Executable.deserialize(io.BytesIO(file.getvalue()), checkPackageHash=False).getTarget().getNumTiles() == 4

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.regions import elements
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -22,7 +23,6 @@ from simulator.poplar import (
     index_error,
     invalid_tile_mapping,
 )
-from simulator.poplar.regions import elements
 
 TILES = 8
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from simulator.codelets.vertex import InOut, Input, MultiVertex, Output, SupervisorVertex, Vector, VectorList, Vertex
+from simulator.compiler.checks.unfinished import check_graph
+from simulator.graph.store import FieldEdges
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -30,8 +32,6 @@ from simulator.poplar import (
     unknown_field,
     unknown_vertex_type,
 )
-from simulator.poplar.checks import check_graph
-from simulator.poplar.store import FieldEdges
 
 
 class Sum(Vertex):

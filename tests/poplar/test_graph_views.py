@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.regions import elements
 from simulator.machine import physical_tiles
 from simulator.poplar import (
     FLOAT,
@@ -33,7 +34,6 @@ from simulator.poplar import (
     replication_factor,
     stream_connection_error,
 )
-from simulator.poplar.regions import elements
 
 
 def new_graph(tiles: int = 8, ipus: int = 1) -> Graph:

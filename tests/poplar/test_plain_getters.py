@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 import popvision
+from simulator.base.target import IpuLinkConfiguration, IpuLinkTopology
 from simulator.poplar import (
     BOOL,
     CHAR,
@@ -33,7 +34,6 @@ from simulator.poplar import (
     versionString,
 )
 from simulator.poplar.program import Sequence
-from simulator.poplar.target import IpuLinkConfiguration, IpuLinkTopology
 
 
 @pytest.fixture(autouse=True)

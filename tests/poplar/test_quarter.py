@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from simulator.base.quarter import decoded, encoded
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -36,7 +37,6 @@ from simulator.poplar import (
     tensor_metadata_error,
     type_error,
 )
-from simulator.poplar.quarter import decoded, encoded
 
 F143, F152 = QuarterMetadata.Format.F143, QuarterMetadata.Format.F152
 EMPTY = Tensor()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.regions import elements
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -26,7 +27,6 @@ from simulator.poplar import (
     tensor_creation_error,
     type_error,
 )
-from simulator.poplar.regions import elements
 
 Twin = npt.NDArray[np.int64]
 

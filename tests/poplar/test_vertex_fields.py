@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.codelets.vertex import InOut, Input, Output, Vector, VectorList, Vertex
+from simulator.compiler.checks.unfinished import check_graph
 from simulator.poplar import (
     BOOL,
     FLOAT,
@@ -40,7 +41,6 @@ from simulator.poplar import (
     unknown_field,
     unknown_vertex_type,
 )
-from simulator.poplar.checks import check_graph
 from simulator.poplar.program import Execute, Sequence
 
 

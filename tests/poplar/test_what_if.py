@@ -11,10 +11,10 @@ import pytest
 
 from popvision.cli.run import CONSTANTS as NAMES_OF_THE_COMMAND
 from popvision.formats.profile import ProfileReader
+from simulator.base.errors import invalid_machine_model
+from simulator.engine.devices.what_if import CONSTANTS
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
-from simulator.poplar.errors import invalid_machine_model
 from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.what_if import CONSTANTS
 from simulator.poplibs import popops, poputil
 
 SIZE = 4000

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from simulator.poplar import regions
-from simulator.poplar.graph import Graph
+from simulator.base import regions
+from simulator.graph.store import FieldEdges, VertexBlock
+from simulator.graph.tensor import Tensor
 from simulator.poplar.program import (
     Call,
     Copy,
@@ -25,9 +26,8 @@ from simulator.poplar.program import (
     Switch,
     WriteUndef,
 )
-from simulator.poplar.store import FieldEdges, VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.runtime.kernels import kernel
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import kernel
 
 
 class SlowMachine:

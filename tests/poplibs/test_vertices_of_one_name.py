@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from simulator.poplar import FLOAT, Graph
-from simulator.poplar.graph_vertices import elements_of
 from simulator.poplar.program import Sequence
 from simulator.poplibs.poplin import ConvParams, convolution, createInput, createWeights, matMul
 from simulator.poplibs.poputil import mapTensorLinearly
+from simulator.programming.vertices import elements_of
 from tests.compiler.tiny_graphs import model
 
 

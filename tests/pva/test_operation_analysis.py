@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from popvision import pva
-from popvision.analysis.operations import operations
-from popvision.analysis.source import ReportSource
+from popvision.analysis.operations.operations import operations
+from popvision.analysis.report.source import ReportSource
 
 
 @pytest.mark.parametrize("layer", ["", "poplar"])

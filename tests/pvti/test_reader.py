@@ -146,7 +146,7 @@ def test_a_newer_major_version_is_refused_and_a_newer_minor_one_is_read(tmp_path
     ],
 )
 def test_damaged_tables_are_one_sentence(tmp_path: Path, damage: str) -> None:
-    from popvision.analysis.trace_source import TraceSource
+    from popvision.analysis.trace.source import TraceSource
 
     path = tmp_path / "t.pvti"
     write(path, NESTED)
@@ -163,7 +163,7 @@ def test_damaged_tables_are_one_sentence(tmp_path: Path, damage: str) -> None:
 
 
 def test_cut_and_scrambled_files_never_crash(tmp_path: Path) -> None:
-    from popvision.analysis.trace_source import TraceSource
+    from popvision.analysis.trace.source import TraceSource
 
     path = tmp_path / "t.pvti"
     generate_trace(path, 3000, threads=2, seed=3)

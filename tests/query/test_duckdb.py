@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
 from popvision.query import Limits, run_query
 from popvision.query.duck import run_duckdb

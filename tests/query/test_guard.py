@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import popvision
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
 from popvision.query import Limits, run_query
 from tests.reports import write_tiny

@@ -11,7 +11,7 @@ import pytest
 
 import popvision
 from popvision import pva
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.schema import TABLES
 from popvision.opened.report import OpenedReport

@@ -1,8 +1,8 @@
 """Programs of vertices with known cycles, and what lightweight profiling recorded of them."""
 
 from simulator.codelets.vertex import SupervisorVertex
+from simulator.engine.devices.device import Device
 from simulator.poplar import Engine, Graph
-from simulator.poplar.device import Device
 from simulator.poplar.program import Block, Execute, Repeat, Sequence
 
 

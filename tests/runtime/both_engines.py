@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.types import numpy_type
 from simulator.poplar import FLOAT, HALF, Engine, Graph, IPUModel, Tensor, Type
 from simulator.poplar.program import Program, Sequence
-from simulator.poplar.types import numpy_type
 
 ACCURATE = {"popvision.addressAccurate": "true"}
 Values = dict[str, np.ndarray]

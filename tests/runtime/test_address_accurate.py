@@ -14,14 +14,14 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import CATEGORIES
+from simulator.base.errors import invalid_option, poplar_error
 from simulator.codelets.vertex import InOut, Input, Output, Vector, VectorList, Vertex
 from simulator.poplar import FLOAT, HALF, INT, Device, Engine, Graph, IPUModel, compileGraph
-from simulator.poplar.errors import invalid_option, poplar_error
 from simulator.poplar.program import Call, Copy, CrossReplicaCopy, Execute, PrintTensor, Repeat, Sequence, WriteUndef
 from simulator.poplibs import popops
 from simulator.poplibs.poplin import matMul
 from simulator.runtime.engine_core import EngineCore
-from simulator.runtime.run_settings import RunSettings
+from simulator.runtime.host.run_settings import RunSettings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from both_engines import Workbench
 
+from simulator.base.errors import type_error
 from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
-from simulator.poplar.errors import type_error
 from simulator.poplar.program import Copy
 from simulator.poplibs import popnn, popops, poputil
 from simulator.poplibs.poplin import (

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import COMMON, OVERFLOW
-from simulator.compiler.block_recording import BlockRecording, RecordedProgram
-from simulator.compiler.program_table import ProgramTable
+from simulator.compiler.blocks.recording import BlockRecording, RecordedProgram
+from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.machine.block_records import capacity
 from simulator.poplar import INT
 from simulator.poplar.program import Block, Call, Copy, Repeat, Sequence, Switch
-from simulator.runtime.block_buffers import blocks_of_run
-from simulator.runtime.segments import Marks
+from simulator.runtime.clock.segments import Marks
+from simulator.runtime.recording.block_buffers import blocks_of_run
 from tests.compiler.tiny_graphs import hardware, model, tutorial3
 from tests.runtime.block_programs import Programs, counts, hundred, spans, stages
 
@@ -279,8 +279,8 @@ def test_programs_that_data_choose():
 
 
 def test_a_saved_executable_records_as_well(tmp_path):
+    from simulator.engine.devices.device import Device
     from simulator.poplar import Engine, Executable
-    from simulator.poplar.device import Device
 
     target = hardware()
     tutorial = tutorial3(target)

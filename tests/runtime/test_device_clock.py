@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from popvision.formats.profile.model import PHASE_OF_TYPE
 from simulator.compiler.compile import compile_graph
+from simulator.compiler.lowering.program_table import ProgramTable, Work
 from simulator.compiler.machine import machine_of
-from simulator.compiler.program_table import ProgramTable, Work
 from simulator.poplar import FLOAT, Graph
 from simulator.poplar.program import Copy, Repeat
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock.device_clock import DeviceClock
 from tests.compiler.tiny_graphs import hardware, model, tutorial3
 
 TILES = 3

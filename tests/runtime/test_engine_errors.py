@@ -8,6 +8,7 @@ import pytest
 
 from popvision.formats.profile.reader import ProfileReader
 from popvision.formats.profile.writer import ProfileWriter
+from simulator.engine.devices.device import Device
 from simulator.poplar import (
     FLOAT,
     DeviceManager,
@@ -24,9 +25,8 @@ from simulator.poplar import (
     profiling_disabled,
     stream_connection_error,
 )
-from simulator.poplar.device import Device
 from simulator.poplar.program import Copy, PrintTensor
-from simulator.runtime import report_folder
+from simulator.runtime.recording import report_folder
 from tests.compiler.tiny_graphs import tutorial3
 
 

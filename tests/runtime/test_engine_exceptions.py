@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pytest
 
+from simulator.engine.devices.device import Device
 from simulator.poplar import (
     FLOAT,
     DeviceManager,
@@ -32,7 +33,6 @@ from simulator.poplar import (
     stream_connection_error,
     tensor_metadata_error,
 )
-from simulator.poplar.device import Device
 from simulator.poplar.program import Copy, Sequence
 from tests.poplar.options.small import Root, model, result
 

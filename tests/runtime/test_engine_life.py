@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from simulator.engine.timer_time_point import TimerTimePoint
 from simulator.poplar import (
     FLOAT,
     INT,
@@ -19,7 +20,6 @@ from simulator.poplar import (
     poplar_error,
 )
 from simulator.poplar.program import Copy, Loop, PrintTensor, Repeat, Sequence
-from simulator.poplar.timer_time_point import TimerTimePoint
 from tests.compiler.tiny_graphs import tutorial3
 from tests.poplar.options.small import model, streaming
 

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from simulator.base.quarter import QuarterMetadata
 from simulator.poplar import (
     FLOAT,
     INT,
@@ -26,7 +27,6 @@ from simulator.poplar import (
     tensor_metadata_error,
 )
 from simulator.poplar.program import Call, Copy, Sequence
-from simulator.poplar.quarter import QuarterMetadata
 from tests.poplar.options.small import model, streaming
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.program_details import program_facts
-from popvision.analysis.source import ReportSource
+from popvision.analysis.programs.details import program_facts
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.archive import read_archive
 from popvision.formats.profile.reader import ProfileReader
+from simulator.base.options.table import ENGINE_TABLE
+from simulator.engine.devices.device import Device
 from simulator.poplar import (
     FLOAT,
     Engine,
@@ -21,10 +23,8 @@ from simulator.poplar import (
     missing_graph_profile,
     poplar_error,
 )
-from simulator.poplar.device import Device
-from simulator.poplar.option_table import ENGINE_TABLE
 from simulator.poplar.program import Call, Copy, Execute, PrintTensor, Repeat, Sequence
-from simulator.runtime import report_folder
+from simulator.runtime.recording import report_folder
 from tests.compiler.tiny_graphs import Sum, hardware, model, tutorial3
 
 PROFILE = {"autoReport.outputGraphProfile": "true", "autoReport.outputExecutionProfile": "true"}

@@ -13,7 +13,7 @@ from runtime.program_trees import LENGTH, Builder
 from simulator.poplar import Graph, compileGraph, poplar_error
 from simulator.poplar.program import Copy
 from simulator.runtime.engine_core import EngineCore
-from simulator.runtime.run_settings import RunSettings
+from simulator.runtime.host.run_settings import RunSettings
 
 START = np.array([5, 0, 7, 2], np.int32)
 STARTS = range(8)  #: added to it, so that every way is taken
@@ -81,6 +81,6 @@ def test_ranges_one_too_short_are_found(compiled, side, by):
         if found == right and names.get(int(owner[row])):
             missed.append((names[int(owner[row])], int(live.starts[row]), int(live.ends[row])))
     types = compiled.lowered.table.type
-    # What all branches write lives from the choice on (simulator.compiler.branch_liveness), earlier than it need.
+    # What all branches write lives from the choice on (branch_liveness), earlier than it need.
     at = [types[int(report.liveness.program[begin])] for _, begin, _ in missed]
     assert [row for row, type_ in zip(missed, at, strict=True) if side == "ends" or type_ not in ("If", "Switch")] == []

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simulator.poplar.program import FloatFormat, PrintTensorFmt
-from simulator.runtime.print_tensor import printed
+from simulator.runtime.host.print_tensor import printed
 
 PLAIN = PrintTensorFmt()
 

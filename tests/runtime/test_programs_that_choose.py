@@ -27,8 +27,8 @@ from simulator.poplar.program import (
     Sequence,
     Switch,
 )
-from simulator.runtime import chosen_time
-from simulator.runtime.device_clock import DeviceClock
+from simulator.runtime.clock import chosen_time
+from simulator.runtime.clock.device_clock import DeviceClock
 
 PROFILED = {
     "debug.instrument": "true",

@@ -12,7 +12,7 @@ from popvision.formats import archive, debug_info, serialized_graph
 from popvision.formats.profile.reader import ProfileReader
 from simulator.poplar import DeviceManager, Engine, IPUModel, TargetType, profiling_disabled
 from simulator.poplar.program import Sequence
-from simulator.runtime import report_folder
+from simulator.runtime.recording import report_folder
 from tests.compiler.tiny_graphs import tutorial3
 
 ALL = ("archive.a", "debug.cbor", "debug.json", "profile.pop", "serialized_graph.capnp")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from popvision.analysis.program_details import program_facts
-from popvision.analysis.source import ReportSource
+from popvision.analysis.programs.details import program_facts
+from popvision.analysis.report.source import ReportSource
 from simulator.poplar import (
     FLOAT,
     INT,

@@ -10,7 +10,7 @@ from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Copy, Repeat, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.poputil import mapTensorLinearly
-from simulator.runtime.temporaries import shared_slots
+from simulator.runtime.values.temporaries import shared_slots
 
 
 def variable(graph: Graph, name: str, n: int = 64) -> Tensor:

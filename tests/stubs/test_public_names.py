@@ -24,7 +24,7 @@ def test_the_name_exists_and_takes_the_arguments(row: Row) -> None:
     assert callable(function)
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return  # overloads by name: simulator.poplar.overloads, tested with each of them
+        return  # overloads by name: simulator.base.overloads, tested with each of them
     known = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
     room = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) - inspect.isclass(owner)
     many = any(p.kind is p.VAR_POSITIONAL for p in parameters)

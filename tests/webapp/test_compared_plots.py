@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from popvision.analysis.memory import breakdown
-from popvision.analysis.source import ReportSource
+from popvision.analysis.memory.usage import breakdown
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory_case import make_case, write_case
-from webapp.graph_analyser.liveness import _state
-from webapp.graph_analyser.liveness_parts import plot_parts as liveness_parts
-from webapp.graph_analyser.memory_plot import draw_memory
-from webapp.graph_analyser.memory_state import memory_state
+from webapp.graph_analyser.liveness.page import _state
+from webapp.graph_analyser.liveness.parts import plot_parts as liveness_parts
+from webapp.graph_analyser.memory.plot import draw_memory
+from webapp.graph_analyser.memory.state import memory_state
 
 SAMPLES = Path(__file__).parents[2] / "sample_reports"
 

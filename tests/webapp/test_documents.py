@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.cli.html import command
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter

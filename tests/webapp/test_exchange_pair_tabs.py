@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from popvision.analysis.compare.matching import match_programs
-from popvision.analysis.exchange_messages import messages_of
-from popvision.analysis.source import ReportSource
+from popvision.analysis.exchange.messages import messages_of
+from popvision.analysis.report.source import ReportSource
 from tests.planted import planted
 from tests.samples import SAMPLES, program_ending
-from webapp.graph_analyser.exchange_panes import tab_content
-from webapp.graph_analyser.exchange_tables import pair_difference_frame
+from webapp.graph_analyser.exchange.panes import tab_content
+from webapp.graph_analyser.exchange.tables import pair_difference_frame
 
 TABS = ("fan", "ipus", "host", "pairs")
 

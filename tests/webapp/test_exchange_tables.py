@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.planted import planted
 from tests.reports import tiny_compilation
-from webapp.graph_analyser.exchange_tables import COMPARED, compared_frame, pair_frame, program_frame
+from webapp.graph_analyser.exchange.tables import COMPARED, compared_frame, pair_frame, program_frame
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from popvision.analysis.blocks import block_statistics
-from popvision.analysis.source import ReportSource
+from popvision.analysis.execution.blocks import block_statistics
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 from webapp.app import create_app
-from webapp.graph_analyser.execution_blocks import rows, shown_tabs
+from webapp.graph_analyser.execution.blocks import rows, shown_tabs
 from webapp.library import Library
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import plotly
 import pytest
 
-from popvision.analysis.execution import window_figures
-from popvision.analysis.source import ReportSource
-from popvision.analysis.tiles import target_of
+from popvision.analysis.execution.window import window_figures
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
 from tests.analysis.overlap_case import write_overlap
-from webapp.graph_analyser.execution_transfers import transfers_table
+from webapp.graph_analyser.execution.transfers import transfers_table
 
 
 @pytest.mark.parametrize(("rate", "share"), [(2.0, "53.33 %"), (0.0, "not known")])

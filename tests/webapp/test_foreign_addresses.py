@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from webapp.app import create_app
-from webapp.graph_analyser.program_panel import program_panel
+from webapp.graph_analyser.programs.panel import program_panel
 from webapp.library import Library
 from webapp.selection import Selection
 

@@ -13,7 +13,7 @@ from tests.reports import write_tiny
 from webapp import preferences
 from webapp.app import create_app
 from webapp.formats import bytes_text, cycles_phrase, cycles_text
-from webapp.graph_analyser.bytes_axis import both_units, byte_ticks
+from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.library import Library
 
 SIZES = {

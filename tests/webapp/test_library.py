@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.catalogue import FormatError, find
+from popvision.analysis.report.catalogue import FormatError, find
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 from webapp.library import Entry, Library, UnknownKeyError

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory_case import columns, make_case
 from tests.reports import write_tiny
-from webapp.graph_analyser.liveness import _state, layout
-from webapp.graph_analyser.liveness_parts import plot_parts
-from webapp.graph_analyser.liveness_state import GRAPHS, TABS
-from webapp.graph_analyser.liveness_tabs import parts, tab_content
+from webapp.graph_analyser.liveness.page import _state, layout
+from webapp.graph_analyser.liveness.parts import plot_parts
+from webapp.graph_analyser.liveness.state import GRAPHS, TABS
+from webapp.graph_analyser.liveness.tabs import parts, tab_content
 from webapp.view import ViewContext
 
 LACKING: Mapping[str, dict[str, Any]] = {

@@ -17,13 +17,13 @@ from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory_case import columns, make_case
 from tests.reports import write_tiny
 from webapp.app import create_app
-from webapp.graph_analyser import memory_routes
-from webapp.graph_analyser.memory_columns import table_columns
-from webapp.graph_analyser.memory_frames import TABLES, details_frame, table_frame, tiles_frame, variables_frame
-from webapp.graph_analyser.memory_peak_tab import peak_frame
-from webapp.graph_analyser.memory_plot import draw_memory
-from webapp.graph_analyser.memory_state import MemoryState
-from webapp.graph_analyser.tile_map_plot import draw_tile_map
+from webapp.graph_analyser.memory import routes
+from webapp.graph_analyser.memory.columns import table_columns
+from webapp.graph_analyser.memory.frames import TABLES, details_frame, table_frame, tiles_frame, variables_frame
+from webapp.graph_analyser.memory.peak_tab import peak_frame
+from webapp.graph_analyser.memory.plot import draw_memory
+from webapp.graph_analyser.memory.state import MemoryState
+from webapp.graph_analyser.memory.tile_map_plot import draw_tile_map
 from webapp.library import Library
 from webapp.security import HostPolicy
 
@@ -92,7 +92,7 @@ def test_the_map_of_a_tile_as_bands(client: FlaskClient, library: Library) -> No
 
 
 def test_too_many_bands_become_cells(client: FlaskClient, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_routes, "MOST_BANDS", 2)
+    monkeypatch.setattr(routes, "MOST_BANDS", 2)
     header, arrays = ask(client, f"/data/{key_of(library, 'tiny')}/memory/map?tile=0&columns=3&rows=8")
     assert (header["exact"], header["rows"], header["columns"]) == (False, 8, 3)
     shares = np.asarray(arrays["cell_share"]).reshape(8, 3).tolist()

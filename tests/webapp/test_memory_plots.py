@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from popvision.analysis.liveness import Where
-from popvision.analysis.memory import CATEGORY_LABELS
-from popvision.analysis.source import ReportSource
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.memory.usage import CATEGORY_LABELS
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory_case import make_case, write_case
-from webapp.graph_analyser.bytes_axis import both_units, byte_ticks
-from webapp.graph_analyser.category_colours import mix, part_colour
-from webapp.graph_analyser.liveness_state import liveness_state, where_text
-from webapp.graph_analyser.memory_state import memory_state
-from webapp.graph_analyser.stepped_plot import Series, SteppedPlot
+from webapp.graph_analyser.liveness.state import liveness_state, where_text
+from webapp.graph_analyser.memory.state import memory_state
+from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
+from webapp.graph_analyser.plots.category_colours import mix, part_colour
+from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 
 UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 

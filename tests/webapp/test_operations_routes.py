@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.source import ReportSource
 from tests.analysis.operation_case import run_operations
 from webapp.app import create_app
-from webapp.graph_analyser.operations_state import Chosen, OperationState, chosen_operations
+from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
 from webapp.library import Library
 
 HOSTILE = ["", "1" * 5000, "-1", "NaN", "١", "../x", "</script><script>", "\x00", "9" * 19, "name", "0"]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from popvision.analysis.not_recorded import NotRecordedError
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.schema import TABLES
 from tests.reports import write_tiny
 from webapp.documents.export import DOCUMENTS, export_document
-from webapp.graph_analyser import summary
+from webapp.graph_analyser.summary import page
 from webapp.view import View, ViewContext
 from webapp.views import views_of
 
@@ -111,11 +111,11 @@ UNTRUE = ("Memory was not recorded", "No run was recorded", "Nothing was recorde
 
 def _laid_out(path: Path) -> tuple[dict[str, str], str]:
     """(text of each card by title, text of the page)."""
-    page = summary.layout(ViewContext("key", ReportSource(path, salvage=True), {}))
-    assert not isinstance(page.children[0].children, str)
-    cards = [" ".join(_words(card).split()) for card in page.children[0].children]
+    laid_out = page.layout(ViewContext("key", ReportSource(path, salvage=True), {}))
+    assert not isinstance(laid_out.children[0].children, str)
+    cards = [" ".join(_words(card).split()) for card in laid_out.children[0].children]
     titles = ("Total device cycles", "Fullest tile", "Memory in use", "Longest program", "Peak liveness")
-    return dict(zip(titles, cards, strict=True)), " ".join(_words(page).split())
+    return dict(zip(titles, cards, strict=True)), " ".join(_words(laid_out).split())
 
 
 @pytest.mark.parametrize("table", TAKEN)

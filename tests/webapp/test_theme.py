@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from popvision.analysis.program_tree import PROGRAM_TYPES
+from popvision.analysis.programs.program_tree import PROGRAM_TYPES
 from webapp.theme import (
     STEP_FAMILY,
     THEMES,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from popvision.analysis.catalogue import describe, find
-from popvision.analysis.source import ReportSource
+from popvision.analysis.report.catalogue import describe, find
+from popvision.analysis.report.source import ReportSource
 from tests.samples import SAMPLES, program_ending
 from webapp import preferences
 from webapp.formats import cycles_text
-from webapp.graph_analyser.execution_aggregate import _VERTICES as AGGREGATED
-from webapp.graph_analyser.execution_workers import _TILES, _VERTICES, workers
+from webapp.graph_analyser.execution.aggregate import _VERTICES as AGGREGATED
+from webapp.graph_analyser.execution.workers import _TILES, _VERTICES, workers
 from webapp.picker import _cycles
 from webapp.selection import Selection
 

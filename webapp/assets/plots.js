@@ -1,4 +1,4 @@
-/* Plots over tiles or liveness indices (webapp/graph_analyser/stepped_plot.py): click and shift-click select, dragging,
+/* Plots over tiles or liveness indices (webapp/graph_analyser/plots/stepped_plot.py): click and shift-click select, dragging,
    wheel and overview strip zoom. What is chosen goes into the selection, so into the URL. Keys, the Navigation group and
    saving are in assets/plots/.
 

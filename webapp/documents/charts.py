@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.decimate import min_max_positions
+from popvision.analysis.report.decimate import min_max_positions
 from webapp.documents.document import Curves
 from webapp.formats import bytes_text, integer_text
 

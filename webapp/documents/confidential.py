@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from popvision.analysis.not_recorded import held
-from popvision.analysis.source import ReportSource
-from popvision.analysis.source_lines import places
+from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.source_code.lines import places
 from webapp.documents.document import NAME_KINDS
 
 #: Kinds that are left out altogether.

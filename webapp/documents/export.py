@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from popvision.analysis.not_recorded import NotRecordedError, held
-from popvision.analysis.source import ReportSource
-from popvision.analysis.target import describe_target
+from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.target import describe_target
 from webapp.documents import memory_views, operation_views, program_views, source_views
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popvision.analysis.live_variables import always_live_table, live_table
-from popvision.analysis.liveness import curve, liveness, peak
-from popvision.analysis.lowered import lowered_table
-from popvision.analysis.memory import breakdown, memory_by_tile
-from popvision.analysis.not_recorded import NotRecordedError, held
-from popvision.analysis.program_tree import programs_of
-from popvision.analysis.summary import headline, run_rows, summarise
+from popvision.analysis.liveness.curve import curve, liveness, peak
+from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.memory.lowered import lowered_table
+from popvision.analysis.memory.usage import breakdown, memory_by_tile
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.summary.facts import headline, run_rows, summarise
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Facts, Field, Note, Table
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
-from webapp.graph_analyser.liveness_state import GRAPHS as CURVES
-from webapp.graph_analyser.liveness_state import liveness_state, where_text
-from webapp.graph_analyser.memory_state import GRAPHS, memory_state
+from webapp.graph_analyser.liveness.state import GRAPHS as CURVES
+from webapp.graph_analyser.liveness.state import liveness_state, where_text
+from webapp.graph_analyser.memory.state import GRAPHS, memory_state
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:

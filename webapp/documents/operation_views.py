@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from popvision.analysis.operation_table import Int64, operation_frame
+from popvision.analysis.operations.table import Int64, operation_frame
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
 from webapp.documents.memory_views import frame_table
 from webapp.formats import integer_text, percent_text
-from webapp.graph_analyser.operations_columns import FIGURES
-from webapp.graph_analyser.operations_state import OperationState, chosen_operations
+from webapp.graph_analyser.operations.columns import FIGURES
+from webapp.graph_analyser.operations.state import OperationState, chosen_operations
 from webapp.view import ViewContext
 
 

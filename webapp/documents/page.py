@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from popvision.analysis.raster import CLASSES
+from popvision.analysis.execution.raster import CLASSES
 from webapp.documents.charts import curves_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import NAME_KINDS, Curves, Document, Facts, Note, Picture, Table

@@ -8,9 +8,9 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.raster import CLASSES, GRAIN, Grid, raster
-from popvision.analysis.source import ReportSource
-from popvision.analysis.timeline import timeline
+from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, raster
+from popvision.analysis.execution.timeline import timeline
+from popvision.analysis.report.source import ReportSource
 from webapp.theme import tokens
 
 COLUMNS, MOST_ROWS = 1_000, 240

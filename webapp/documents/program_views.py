@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from popvision.analysis.execution import window_figures
-from popvision.analysis.program_figures import figures
-from popvision.analysis.program_tree import programs_of, root_of, roots, tree_rows
-from popvision.analysis.raster import CLASSES
-from popvision.analysis.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
+from popvision.analysis.execution.raster import CLASSES
+from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
+from popvision.analysis.execution.window import window_figures
+from popvision.analysis.programs.figures import figures
+from popvision.analysis.programs.program_tree import programs_of, root_of, roots, tree_rows
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
 from webapp.documents.pictures import bsp_png
 from webapp.formats import cycles_text, integer_text, seconds_text
-from webapp.graph_analyser.exchange_tables import program_frame
-from webapp.graph_analyser.execution_window import ipus_of, window_of
+from webapp.graph_analyser.exchange.tables import program_frame
+from webapp.graph_analyser.execution.window import ipus_of, window_of
 from webapp.view import ViewContext
 
 #: IPUs whose picture is drawn.

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popvision.analysis.kept import kept
-from popvision.analysis.program_figures import figures
-from popvision.analysis.program_tree import programs_of
-from popvision.analysis.source_lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
-from popvision.analysis.source_text import SourceText, source_text
+from popvision.analysis.programs.figures import figures
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.source_code.lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
+from popvision.analysis.source_code.text import SourceText, source_text
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
 from webapp.documents.memory_views import MOST_ROWS, frame_table
 from webapp.formats import bytes_text, cycles_text, percent_text
-from webapp.graph_analyser.source import chosen_file
+from webapp.graph_analyser.source_code.page import chosen_file
 from webapp.query import whole_number
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Lines of a file that are written; of a longer file, those that made something.
 MOST_LINES = 5_000

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from popvision.analysis.aggregation import Names, aggregate, own_names
 from popvision.analysis.compare.difference import relative, signed
 from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.execution.aggregation import Names, aggregate, own_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Columns that are set side by side.
 FIELDS = ("count", "self_cycles", "total_cycles", "total_tile_cycles")

@@ -20,15 +20,15 @@ from popvision.analysis.compare.matching import (
     match_variables,
     match_vertex_types,
 )
-from popvision.analysis.kept import kept
-from popvision.analysis.memory import memory_by_tile
-from popvision.analysis.own_cycles import own_cycles
-from popvision.analysis.program_tree import programs_of
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.programs.own_cycles import own_cycles
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 Float64 = npt.NDArray[np.float64]
 

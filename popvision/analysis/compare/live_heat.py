@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.compare.liveness import match_indices
-from popvision.analysis.kept import kept
-from popvision.analysis.live_heat import Changes, changes, check_window, edges_of, heat, highest_place
-from popvision.analysis.memory import memory_by_tile
-from popvision.analysis.tiles import target_of
+from popvision.analysis.liveness.heat import Changes, changes, check_window, edges_of, heat, highest_place
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 Int64Array = npt.NDArray[np.int64]
 

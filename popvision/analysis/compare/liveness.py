@@ -14,16 +14,16 @@ import numpy.typing as npt
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.matching import match_programs, match_variables
 from popvision.analysis.compare.pair import kept_pair
-from popvision.analysis.live_steps import cycles_table, flops_table, program_names, vertices_table
-from popvision.analysis.live_variables import always_live_table, live_table
-from popvision.analysis.liveness import Where, curve, liveness
+from popvision.analysis.liveness.curve import Where, curve, liveness
+from popvision.analysis.liveness.steps import cycles_table, flops_table, program_names, vertices_table
+from popvision.analysis.liveness.variables import always_live_table, live_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 Int64Array = npt.NDArray[np.int64]
 

@@ -19,12 +19,12 @@ from popvision.analysis.compare.keyed import Pairing
 from popvision.analysis.compare.neighbours import match_between_neighbours
 from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.compare.tree_order import Tree, match_by_place
-from popvision.analysis.kept import kept
-from popvision.analysis.program_tree import programs_of
-from popvision.analysis.tiles import target_of
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import IntArray, Programs, Variables
 
 Int64 = npt.NDArray[np.int64]

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.compare.pair import kept_pair
-from popvision.analysis.program_tree import MOST_ROWS, programs_of, tree_rows
+from popvision.analysis.programs.program_tree import MOST_ROWS, programs_of, tree_rows
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Programs
 
 Int64 = npt.NDArray[np.int64]

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.kept import kept
-from popvision.analysis.liveness import curve, peak
-from popvision.analysis.memory import category_arrays
-from popvision.analysis.not_recorded import held
-from popvision.analysis.phases import PHASES, phase_totals
-from popvision.analysis.program_tree import programs_of
-from popvision.analysis.tiles import target_of
+from popvision.analysis.execution.phases import PHASES, phase_totals
+from popvision.analysis.liveness.curve import curve, peak
+from popvision.analysis.memory.usage import category_arrays
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.tiles import target_of
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import TileMemory
 
 Values = dict[str, float | None]

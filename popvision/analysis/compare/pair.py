@@ -7,10 +7,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from popvision.analysis.kept import kept
+from popvision.analysis.report.kept import kept
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 T = TypeVar("T")
 

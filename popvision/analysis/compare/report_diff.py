@@ -23,12 +23,12 @@ from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.compare.metrics import METRICS, Metric, measure
 from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.compare.settings import Setting, settings
-from popvision.analysis.not_recorded import held
-from popvision.analysis.target import type_name
-from popvision.analysis.tiles import target_of
+from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.target import type_name
+from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from popvision.analysis.not_recorded import held
-from popvision.analysis.summary import options_of, provenance_of, target_facts
+from popvision.analysis.report.not_recorded import held
+from popvision.analysis.summary.facts import options_of, provenance_of, target_facts
 
 if TYPE_CHECKING:
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 
 @dataclass(frozen=True)

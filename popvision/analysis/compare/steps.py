@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.compare.matching import HOW, match_steps
-from popvision.analysis.step_details import steps_in_window
+from popvision.analysis.execution.step_details import steps_in_window
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from popvision.analysis.source import ReportSource
+    from popvision.analysis.report.source import ReportSource
 
 #: Columns that are set side by side.
 FIELDS = ("cycles", "max_cycles", "mean_cycles", "data_in")

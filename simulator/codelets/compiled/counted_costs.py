@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simulator.base.errors import application_runtime_error
+from simulator.base.quarter import QuarterMetadata
+from simulator.base.types import QUARTER, numpy_type
 from simulator.codelets.compiled.assembly import instrumented, operations
 from simulator.codelets.compiled.host_compiler import cached, compiler
 from simulator.codelets.compiled.linking import Program, linked
@@ -26,12 +29,9 @@ from simulator.codelets.count_run import ENTRY, Figures
 from simulator.codelets.counted_costs import costs_by_counting
 from simulator.codelets.counted_functions import NotCountableError
 from simulator.codelets.quarter_fields import metadata_field
-from simulator.codelets.vertex_type import CostFunction, FieldSpec
+from simulator.graph.vertex_type import CostFunction, FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.machine.instructions import OperationCounts
-from simulator.poplar.errors import application_runtime_error
-from simulator.poplar.quarter import QuarterMetadata
-from simulator.poplar.types import QUARTER, numpy_type
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.library import CodeletLibrary

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulator.poplar.errors import graph_program_compilation_error
+from simulator.base.errors import graph_program_compilation_error
 
 _ENTRY = re.compile(r" <(\d+)><([0-9a-f]+)>: Abbrev Number: \d+ \((DW_TAG_\w+)\)")
 _END = re.compile(r" <(\d+)><[0-9a-f]+>: Abbrev Number: 0")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.poplar.errors import graph_program_compilation_error
+from simulator.base.errors import graph_program_compilation_error
 
 INCLUDE = Path(__file__).parent.parent / "include"
 HOST = Path(__file__).parent.parent / "host"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from simulator.base.errors import graph_object_load_error, graph_program_compilation_error
+from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.constraints import constrained
 from simulator.codelets.compiled.counted_costs import counted_costs
 from simulator.codelets.compiled.linking import Program
@@ -23,12 +25,10 @@ from simulator.codelets.compiled.source import (
 )
 from simulator.codelets.compiled.unit import Unit, UnitClass, unit_of
 from simulator.codelets.quarter_fields import with_metadata_fields
-from simulator.codelets.vertex_type import VertexType
-from simulator.poplar.errors import graph_object_load_error, graph_program_compilation_error
-from simulator.poplar.types import CodeletFileType
+from simulator.graph.vertex_type import VertexType
 
 if TYPE_CHECKING:
-    from simulator.poplar.store import GraphStore
+    from simulator.graph.store import GraphStore
 
 
 class CodeletLibrary:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from simulator.base.errors import graph_program_compilation_error, link_error
 from simulator.codelets.compiled.host_compiler import HOST, cached, compiler, key_of
 from simulator.codelets.compiled.unit import Unit
-from simulator.poplar.errors import graph_program_compilation_error, link_error
 
 _UNDEFINED = re.compile(r"(?:undefined reference to|unresolvable symbol|undefined symbol) [`']([^']+)'")
 _TWICE = re.compile(r"multiple definition of [`']([^']+)'")

@@ -13,8 +13,8 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from simulator.base.errors import graph_object_load_error
 from simulator.codelets.compiled.source import Preprocessed
-from simulator.poplar.errors import graph_object_load_error
 
 FORMAT = "popvision codelets"
 VERSION = 1

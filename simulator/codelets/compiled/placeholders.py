@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from simulator.poplar.errors import parse_error
+from simulator.base.errors import parse_error
 
 _BASES = ("Vertex", "SupervisorVertex", "MultiVertex")
 _NAME = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*")

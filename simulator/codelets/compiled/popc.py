@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from simulator.base.errors import graph_object_load_error, poplar_error
+from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.objects import TARGETS, write_object
 from simulator.codelets.compiled.source import CompilationFailed, Preprocessed, file_type, preprocessed_file
 from simulator.codelets.compiled.unit import unit_of
-from simulator.poplar.errors import graph_object_load_error, poplar_error
-from simulator.poplar.types import CodeletFileType
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import QUARTER, numpy_type
 from simulator.codelets.compiled.struct_fields import ClassLayout, HostField
 from simulator.codelets.quarter_fields import metadata_field
-from simulator.poplar.types import QUARTER, numpy_type
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

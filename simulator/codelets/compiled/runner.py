@@ -15,10 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.codelets.compiled.shared_bytes import SharedBytes
-from simulator.codelets.float_state import current
-from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar.errors import (
+from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
     ErrorLocation,
@@ -26,6 +23,9 @@ from simulator.poplar.errors import (
     invalid_option,
     poplar_error,
 )
+from simulator.codelets.compiled.shared_bytes import SharedBytes
+from simulator.codelets.float_state import current
+from simulator.machine.cycles.rounding import WORKERS
 
 _REQUEST = struct.Struct("=6Q4I")
 _REPLY = struct.Struct("=2Q")

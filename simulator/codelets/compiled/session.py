@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import QUARTER
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
 from simulator.codelets.compiled.runner import Place, Printer, Runner, seconds_allowed
 from simulator.codelets.compiled.shared_bytes import SharedBytes
 from simulator.codelets.compiled.unit import UnitClass
 from simulator.codelets.quarter_fields import metadata_field
-from simulator.codelets.vertex_type import FieldSpec
+from simulator.graph.vertex_type import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar.types import QUARTER
 
 Array = npt.NDArray[Any]
 

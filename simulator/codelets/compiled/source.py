@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simulator.base.errors import file_load_error, graph_object_load_error, graph_program_compilation_error
+from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.host_compiler import INCLUDE, check_flags, compiler
-from simulator.poplar.errors import file_load_error, graph_object_load_error, graph_program_compilation_error
-from simulator.poplar.types import CodeletFileType
 
 _BY_SUFFIX = {
     **dict.fromkeys((".cpp", ".cc", ".cxx", ".c++", ".C"), CodeletFileType.CppSource),

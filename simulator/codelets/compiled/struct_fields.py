@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from simulator.base import types
+from simulator.base.errors import graph_object_load_error
 from simulator.codelets.compiled.debug_entries import DebugEntries, Entry
-from simulator.codelets.vertex_type import FieldSpec
-from simulator.poplar import types
-from simulator.poplar.errors import graph_object_load_error
+from simulator.graph.vertex_type import FieldSpec
 
 #: Types by what the compiler calls them.
 TYPES = {

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simulator.base.types import CodeletFileType, type_named
 from simulator.codelets.compiled.debug_entries import debug_entries
 from simulator.codelets.compiled.declarations import ClassHead, Declared, declared_in
 from simulator.codelets.compiled.host_compiler import cached, compiler, key_of
 from simulator.codelets.compiled.source import DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
 from simulator.codelets.compiled.struct_fields import ClassLayout, HostField, class_layout
-from simulator.codelets.vertex_type import FieldSpec
-from simulator.poplar.types import CodeletFileType, type_named
+from simulator.graph.vertex_type import FieldSpec
 
 _ENTRY = """
 namespace {space} {{ using popvision_type_{k} = {type}; }}

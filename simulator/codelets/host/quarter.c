@@ -1,4 +1,4 @@
-/* Conversions of quarter, 8-bit floats: a sign, an exponent, a fraction; see simulator/poplar/quarter.py. */
+/* Conversions of quarter, 8-bit floats: a sign, an exponent, a fraction; see simulator/base/quarter.py. */
 #include <math.h>
 
 extern int popvision_nan_on_overflow; /* half.c */

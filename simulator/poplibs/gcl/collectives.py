@@ -7,14 +7,14 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import invalid_option
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_INT
+from simulator.base.errors import invalid_option
+from simulator.base.types import UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
+from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 Bools = npt.NDArray[np.bool_]

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
-from simulator.poplar.tensor import Tensor, concat
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 from simulator.poplibs.gcl.collectives import (
@@ -23,6 +22,7 @@ from simulator.poplibs.gcl.collectives import (
     take_on_replicas,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 
 def allGatherCrossReplica(

@@ -7,17 +7,17 @@ rearrangement is left out, as PopLibs leaves it out. Serial passes repeat Convol
 
 from __future__ import annotations
 
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Program
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import Type
+from simulator.base.types import Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Copy, Program
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poplin import convolve, rearrange, serial
 from simulator.poplibs.poplin.one_pass import add_pass
 from simulator.poplibs.poplin.options import MatMulOptions
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.reduce_partials import result_variable
 from simulator.poplibs.poplin.shares import Shares, shares_of
+from simulator.programming.graph import Graph
 
 
 def build(

@@ -9,12 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, LibraryGroup, Sequence
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.base.errors import graph_connection_error, type_error
+from simulator.base.types import FLOAT, HALF, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, LibraryGroup, Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin import conv_build, rearrange
@@ -26,6 +25,7 @@ from simulator.poplibs.poplin.options import parse_convolution_options, shows_pl
 from simulator.poplibs.poplin.planning_cache import PlanningCache
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.poplibs.signatures import NUMBER, Parameter, match
+from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None

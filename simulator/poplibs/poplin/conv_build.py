@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Copy, Execute, Program
+from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.convolution import IN_GROUP
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, Program
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
 from simulator.poplibs.poplin import build, convolve, field_convolve, rearrange
 from simulator.poplibs.poplin.conv_params import ConvParams
 from simulator.poplibs.poplin.conv_planner import ConvPlan
@@ -28,6 +27,7 @@ from simulator.poplibs.poplin.options import MatMulOptions
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.reduce_partials import Reduction, add_reduce
 from simulator.poplibs.poputil import mapTensorLinearly
+from simulator.programming.graph import Graph
 
 #: elements of the constant that padding is read from when a kernel becomes input channels
 _ZEROS = 64

@@ -14,7 +14,7 @@ from simulator.poplibs.poplin.field_shares import Geometry, geometry
 from simulator.poplibs.poplin.matmul_kernel import store_product
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.popops.operators import wide
-from simulator.runtime.kernels import register
+from simulator.runtime.values.kernels import register
 
 Array = npt.NDArray[Any]
 Index = tuple[Any, ...]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple, TextIO
 
-from simulator.poplar.errors import invalid_option, poplar_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.target import Target
-from simulator.poplar.types import HALF
+from simulator.base.errors import invalid_option, poplar_error
+from simulator.base.target import Target
+from simulator.base.types import HALF
 from simulator.poplibs.poplin.conv_kernel import outputs_of
 from simulator.poplibs.poplin.conv_params import ConvParams as PlannedConv
 from simulator.poplibs.poplin.conv_planner import ConvPlan, plan_convolution
@@ -16,6 +15,7 @@ from simulator.poplibs.poplin.convolution_params import ConvParams, weight_delta
 from simulator.poplibs.poplin.field_shares import geometry
 from simulator.poplibs.poplin.options import parse_convolution_options
 from simulator.poplibs.poplin.planning_cache import PlanningCache, planned
+from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None

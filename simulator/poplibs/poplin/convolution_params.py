@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simulator.poplar.errors import poplar_error
-from simulator.poplar.types import Type
+from simulator.base.errors import poplar_error
+from simulator.base.types import Type
 from simulator.poplibs.poplin.conv_params import ConvParams as PlannedConv
 from simulator.poplibs.type_names import short_name
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.store import FieldEdges
+from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import FieldEdges
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.poplin.partial_vertices import convolve_vertex, outer_product_vertex
 from simulator.poplibs.poplin.shares import Shares, nested
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

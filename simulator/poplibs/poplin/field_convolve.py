@@ -7,14 +7,13 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_SHORT
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.store import FieldEdges
+from simulator.graph.tensor import Tensor
 from simulator.machine.flops import MAC
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import FieldEdges
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_SHORT
 from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.poplin.convolve import output_runs
 from simulator.poplibs.poplin.field_shares import FieldShares, geometry, rows_of
@@ -22,6 +21,7 @@ from simulator.poplibs.poplin.field_vertices import ITEM, field_vertex
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.shares import nested
 from simulator.poplibs.poplin.work_items import WorkItems, strides, work_items
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

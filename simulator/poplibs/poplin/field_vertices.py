@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.convolution import amp_nx1, nx1_item
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.multiply import dot_product, hmac, vmac
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import UNSIGNED_SHORT
 from simulator.poplibs.poplin.conv_params import Dtype
 from simulator.poplibs.poplin.field_work import Box, field_cycles
 from simulator.poplibs.poplin.methods import Method

@@ -7,12 +7,11 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO, overload
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, invalid_option, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, LibraryGroup, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.base.errors import graph_connection_error, invalid_option, type_error
+from simulator.base.types import FLOAT, HALF, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, LibraryGroup, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.blocked_view import blocked_view
 from simulator.poplibs.debug import LAYER, operation
@@ -22,6 +21,7 @@ from simulator.poplibs.poplin.matmul_plan import plan_on
 from simulator.poplibs.poplin.options import parse_options, shows_plans
 from simulator.poplibs.poplin.planning_cache import PlanningCache
 from simulator.poplibs.signatures import Parameter, match
+from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None

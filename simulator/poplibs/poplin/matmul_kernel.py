@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simulator.codelets.run import store
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.popops.operators import wide
-from simulator.runtime.kernels import register
+from simulator.runtime.values.kernels import register
 
 Array = npt.NDArray[Any]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.poplar.errors import graph_connection_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
+from simulator.base.errors import graph_connection_error
+from simulator.base.types import Type
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.poplin import build
 from simulator.poplibs.poplin.matmul import AFTER_PROGRAM
 from simulator.poplibs.poplin.matmul_plan import plan_on, sizes_of
 from simulator.poplibs.poplin.planning_cache import PlanningCache
 from simulator.poplibs.signatures import Parameter, match
+from simulator.programming.graph import Graph
 
 _SHAPES = (
     Parameter("aShape", (list, tuple)),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.target import Target
-from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.base.errors import graph_connection_error, invalid_option, poplar_error, type_error
+from simulator.base.target import Target
+from simulator.base.types import FLOAT, HALF, Type
 from simulator.poplibs.poplin.options import parse_options
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.planner import plan_matmul
 from simulator.poplibs.poplin.planning_cache import PlanningCache, planned
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.base.errors import graph_connection_error, poplar_error, type_error
+from simulator.base.types import FLOAT, HALF, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin.std_deviation import inverse_std_deviation
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.signatures import Parameter, match
+from simulator.programming.graph import Graph
 
 #: of the mean of gradients, what is taken before the sum in halves could overflow (PopLibs' own split)
 _SCALE_SPLIT = 0.75

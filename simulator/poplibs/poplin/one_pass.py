@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, Program
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
+from simulator.base.types import Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Execute, Program
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.poplin import convolve
 from simulator.poplibs.poplin.options import MatMulOptions
 from simulator.poplibs.poplin.reduce_partials import Reduction, add_reduce
 from simulator.poplibs.poplin.shares import Shares
+from simulator.programming.graph import Graph
 
 
 def add_pass(

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from simulator.poplar.errors import invalid_option
-from simulator.poplar.target import Target
-from simulator.poplar.types import FLOAT, HALF, Type
+from simulator.base.errors import invalid_option
+from simulator.base.target import Target
+from simulator.base.types import FLOAT, HALF, Type
 from simulator.poplibs.poplin.conv_params import Dtype
 from simulator.poplibs.poplin.machine import DEFAULT_PROPORTION, Machine
 from simulator.poplibs.poplin.methods import METHODS

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.convolution import amp_1x1, amp_launch, amp_worker
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.multiply import dot_product, hmac, outer_product, vmac
 from simulator.machine.flops import MAC
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import UNSIGNED_SHORT
 from simulator.poplibs.poplin.conv_params import Dtype
 from simulator.poplibs.poplin.methods import Method, TileWork, partial_cycles
 from simulator.poplibs.popops.operators import wide

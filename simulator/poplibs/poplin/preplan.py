@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.poplar.target import Target
-from simulator.poplar.types import Type
+from simulator.base.target import Target
+from simulator.base.types import Type
 from simulator.poplibs.poplin import conv_plan, matmul_plan
 from simulator.poplibs.poplin.convolution_params import ConvParams
 from simulator.poplibs.poplin.planning_cache import PlanningCache

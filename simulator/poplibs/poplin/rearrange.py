@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, Program, WriteUndef
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor, concat
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.movement import transpose_2d
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, Program, WriteUndef
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poputil import linear_shares
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

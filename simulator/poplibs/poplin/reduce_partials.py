@@ -15,23 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_SHORT, Type
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Execute, Program, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import partial_reduction
 from simulator.machine.cycles.described import described
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Execute, Program, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_SHORT, Type
 from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.poplin.convolve import output_runs
 from simulator.poplibs.poplin.shares import Shares
 from simulator.poplibs.popops.casting import castWithOutput
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_INT, Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Copy, Execute, Program, Repeat, Sequence, WriteUndef
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.slices import CIRCULAR_BUFFER_INDEX, dynamic_slice_1d
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, Program, Repeat, Sequence, WriteUndef
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_INT, Type
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poplin import convolve
 from simulator.poplibs.poplin.one_pass import add_pass
@@ -32,6 +31,7 @@ from simulator.poplibs.popops import addInPlace
 from simulator.poplibs.popops.casting import castWithOutput
 from simulator.poplibs.popops.filling import zero
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

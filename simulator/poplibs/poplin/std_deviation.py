@@ -9,22 +9,22 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import FLOAT, Type
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import norms as cycles
 from simulator.machine.cycles.described import described_as
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, Type
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

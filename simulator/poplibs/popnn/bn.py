@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, Type
+from simulator.base.types import FLOAT, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 from simulator.poplibs.poplin import norms
 from simulator.poplibs.popnn.gn import GRADIENTS, PARAM_GRADIENTS, update_parameters
 from simulator.poplibs.signatures import Form, Parameter, match
+from simulator.programming.graph import Graph
 
 Pair = tuple[Tensor, Tensor]
 

@@ -13,24 +13,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base import regions
+from simulator.base.errors import graph_connection_error, type_error
+from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Execute, LibraryGroup, Program, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor, concat
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import classes as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.machine.cycles.rounding import WORKERS, ceil_div
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Program, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, invalid_option
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, Type
+from simulator.base.errors import graph_connection_error, invalid_option
+from simulator.base.types import FLOAT, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 from simulator.poplibs.poplin import norms
 from simulator.poplibs.signatures import Parameter, match
+from simulator.programming.graph import Graph
 
 Options = Mapping[str, Any] | None
 Pair = tuple[Tensor, Tensor]

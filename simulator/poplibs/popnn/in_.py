@@ -3,12 +3,12 @@ as channels."""
 
 from __future__ import annotations
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, Type
+from simulator.base.types import FLOAT, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popnn import gn
+from simulator.programming.graph import Graph
 
 
 def instanceNormStatistics(

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.base.errors import graph_connection_error, poplar_error, type_error
+from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Execute, LibraryGroup, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.pieces import vector_edges
@@ -23,6 +22,7 @@ from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.poputil import clone_mapped, mapTensorLinearly
 from simulator.poplibs.signatures import Parameter, match
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 
 class LossType(Enum):

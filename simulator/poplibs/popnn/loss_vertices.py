@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import classes
 from simulator.machine.cycles.described import described, described_as
 from simulator.machine.cycles.nonlinearity import loss_transform
-from simulator.poplar.store import VertexBlock
 from simulator.poplibs.popnn.extremes import ESTIMATORS
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
-from simulator.runtime.kernels import register
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

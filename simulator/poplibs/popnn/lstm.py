@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.tensor import Tensor, concat
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.debug import operation
 from simulator.poplibs.poplin.matmul_operands import createMatMulInputLHS, createMatMulInputRHS
@@ -28,6 +27,7 @@ from simulator.poplibs.popnn.lstm_cell import BasicLstmCellUnit as BasicLstmCell
 from simulator.poplibs.popnn.lstm_cell import Layer, LstmParams, LstmState, LstmWeights, at_step, parse, put_step
 from simulator.poplibs.popnn.lstm_cell import getDefaultBasicLstmCellOrder as getDefaultBasicLstmCellOrder
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 Options = Mapping[str, Any] | None
 Cache = PlanningCache | None

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.errors import invalid_option
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import Type
+from simulator.base.errors import invalid_option
+from simulator.base.types import Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.poplin.matmul import matMul
 from simulator.poplibs.poplin.planning_cache import PlanningCache
@@ -24,6 +23,7 @@ from simulator.poplibs.popnn.nonlinearity import (
     nonLinearityInputGradient,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 
 class BasicLstmCellUnit(Enum):

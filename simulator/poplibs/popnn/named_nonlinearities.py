@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popnn.nonlinearity import NonLinearityType, nonLinearity, nonLinearityInPlace
+from simulator.programming.graph import Graph
 
 
 def _pair(kind: NonLinearityType) -> tuple[Callable[..., Any], Callable[..., float | None]]:

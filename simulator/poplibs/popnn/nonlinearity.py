@@ -8,13 +8,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, NoReturn
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import graph_connection_error, poplar_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF
+from simulator.base.errors import graph_connection_error, poplar_error, type_error
+from simulator.base.types import FLOAT, HALF
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import in_memory_order
@@ -24,6 +23,7 @@ from simulator.poplibs.popnn.nonlinearity_vertices import forward_vertex, gradie
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.signatures import NUMBER, Parameter, match
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 
 class NonLinearityType(Enum):

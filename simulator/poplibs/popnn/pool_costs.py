@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.poplar.graph import Graph
 from simulator.poplibs.popnn.pool_params import PoolingType, PoolParams
+from simulator.programming.graph import Graph
 
 
 def asString(method: PoolingType) -> str:

@@ -15,11 +15,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import poplar_error
+from simulator.base.types import FLOAT, Type
 from simulator.machine.cycles.pooling import Kind, pooling
 from simulator.machine.cycles.rounding import ceil_div, vector_width
 from simulator.machine.cycles.worklist import deal
-from simulator.poplar.errors import poplar_error
-from simulator.poplar.types import FLOAT, Type
 from simulator.poplibs.poplin.conv_params import ELEMENT_BYTES, ConvParams, Dtype
 from simulator.poplibs.poplin.conv_planner import field_share
 from simulator.poplibs.poplin.field_shares import geometry

@@ -12,15 +12,14 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import graph_connection_error, invalid_option, poplar_error, type_error
+from simulator.base.types import FLOAT, HALF
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.pooling import Kind
 from simulator.machine.cycles.rounding import vector_width
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import graph_connection_error, invalid_option, poplar_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF
 from simulator.poplibs import popops
 from simulator.poplibs.debug import LAYER, operation
 from simulator.poplibs.poplin import conv_build, field_convolve, rearrange
@@ -42,6 +41,7 @@ from simulator.poplibs.popnn.pooling_vertices import FIELDS, pooling_vertex
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.poplibs.signatures import NUMBER, Parameter, match
 from simulator.poplibs.type_names import short_name
+from simulator.programming.graph import Graph
 
 Array = npt.NDArray[Any]
 I8 = npt.NDArray[np.int64]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import pooling as cycles
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.pooling import Kind
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import UNSIGNED_SHORT
 from simulator.poplibs.poplin.conv_kernel import outputs_of
 from simulator.poplibs.poplin.conv_params import Dtype
 from simulator.poplibs.poplin.field_shares import geometry
@@ -25,7 +25,7 @@ from simulator.poplibs.poplin.field_work import Box
 from simulator.poplibs.poplin.matmul_kernel import store_product
 from simulator.poplibs.popnn.pool_params import pool_cycles
 from simulator.poplibs.popops.operators import wide
-from simulator.runtime.kernels import register
+from simulator.runtime.values.kernels import register
 
 Array = npt.NDArray[Any]
 I8 = npt.NDArray[np.int64]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from math import log
 from typing import Any
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF
+from simulator.base.errors import graph_connection_error, type_error
+from simulator.base.types import FLOAT, HALF
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
+from simulator.programming.graph import Graph
 
 #: PopLibs' SOFTMAX_SCALING
 SCALING = 16384.0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.debug import operation
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 
 def topK(

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.library_codelets import addCodelets as addCodelets
 from simulator.poplibs.popops import expr as expr
 from simulator.poplibs.popops.all_true import allTrue as allTrue
@@ -80,6 +79,7 @@ from simulator.poplibs.popops.sorting import sortKeyValueInPlace as sortKeyValue
 from simulator.poplibs.popops.sorting import topK as topK
 from simulator.poplibs.popops.sorting import topKKeyValue as topKKeyValue
 from simulator.poplibs.popops.sorting import topKWithPermutation as topKWithPermutation
+from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 

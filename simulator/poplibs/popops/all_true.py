@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL
+from simulator.base.errors import type_error
+from simulator.base.types import BOOL
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.reduction import Operation, ReduceParams, reduce
+from simulator.programming.graph import Graph
 
 
 def allTrue(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:

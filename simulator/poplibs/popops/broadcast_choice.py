@@ -21,9 +21,9 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from simulator.graph.store import segment_sums
 from simulator.machine.cycles import broadcast, rates
 from simulator.machine.cycles.rounding import WORKERS, vector_width
-from simulator.poplar.store import segment_sums
 from simulator.poplibs.popops.broadcast_patterns import Patterns, Segments
 
 I8 = npt.NDArray[np.int64]

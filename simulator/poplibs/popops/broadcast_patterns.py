@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
+from simulator.base import regions
 from simulator.poplibs.pieces import Runs
 
 I8 = npt.NDArray[np.int64]

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import VertexType
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import FieldEdges
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_SHORT
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_SHORT
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.store import FieldEdges
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
 from simulator.poplibs.popops import broadcast_vertices as vertices
 from simulator.poplibs.popops.broadcast_choice import Choice, choices, dealt
@@ -25,6 +24,7 @@ from simulator.poplibs.popops.broadcast_patterns import Patterns, Segments, patt
 from simulator.poplibs.popops.broadcast_shortcuts import chunks, surely_general
 from simulator.poplibs.popops.vertices import elementwise_vertex
 from simulator.poplibs.type_names import grain, short_name
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 B1 = npt.NDArray[np.bool_]

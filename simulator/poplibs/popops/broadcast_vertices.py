@@ -13,13 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.types import UNSIGNED_SHORT
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import vector_width
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import UNSIGNED_SHORT
 from simulator.poplibs.popops.operators import evaluate
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 

@@ -9,20 +9,19 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import graph_connection_error, graph_object_creation_error
+from simulator.base.types import BOOL, FLOAT, HALF, QUARTER, QUARTER_METADATA, Type
 from simulator.codelets.quarter_fields import metadata_field, numbers, stored
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.debug_context import Context
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import movement, slices
 from simulator.machine.cycles.described import described
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import graph_connection_error, graph_object_creation_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, FLOAT, HALF, QUARTER, QUARTER_METADATA, Type
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.placement import Forms, place_elementwise
@@ -30,7 +29,8 @@ from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.tensor import Tensor
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops.reduction import Operation
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 if TYPE_CHECKING:
     from simulator.poplibs.gcl import CollectiveOperator

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import graph_connection_error, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, Type
+from simulator.base.errors import graph_connection_error, type_error
+from simulator.base.types import BOOL, Type
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
@@ -18,7 +17,8 @@ from simulator.poplibs.popops.broadcast_placement import Broadcast, place_broadc
 from simulator.poplibs.popops.vertices import Form, elementwise_vertex
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 Operand = Tensor | float | int | bool
 

@@ -9,20 +9,20 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.types import INT, UNSIGNED_INT
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Repeat, RepeatWhileTrue, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import slices
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Repeat, RepeatWhileTrue, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import INT, UNSIGNED_INT
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
+from simulator.base.types import Type
+from simulator.graph.debug_context import Context
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import clone_mapped
+from simulator.programming.graph import Graph
 
 
 def createOutputForElementWiseOp(

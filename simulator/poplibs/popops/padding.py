@@ -10,11 +10,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from simulator.poplar import regions
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor, concat
+from simulator.base import regions
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.memory_order import broadcast_to
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 
 class padding:

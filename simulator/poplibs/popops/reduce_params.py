@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.errors import invalid_option, type_error
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, FLOAT, HALF, Type
+from simulator.base.errors import invalid_option, type_error
+from simulator.base.types import BOOL, FLOAT, HALF, Type
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.poputil.exceptions import poplibs_error
 

@@ -15,15 +15,14 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import index_error, poplar_error
+from simulator.base.types import Type
 from simulator.codelets.run import store
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.partial_reduction import stage_depths
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import index_error, poplar_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, LibraryGroup, Program, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.reduce_params import Accumulation as Accumulation
 from simulator.poplibs.popops.reduce_params import Operation as Operation
@@ -40,7 +39,8 @@ from simulator.poplibs.popops.reduce_params import SingleReduceOp as SingleReduc
 from simulator.poplibs.popops.reduction_stage import Stage, add_stage
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 Array = npt.NDArray[Any]
 Params = ReduceParams | Operation

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.base.types import Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.store import FieldEdges
+from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.store import FieldEdges
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
 from simulator.poplibs.pieces import aligned_runs, mapping_of, rows_edges, vector_edges
 from simulator.poplibs.popops.reduction_vertices import Kind, ReduceForm, reduce_vertex
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import grain, short_name
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

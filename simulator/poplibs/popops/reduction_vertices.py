@@ -16,13 +16,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import FLOAT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock, segment_sums
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import reduction as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar.store import VertexBlock, segment_sums
-from simulator.poplar.types import FLOAT
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.reduce_params import finished, reduced
 from simulator.poplibs.popops.vertices import row_lengths

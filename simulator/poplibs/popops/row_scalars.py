@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.base.types import BOOL, FLOAT, HALF, UNSIGNED_INT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, FLOAT, HALF, UNSIGNED_INT
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
@@ -34,7 +33,8 @@ from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.popops.reduction import Operation, reduce
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -11,13 +11,12 @@ from typing import Any, overload
 
 import numpy.typing as npt
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import graph_connection_error, invalid_option, type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.option_flags import spelled
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.base.errors import graph_connection_error, invalid_option, type_error
+from simulator.base.options.flags import spelled
+from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
@@ -25,7 +24,8 @@ from simulator.poplibs.popops.casting import cast
 from simulator.poplibs.popops.scaled_vertices import ScaledForm, accumulate, combine, scaled_vertex
 from simulator.poplibs.poputil.region_splits import checkAccuracyWhenCast
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 Array = npt.NDArray[Any]
 Options = dict[str, str] | None

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import FLOAT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine import launch
 from simulator.machine.cycles import scaled as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import FLOAT
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 

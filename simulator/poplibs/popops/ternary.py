@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.types import BOOL
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import elementwise as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL
 from simulator.poplibs.debug import operation
 from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
@@ -33,7 +32,8 @@ from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil.broadcasting import broadcastToMatch
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

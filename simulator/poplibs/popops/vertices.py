@@ -15,12 +15,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import FieldEdges, VertexBlock, segment_sums
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles import elementwise as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar.store import FieldEdges, VertexBlock, segment_sums
 from simulator.poplibs.popops.operators import evaluate
 
 I8 = npt.NDArray[np.int64]

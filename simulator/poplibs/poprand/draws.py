@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF, INT, Type, numpy_type
+from simulator.base.types import FLOAT, HALF, INT, Type, numpy_type
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Sequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops import cast, expr, mapInPlace, mul
 from simulator.poplibs.poprand.seeding import check_seed, getHwSeeds, seed_all_tiles, setHwSeeds
 from simulator.poplibs.poprand.vertices import Parameters, add_draw
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import clone_mapped
+from simulator.programming.graph import Graph
 
 
 def uniform(

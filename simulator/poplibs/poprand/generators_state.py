@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import UNSIGNED_INT
+from simulator.base.types import UNSIGNED_INT
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poprand.counter import WORDS, modifier_word
+from simulator.programming.graph import Graph
 
 _KEY = "poprand.generators"
 

@@ -8,22 +8,22 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_INT
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poprand.counter import WORDS, modifier_word
 from simulator.poplibs.poprand.generators_state import device_tiles, generators, rows_of
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base import regions
+from simulator.base.types import FLOAT, UNSIGNED_INT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Execute, LibraryGroup, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar import regions
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Execute, LibraryGroup, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, UNSIGNED_INT
 from simulator.poplibs.pieces import Runs, aligned_runs, places_of, vector_edges
 from simulator.poplibs.poprand.counter import DRAWN, WORDS, random_bits
 from simulator.poplibs.poprand.distributions import attempts, dropped, values
 from simulator.poplibs.poprand.generators_state import generators
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from simulator.poplar.tensor import Tensor
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.memory_order import broadcast_to
 from simulator.poplibs.poputil.exceptions import poplibs_error
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import TensorCloneMethod
+from simulator.base.types import TensorCloneMethod
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor
+from simulator.programming.graph import Graph
 
 _UNLESS = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.poplar.errors import poplar_error
+from simulator.base.errors import poplar_error
 
 
 class poplibs_error(poplar_error):

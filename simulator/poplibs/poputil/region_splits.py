@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator.poplar.target import Target
-from simulator.poplar.types import NO_LIMIT, Interval, Type, numpy_type
+from simulator.base.target import Target
+from simulator.base.types import NO_LIMIT, Interval, Type, numpy_type
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
 Pair = tuple[int, int]

@@ -11,15 +11,15 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.store import GraphStore
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
+from simulator.base import regions
+from simulator.base.types import Type
+from simulator.graph.debug_context import Context
+from simulator.graph.store import GraphStore
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import linear_shares
 from simulator.poplibs.type_names import grain
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 TileSet = tuple[int, ...]

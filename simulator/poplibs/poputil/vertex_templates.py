@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from simulator.poplar.types import Type
+from simulator.base.types import Type
 
 
 def templateVertexParams(first: bool, *args: Any) -> str:

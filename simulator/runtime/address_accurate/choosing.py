@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from simulator.compiler.sent_words import SentWords
-from simulator.poplar import program as host
+from simulator.compiler.lowering.sent_words import SentWords
+from simulator.graph import program as host
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.transfers import AddressedTensor, ReplicaMemory, addressed
 from simulator.runtime.address_accurate.words import Words
-from simulator.runtime.choices import decision, ending
+from simulator.runtime.values.choices import decision, ending
 
 if TYPE_CHECKING:
     from simulator.compiler.executable import Lowered
-    from simulator.runtime.host_side import HostSide
+    from simulator.runtime.host.host_side import HostSide
 
 Action = Callable[[], None]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile.model import Compilation, LoweredTile
-from simulator.poplar.errors import poplar_error
+from simulator.base.errors import poplar_error
 
 I8 = npt.NDArray[np.int64]
 

@@ -1,7 +1,7 @@
 """Where a compute set's operands lie, and what moves before and after it.
 
 An operand is used where it lies, in the message or output buffer of the tile, or in its gather buffer: which, the
-compiler's arrangement says (`simulator.compiler.arrange`).
+compiler's arrangement says (`simulator.compiler.lowering.arrange`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.arrange import Operands
-from simulator.compiler.element_map import ElementMap
-from simulator.compiler.items import ComputeItem, Items
+from simulator.compiler.lowering.arrange import Operands
+from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.lowering.items import ComputeItem, Items
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, buffer_address
 from simulator.runtime.address_accurate.sendings import Sending

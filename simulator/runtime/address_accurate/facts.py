@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.compiler.items import Items
-    from simulator.poplar.program import Program
-    from simulator.poplar.store import GraphStore
+    from simulator.compiler.lowering.items import Items
+    from simulator.graph.program import Program
+    from simulator.graph.store import GraphStore
 
 #: More tiles than this are refused: their memory would be held twice over, and vertices run one by one.
 MOST_TILES = 64

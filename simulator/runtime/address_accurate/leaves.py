@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.codelets.printing import places_of
-from simulator.compiler.accesses import Elements
-from simulator.compiler.arrange_copies import CopyArrangement, Runs
-from simulator.compiler.exchange import Exchange, Exchanges
-from simulator.compiler.items import ComputeItem, CopyItem, Packets
-from simulator.poplar import program as host
+from simulator.compiler.exchange.exchange import Exchange, Exchanges
+from simulator.compiler.lowering.accesses import Elements
+from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs
+from simulator.compiler.lowering.items import ComputeItem, CopyItem, Packets
+from simulator.graph import program as host
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
 from simulator.runtime.address_accurate.compute_parts import Replica, inputs_of, outputs_of
@@ -25,7 +25,7 @@ from simulator.runtime.address_accurate.transfers import HostTransfers, addresse
 from simulator.runtime.address_accurate.vertices import run_vertices, vertices_of
 
 if TYPE_CHECKING:
-    from simulator.compiler.program_table import ProgramTable, Work
+    from simulator.compiler.lowering.program_table import ProgramTable, Work
     from simulator.runtime.address_accurate.facts import AddressFacts
 
 I8 = npt.NDArray[np.int64]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.arrange import Transfer
-from simulator.compiler.element_map import ElementMap, union_in_groups
-from simulator.poplar.errors import poplar_error
+from simulator.base.errors import poplar_error
+from simulator.compiler.lowering.arrange import Transfer
+from simulator.compiler.lowering.element_map import ElementMap, union_in_groups
 from simulator.runtime.address_accurate.claims import NOWHERE, Claims
 from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
 

@@ -27,7 +27,7 @@ from simulator.runtime.address_accurate.walk import branch_actions
 
 if TYPE_CHECKING:
     from simulator.compiler.executable import Executable
-    from simulator.runtime.host_side import HostSide
+    from simulator.runtime.host.host_side import HostSide
 
 
 class AddressPlan:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.arrange import Transfer
-from simulator.compiler.element_map import ElementMap
-from simulator.poplar.errors import poplar_error
+from simulator.base.errors import poplar_error
+from simulator.compiler.lowering.arrange import Transfer
+from simulator.compiler.lowering.element_map import ElementMap
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, packets_of, rows_of
 from simulator.runtime.address_accurate.slots import Slots, bytes_from

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.element_map import ElementMap
-from simulator.poplar import regions
-from simulator.poplar.errors import poplar_error
+from simulator.base import regions
+from simulator.base.errors import poplar_error
+from simulator.compiler.lowering.element_map import ElementMap
 from simulator.runtime.address_accurate.claims import NOWHERE, Claims
 
 I8 = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.errors import poplar_error
+from simulator.base.errors import poplar_error
 from simulator.runtime.address_accurate.claims import Claims
 
 I8 = npt.NDArray[np.int64]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.program_table import Part
-from simulator.poplar import program as host
-from simulator.poplar.types import numpy_type
+from simulator.base.types import numpy_type
+from simulator.compiler.lowering.program_table import Part
+from simulator.graph import program as host
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 if TYPE_CHECKING:
-    from simulator.poplar.tensor import Tensor
-    from simulator.runtime.host_side import HostSide
+    from simulator.graph.tensor import Tensor
+    from simulator.runtime.host.host_side import HostSide
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

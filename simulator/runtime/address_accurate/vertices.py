@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import ErrorCode, ErrorInfo, application_runtime_error
+from simulator.base.types import numpy_type
 from simulator.codelets.printing import VertexPlaces, running
 from simulator.codelets.run import agrees
-from simulator.poplar.errors import ErrorCode, ErrorInfo, application_runtime_error
-from simulator.poplar.types import numpy_type
 from simulator.runtime.address_accurate.codelet_code import CodeletCode, VertexPlace
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 if TYPE_CHECKING:
-    from simulator.codelets.vertex_type import FieldSpec
-    from simulator.poplar.store import FieldEdges, GraphStore, VertexBlock
+    from simulator.graph.store import FieldEdges, GraphStore, VertexBlock
+    from simulator.graph.vertex_type import FieldSpec
 
 I8 = npt.NDArray[np.int64]
 Addresses = dict[tuple[int, str], I8]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simulator.compiler.exchange import Exchange
-from simulator.compiler.sent_words import WORD_BYTES, SentWords
-from simulator.poplar import regions
-from simulator.poplar.errors import poplar_error
+from simulator.base import regions
+from simulator.base.errors import poplar_error
+from simulator.compiler.exchange.exchange import Exchange
+from simulator.compiler.lowering.sent_words import WORD_BYTES, SentWords
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.moves import buffer_address
 from simulator.runtime.address_accurate.slots import stacked

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import tracemalloc
 
-from popvision.analysis.trace_source import TraceSource
-from simulator.compiler import memory
+from popvision.analysis.trace.source import TraceSource
+from simulator.compiler.memory import columns
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy, Sequence
 
@@ -144,7 +144,7 @@ def lowered(tiles_at_a_time):
         sequence.add(Copy(x, y))
     options = {"experimental.minLoweringTiles": tiles_at_a_time, "autoReport.outputLoweredVars": "false"}
     seen = []
-    whole = memory._lowered
+    whole = columns._lowered
 
     def measured(*args):
         tracemalloc.start()
@@ -153,11 +153,11 @@ def lowered(tiles_at_a_time):
         tracemalloc.stop()
         return seen[0]
 
-    memory._lowered = measured
+    columns._lowered = measured
     try:
         Engine(graph, sequence, {**options, "debug.verify": "true"}).close()
     finally:
-        memory._lowered = whole
+        columns._lowered = whole
     return seen[1], seen[0]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from popvision.formats.profile.reader import ProfileReader
 from simulator.codelets.vertex import InOut, Vector, Vertex
+from simulator.engine.devices.device import Device
 from simulator.poplar import (
     FLOAT,
     Engine,
@@ -18,9 +19,8 @@ from simulator.poplar import (
     runtime_error,
     unknown_runtime_error,
 )
-from simulator.poplar.device import Device
 from simulator.poplar.program import Copy, Execute, Repeat, Sequence
-from simulator.runtime import callback_threads
+from simulator.runtime.host import callback_threads
 from tests.compiler.tiny_graphs import hardware
 from tests.poplar.options.small import Root, model, one_vertex, streaming
 from tests.poplar.options.test_host_options import Counting

@@ -1,4 +1,4 @@
-/* What the exchange page draws: columns of the tiles of one program, and cells of its matrix, from webapp/graph_analyser/exchange_routes.py.
+/* What the exchange page draws: columns of the tiles of one program, and cells of its matrix, from webapp/graph_analyser/exchange/routes.py.
 
    Cells come in bands of rows of at most MOST_CELLS; the bands of one window make a Picture. */
 (function () {

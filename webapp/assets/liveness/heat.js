@@ -1,4 +1,4 @@
-/* The tile x liveness heat map (webapp/graph_analyser/liveness_routes.py): asks for the visible window, draws it, and turns
+/* The tile x liveness heat map (webapp/graph_analyser/liveness/routes.py): asks for the visible window, draws it, and turns
    pointer and keys into the selection. Its index axis is that of the curve: same window, same keys (assets/plots/).
 
    What it shows comes with the plot's configuration: heat = {key, tiles: [first, last], perIpu, always, capacity, vs, by},

@@ -1,4 +1,4 @@
-/* The Navigation group of a plot (webapp/graph_analyser/plot_navigation.py): buttons, the percentage and the range typed. */
+/* The Navigation group of a plot (webapp/graph_analyser/plots/navigation.py): buttons, the percentage and the range typed. */
 (function () {
   "use strict";
   const plots = window.popvision.plots;

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, type_named
+from simulator.base.types import BOOL, type_named
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Copy
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops import elementwise, operators
 from simulator.poplibs.popops.casting import cast
 from simulator.poplibs.popops.expr.coding import Code
 from simulator.poplibs.popops.ternary import ternary
 from simulator.poplibs.poputil.broadcasting import broadcastToMatch
 from simulator.poplibs.poputil.copies import duplicate
+from simulator.programming.graph import Graph
 
 
 @dataclass(frozen=True)

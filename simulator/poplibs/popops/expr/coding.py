@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import BOOL, FLOAT, HALF, Type, numpy_type, type_named
 from simulator.codelets.run import rounded
-from simulator.poplar.types import BOOL, FLOAT, HALF, Type, numpy_type, type_named
 from simulator.poplibs.popops import operators
 from simulator.poplibs.popops.expr.nodes import Cast, Const, Expr, Operator, PlaceHolder
 from simulator.poplibs.popops.expr.op_types import TernaryOpType

@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, type_named
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Execute, LibraryGroup
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import generated as cycles
 from simulator.machine.cycles.described import described_as
-from simulator.poplar.debug_context import DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, type_named
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.pieces import Runs, aligned_runs, vector_edges
 from simulator.poplibs.popops.expr.coding import Code, casts_in, evaluate, operators_in
 from simulator.poplibs.popops.operators import BINARY
 from simulator.poplibs.popops.output import createOutputForElementWiseOp
 from simulator.poplibs.type_names import grain, short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

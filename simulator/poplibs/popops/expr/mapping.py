@@ -7,12 +7,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import invalid_option
-from simulator.poplar.graph import Graph
-from simulator.poplar.option_flags import spelled
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
+from simulator.base.errors import invalid_option
+from simulator.base.options.flags import spelled
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.expr.chain import Chain
 from simulator.poplibs.popops.expr.coding import Code, coded
@@ -21,6 +20,7 @@ from simulator.poplibs.popops.expr.nodes import BinaryOp, Expr, PlaceHolder, Ter
 from simulator.poplibs.popops.expr.op_types import BinaryOpType, TernaryOpType, UnaryOpType
 from simulator.poplibs.popops.expr.optimise import optimised
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 OpTypes = UnaryOpType | BinaryOpType | TernaryOpType

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator.poplar.errors import type_error
-from simulator.poplar.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Type
+from simulator.base.errors import type_error
+from simulator.base.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Type
 from simulator.poplibs.popops.expr.op_types import BinaryOpType, OpType, TernaryOpType, UnaryOpType
 
 Method = Callable[["Expr", Any], "Expr"]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.errors import type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
+from simulator.base.errors import type_error
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops import elementwise, operators
 from simulator.poplibs.popops.elementwise import Operand
 from simulator.poplibs.popops.expr.mapping import Options, chosen_options, map_expression
 from simulator.poplibs.popops.expr.nodes import BinaryOp, PlaceHolder, TernaryOp, UnaryOp
 from simulator.poplibs.popops.expr.op_types import BinaryOpType, TernaryOpType, UnaryOpType
 from simulator.poplibs.popops.ternary import ternary
+from simulator.programming.graph import Graph
 
 
 def apply_operator(

@@ -10,10 +10,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_INT, Type
+from simulator.base.types import UNSIGNED_INT, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops.slices.plan import Options, SlicePlan, chosen_options
 from simulator.poplibs.popops.slices.sliced_view import (
     as_slices,
@@ -26,6 +25,7 @@ from simulator.poplibs.popops.slices.sliced_view import (
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import linear_shares, mapTensorLinearly
 from simulator.poplibs.type_names import grain
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

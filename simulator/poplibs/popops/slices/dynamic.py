@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.errors import type_error
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, LibraryGroup
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import INT, UNSIGNED_INT
+from simulator.base import regions
+from simulator.base.errors import type_error
+from simulator.base.types import INT, UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, LibraryGroup
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import Runs, aligned_runs, places_of, rows_edges, vector_edges
 from simulator.poplibs.popops.slices.dynamic_vertices import dynamic_vertex, slice_numbers
@@ -28,7 +27,8 @@ from simulator.poplibs.popops.slices.sliced_view import as_slices, check_slice, 
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import grain, short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base.types import UNSIGNED_INT
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import UNSIGNED_INT
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 
 I8 = npt.NDArray[np.int64]

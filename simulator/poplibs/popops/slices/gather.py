@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import Type
+from simulator.base.types import Type
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.slices.index_vectors import as_rows, index_matrix
 from simulator.poplibs.popops.slices.multi_slice import multiSlice
 from simulator.poplibs.popops.slices.sliced_view import sliceable_by_columns
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Program
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Execute, LibraryGroup, Program
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.popops.loops import countedLoop
 from simulator.poplibs.popops.reduction import Operation, reduce
 from simulator.poplibs.popops.slices.create import Blocks
@@ -40,7 +39,8 @@ from simulator.poplibs.popops.slices.sliced_view import as_slices, in_columns
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import FLOAT, HALF
 from simulator.codelets.run import store
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Execute, LibraryGroup, Program
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import FLOAT, HALF
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Execute, LibraryGroup, Program
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops.loops import countedLoop
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate, kept
@@ -38,7 +37,8 @@ from simulator.poplibs.popops.slices.row_blocks import (
 from simulator.poplibs.popops.slices.sliced_view import as_slices
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

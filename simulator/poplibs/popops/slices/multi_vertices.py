@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.types import UNSIGNED_INT
 from simulator.codelets.run import store
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.store import VertexBlock
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import per_worker
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.types import UNSIGNED_INT
 from simulator.poplibs.popops.operators import wide
 
 I8 = npt.NDArray[np.int64]

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.base.errors import invalid_option
+from simulator.base.options.flags import spelled
+from simulator.base.types import Type
 from simulator.machine.cycles import reduction
 from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.rounding import ceil_div, per_worker, whole
 from simulator.machine.exchange import WORD_BYTES
-from simulator.poplar.errors import invalid_option
-from simulator.poplar.graph import Graph
-from simulator.poplar.option_flags import spelled
-from simulator.poplar.types import Type
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import grain, short_name
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 Options = dict[str, str] | None

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor
-from simulator.poplar.types import UNSIGNED_INT
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops.slices.create import Blocks, blocks_of_plan
@@ -21,6 +20,7 @@ from simulator.poplibs.popops.slices.dynamic import parts_of_slices
 from simulator.poplibs.popops.slices.plan import Options, SlicePlan, chosen_options
 from simulator.poplibs.popops.slices.sliced_view import check_slice, column_runs
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

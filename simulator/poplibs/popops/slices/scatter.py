@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Program
-from simulator.poplar.program import Sequence as ProgramSequence
-from simulator.poplar.tensor import Tensor
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Program
+from simulator.graph.program import Sequence as ProgramSequence
+from simulator.graph.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.loops import countedLoop
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate
 from simulator.poplibs.popops.slices.index_vectors import as_rows, index_matrix
 from simulator.poplibs.popops.slices.multi_update import multiUpdate
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
 
 UpdateComputationFunc = Callable[[Graph, Tensor, Tensor, ProgramSequence], Tensor]
 

@@ -12,13 +12,13 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from simulator.poplar.debug_context import Context
-from simulator.poplar.graph import Graph
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import Interval, Type
+from simulator.base.types import Interval, Type
+from simulator.graph.debug_context import Context
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import linear_shares
 from simulator.poplibs.type_names import grain
+from simulator.programming.graph import Graph
 
 I8 = npt.NDArray[np.int64]
 

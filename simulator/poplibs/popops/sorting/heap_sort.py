@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.codelets.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.base import regions
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, LibraryGroup, RepeatWhileTrue, Sequence
+from simulator.graph.store import VertexBlock
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplar import regions
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.graph_objects import ComputeSet
-from simulator.poplar.program import Copy, Execute, LibraryGroup, RepeatWhileTrue, Sequence
-from simulator.poplar.store import VertexBlock
-from simulator.poplar.tensor import Tensor
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
@@ -32,7 +31,8 @@ from simulator.poplibs.popops.ternary import ternary
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.runtime.kernels import register
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
 
 I8 = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from simulator.poplar.debug_context import Context, DebugInfo
-from simulator.poplar.graph import Graph
-from simulator.poplar.program import Copy, Sequence
-from simulator.poplar.tensor import Tensor, concat
-from simulator.poplar.types import FLOAT, HALF, INT, NO_LIMIT, UNSIGNED_INT, Type
+from simulator.base.types import FLOAT, HALF, INT, NO_LIMIT, UNSIGNED_INT, Type
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.debug import operation
 from simulator.poplibs.popops.casting import cast
 from simulator.poplibs.popops.elementwise import binary
@@ -29,6 +28,7 @@ from simulator.poplibs.popops.sorting.compare_swap import Work, add_step, laid_o
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
+from simulator.programming.graph import Graph
 
 
 class SortOrder(Enum):

@@ -1,0 +1,190 @@
+"""Memory tables of two reports side by side: rows matched as the compare package says, unmatched ones kept.
+
+The difference is always target - source. A row that one report lacks has missing figures on that side.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.matching import Matching, match_vertex_types
+from popvision.analysis.memory.tile_details import DetailRow, TileDetails, tile_details
+from popvision.analysis.memory.usage import breakdown, breakdown_keys
+from popvision.analysis.report.tile_columns import TileColumns, tile_columns
+from popvision.analysis.report.tiles import target_of, tiles_of_replica
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def joined(
+    source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_column: str, figures: Sequence[str]
+) -> pd.DataFrame:
+    """Rows of either table, the source's first in their order, then what the target alone has.
+
+    `id_column` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
+    `figures` becomes `<name>_source` and `<name>_target`, missing (NaN) where that report lacks the row; other columns
+    are the source's where it has the row, else the target's, but ids are the source's alone, else -1. "In" says
+    "both", "source" or "target".
+    """
+    import pandas as pd
+
+    text = next(name for name in source.columns if not pd.api.types.is_numeric_dtype(source[name]))
+    left = source.assign(_key=_keys(source, id_column, text, None))
+    right = target.assign(_key=_keys(target, id_column, text, matching.source_rows()))
+    both = left.merge(right, on="_key", how="outer", suffixes=("_source", "_target"), indicator="In", sort=False)
+    place = {key: at for at, key in enumerate([*left["_key"].tolist(), *right["_key"].tolist()][::-1])}
+    both = both.iloc[np.argsort([-place[key] for key in both["_key"].tolist()], kind="stable")]
+    found: dict[str, object] = {}
+    for name in source.columns:
+        mine, other = both[f"{name}_source"], both[f"{name}_target"]
+        if name in figures:
+            found[f"{name}_source"], found[f"{name}_target"] = mine.astype(float), other.astype(float)
+        elif name in (id_column, "Program"):
+            found[name] = mine.fillna(-1).astype(np.int64)
+        else:
+            found[name] = mine.where(mine.notna(), other)
+    table = pd.DataFrame(found)
+    table["In"] = both["In"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
+    return table.reset_index(drop=True)
+
+
+def _keys(frame: pd.DataFrame, id_column: str, text: str, partner: Int64Array | None) -> list[str]:
+    """A key per row: the source's row; the target's own row where it has no partner; its text where the id is -1, and
+    how many rows before it have that text. `partner` None: the rows are the source's own."""
+    keys, seen = [], Counter[str]()
+    for row, name in zip(frame[id_column].tolist(), frame[text].tolist(), strict=True):
+        if row >= 0:
+            mine = row if partner is None else int(partner[row])
+            keys.append(f"{mine}" if mine >= 0 else f"target {row}")
+        else:
+            keys.append(f"{seen[name]} {name}")
+            seen[name] += 1
+    return keys
+
+
+def joined_tiles(source: pd.DataFrame, target: pd.DataFrame, figures: Sequence[str]) -> pd.DataFrame:
+    """Tables with a row per tile: matched by tile number, in the order of the source; tiles that one report alone has
+    come with missing figures on the other side."""
+    both = source.merge(target[["Tile", *figures]], on="Tile", how="outer", suffixes=("_source", "_target"), sort=False)
+    order = {tile: at for at, tile in enumerate(source["Tile"].tolist())}
+    return both.iloc[np.argsort([order.get(tile, len(order)) for tile in both["Tile"].tolist()], kind="stable")]
+
+
+def columns_of_target(
+    target: ReportSource, tiles: Sequence[int], ipus: Sequence[int], replica: int | None
+) -> tuple[TileColumns | None, list[int]]:
+    """(columns of the target for those of `tiles` or `ipus` that it has, positions in the source's columns that they
+    belong to); (None, []) when it has none of them."""
+    machine = target_of(target)
+    chosen, limit = (tiles, machine.num_tiles) if tiles else (ipus, machine.num_ipus)
+    if not chosen:
+        return tile_columns(machine, replica=replica_of_target(target, replica)), [0]
+    there = [position for position, number in enumerate(chosen) if number < limit]
+    if not there:
+        return None, []
+    numbers = [chosen[position] for position in there]
+    return tile_columns(machine, numbers if tiles else (), () if tiles else numbers), there
+
+
+@dataclass(frozen=True)
+class BreakdownPair:
+    """Parts of memory excluding gaps of two reports, one entry per part that either has: bytes of each tile of the
+    source's replica, in the target -1 where it has no such tile."""
+
+    keys: list[str]
+    labels: list[str]
+    source: list[Int64Array]
+    target: list[Int64Array]
+
+
+def breakdown_pair(source: ReportSource, target: ReportSource, by: str, replica: int | None = 0) -> BreakdownPair:
+    """Both reports' `memory.breakdown`, parts matched by name. Raises as that does, of either report."""
+    ours, theirs = breakdown(source, by, replica), breakdown(target, by, replica_of_target(target, replica))
+    labels = dict(zip([*ours.keys, *theirs.keys], [*ours.labels, *theirs.labels], strict=True))
+    keys = [key for key in breakdown_keys(by) if key in labels]
+    mine, other = (dict(zip(each.keys, each.values, strict=True)) for each in (ours, theirs))
+    none = np.zeros(len(tiles_of_replica(target_of(source), replica)), dtype=np.int64)
+    absent = np.zeros(len(tiles_of_replica(target_of(target), replica_of_target(target, replica))), dtype=np.int64)
+    return BreakdownPair(
+        keys,
+        [labels[key] for key in keys],
+        [mine.get(key, none) for key in keys],
+        [by_position(source, target, other.get(key, absent), replica) for key in keys],
+    )
+
+
+def replica_of_target(target: ReportSource, replica: int | None) -> int | None:
+    """The target's replica of the same number, its first where it has fewer; None (all) stays."""
+    return replica if replica is None or replica < target_of(target).num_replicas else 0
+
+
+@dataclass(frozen=True)
+class DetailsPair:
+    """The details tree of both reports: `rows` pairs (the source's row or None, the target's or None); values have one
+    entry per column of the source, None where the target lacks that tile."""
+
+    columns: list[str]
+    rows: list[tuple[DetailRow | None, DetailRow | None]]
+
+
+def details_pair(source: ReportSource, target: ReportSource, mine: TileColumns, tiles: Sequence[int],
+                 ipus: Sequence[int], replica: int | None) -> DetailsPair:  # fmt: skip
+    """Raises NotRecordedError when either report has no graph profile."""
+    details = tile_details(source, mine)
+    theirs, there = columns_of_target(target, tiles, ipus, replica)
+    if theirs is None:
+        return DetailsPair(details.columns, [(row, None) for row in details.rows])
+    partner = match_vertex_types(source, target).source_rows()
+    found = {_key(row, partner): row for row in _widened(tile_details(target, theirs), there, mine.width)}
+    pairs: list[tuple[DetailRow | None, DetailRow | None]] = []
+    for row in details.rows:
+        pairs.append((row, found.pop(row.key, None)))
+    for key, row in found.items():  # below the last row of the same parent
+        parent = key.rpartition("/")[0]
+        at = max((i for i, (a, b) in enumerate(pairs) if _under(a or b, parent)), default=len(pairs) - 1)
+        pairs.insert(at + 1, (None, row))
+    return DetailsPair(details.columns, pairs)
+
+
+def _under(row: DetailRow | None, parent: str) -> bool:
+    return row is not None and (row.key == parent or row.key.startswith(parent + "/"))
+
+
+def _key(row: DetailRow, partner: Int64Array) -> str:
+    """The key in the source's words: vertex types have other numbers there."""
+    head, _, number = row.key.rpartition("/")
+    if head != "vertex/type":
+        return row.key
+    mine = int(partner[int(number)])
+    return f"{head}/{mine}" if mine >= 0 else f"{head}/target {number}"
+
+
+def _widened(details: TileDetails, there: Sequence[int], width: int) -> list[DetailRow]:
+    rows = []
+    for row in details.rows:
+        values: list[int | None] = [None] * width
+        for position, value in zip(there, row.values, strict=True):
+            values[position] = value
+        rows.append(DetailRow(row.key, row.label, row.depth, row.unit, values))
+    return rows
+
+
+def by_position(source: ReportSource, target: ReportSource, values: Int64Array, replica: int | None) -> Int64Array:
+    """`values` (one per tile of the target's replica) at the places of the source's tiles, -1 where it has no such
+    tile. Replicas are compared from their first tile on, so replica 0 meets replica 0."""
+    mine = tiles_of_replica(target_of(source), replica)
+    found = np.full(len(mine), -1, dtype=np.int64)
+    shared = min(len(mine), len(values))
+    found[:shared] = values[:shared]
+    return found

@@ -1,0 +1,1 @@
+"""Exchange: who sends how much to whom."""

@@ -1,0 +1,209 @@
+"""Traffic from tile to tile of one exchange program: the matrix, its heaviest pairs, and the partners of a tile.
+
+A *message* is what one tile sends another in one execution of the program, in bytes. Over sources, messages add up
+to what each tile receives (`rx` of the program); over destinations to the bytes that a tile's messages carry, which is
+what it sends (`tx`) with a multicast counted once per receiver. Tile ids are global, all replicas.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of, tiles_in_order
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from popvision.formats.profile.model import Target
+
+Int64 = npt.NDArray[np.int64]
+
+#: Programs whose messages stay in memory, per report: a million messages take 24 MB.
+_PROGRAMS_KEPT = 4
+
+#: Cells of a whole matrix that are added up at once.
+_MOST_CELLS = 4_000_000
+
+HOST_COPY = (
+    "A stream copy moves data between host and tiles, so it has no messages from tile to tile. The floor plan and the "
+    "plot by tile show what each tile receives and sends."
+)
+NO_MESSAGES = (
+    "This report holds no messages of this program, so who sends to whom is unknown. popvision's simulator always "
+    "records them (table messages); reports of other producers may not."
+)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Message i: `bytes[i]` (signed in a difference) from tile `src[i]` to tile `dst[i]`; sorted by (src, dst), each
+    pair once."""
+
+    src: Int64
+    dst: Int64
+    bytes: Int64
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cells of a window of the matrix: cell (r, c) = sum over `size` x `size` tiles. `values` has one row per r."""
+
+    values: Int64
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class Partners:
+    """Messages of one tile, heaviest first; `receivers[i]` tiles each get `multicast[i]` of the bytes it sends."""
+
+    sources: Int64
+    received: Int64
+    destinations: Int64
+    sent: Int64
+    receivers: Int64
+    multicast: Int64  #: empty where the report does not say (format 1.0)
+
+
+def messages_of(source: ReportSource, program: int) -> Messages:
+    """All messages of a program. Raises NotRecordedError with the reason when there are none, ValueError for a program
+    that is not there."""
+    programs = programs_of(source)
+    if not 0 <= program < len(programs.type):
+        raise ValueError(f"there is no program {program}: ids go from 0 to {len(programs.type) - 1}")
+    if programs.type[program].startswith("StreamCopy"):
+        raise NotRecordedError(HOST_COPY)
+    held, lock = kept(source, "exchange_messages", _store)
+    with lock:
+        if program not in held:
+            held[program] = _read(source, program)
+        held.move_to_end(program)
+        while len(held) > _PROGRAMS_KEPT:
+            held.popitem(last=False)
+        found = held[program]
+    if not len(found.src):
+        raise NotRecordedError(NO_MESSAGES)
+    return found
+
+
+def _store() -> tuple[OrderedDict[int, Messages], Lock]:
+    return OrderedDict(), Lock()
+
+
+def _read(source: ReportSource, program: int) -> Messages:
+    parts = [columns for _, _, columns in source.reader.traffic("messages", [program])]
+    nothing = np.empty(0, np.int64)
+    src, dst, size = (np.concatenate([nothing, *(np.asarray(part[k], np.int64) for part in parts)]) for k in range(3))
+    tiles = target_of(source).num_tiles
+    good = (src >= 0) & (src < tiles) & (dst >= 0) & (dst < tiles)
+    return summed(src[good], dst[good], size[good], tiles)
+
+
+def summed(src: Int64, dst: Int64, size: Int64, tiles: int) -> Messages:
+    """Messages sorted by pair, several of one pair added up; pairs that add up to 0 are left out."""
+    key = np.asarray(src, np.int64) * tiles + np.asarray(dst, np.int64)
+    size = np.asarray(size, np.int64)
+    if len(key) > 1 and not (key[1:] > key[:-1]).all():
+        order = np.argsort(key, kind="stable")
+        key, size = key[order], size[order]
+        head = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        key, size = key[head], np.add.reduceat(size, head)
+    there = size != 0
+    return Messages(key[there] // tiles, key[there] % tiles, size[there])
+
+
+def ranks(target: Target, order: str) -> Int64:
+    """Position of each tile, "software" or "hardware" order (see tiles_in_order)."""
+    at = tiles_in_order(target, range(target.num_tiles), order)
+    found = np.empty(len(at), np.int64)
+    found[at] = np.arange(len(at))
+    return found
+
+
+def in_order(found: Messages, rank: Int64) -> Messages:
+    """The same with positions in place of tiles, sorted by them."""
+    return summed(rank[found.src], rank[found.dst], found.bytes, len(rank))
+
+
+def block(found: Messages, rows: tuple[int, int], columns: tuple[int, int], size: int) -> Block:
+    """The window of positions [first, last) x [first, last) in cells of `size` x `size`; rows are sources."""
+    begin, end = np.searchsorted(found.src, rows)
+    dst, src, values = found.dst[begin:end], found.src[begin:end], found.bytes[begin:end]
+    high, wide = -(-(rows[1] - rows[0]) // size), -(-(columns[1] - columns[0]) // size)
+    inside = (dst >= columns[0]) & (dst < columns[1])
+    if not inside.all():
+        src, dst, values = src[inside], dst[inside], values[inside]
+    cell = (src - rows[0]) // size * wide + (dst - columns[0]) // size
+    sums = np.bincount(cell, weights=values, minlength=high * wide) if len(cell) else np.zeros(high * wide)
+    return Block(sums.astype(np.int64), high, wide)
+
+
+def largest_cell(found: Messages, size: int) -> int:
+    """The largest cell of the whole matrix in cells of `size` x `size` positions aligned to 0, by absolute value: the
+    end of the colour scale, the same for every window."""
+    if not len(found.src):
+        return 0
+    if size == 1:
+        return int(np.abs(found.bytes).max())
+    src, dst = found.src // size, found.dst // size
+    wide = int(dst.max()) + 1
+    if (int(src.max()) + 1) * wide <= _MOST_CELLS:
+        return int(np.abs(np.bincount(src * wide + dst, weights=found.bytes)).max())
+    sums = summed(src, dst, found.bytes, wide).bytes
+    return int(np.abs(sums).max()) if len(sums) else 0
+
+
+def heaviest(found: Messages, most: int) -> Int64:
+    """Rows of the `most` messages with most bytes (by absolute value), heaviest first, equal ones by tile."""
+    weight = np.abs(found.bytes)
+    rows = np.arange(len(weight))
+    if len(weight) > most:
+        least = np.partition(weight, len(weight) - most)[len(weight) - most]
+        above = np.flatnonzero(weight > least)
+        rows = np.sort(np.concatenate([above, np.flatnonzero(weight == least)[: most - len(above)]]))
+    return np.asarray(rows[np.argsort(-weight[rows], kind="stable")], np.int64)
+
+
+def partners(source: ReportSource, program: int, tile: int) -> Partners:
+    """Who sends to a tile and to whom it sends. Raises NotRecordedError and ValueError as `messages_of`."""
+    found = messages_of(source, program)
+    into = np.flatnonzero(found.dst == tile)
+    begin, end = np.searchsorted(found.src, (tile, tile + 1))
+    out = np.arange(begin, end)
+    into, out = (rows[np.argsort(-found.bytes[rows], kind="stable")] for rows in (into, out))
+    receivers, multicast = sendings_of(source, program, tile)
+    return Partners(found.src[into], found.bytes[into], found.dst[out], found.bytes[out], receivers, multicast)
+
+
+def sendings_of(source: ReportSource, program: int, tile: int | None = None) -> tuple[Int64, Int64]:
+    """(receivers, bytes): what a tile (None: all tiles) sends, by the number of tiles that get it. Empty where the
+    report does not say (format 1.0)."""
+    sums: dict[int, int] = {}
+    for _, _, (src, receivers, size) in source.reader.traffic("sendings", [program]):
+        rows = slice(None) if tile is None else np.asarray(src) == tile
+        for count, part in zip(receivers[rows].tolist(), size[rows].tolist(), strict=True):
+            sums[count] = sums.get(count, 0) + part
+    counts = sorted(sums)
+    return np.array(counts, np.int64), np.array([sums[count] for count in counts], np.int64)
+
+
+def fan_outs(found: Messages) -> tuple[Int64, Int64]:
+    """(receivers, tiles that send to so many), ascending, of the tiles that send at all."""
+    fan = np.bincount(found.src)
+    receivers, tiles = np.unique(fan[fan > 0], return_counts=True)
+    return receivers.astype(np.int64), tiles.astype(np.int64)
+
+
+def between_ipus(found: Messages, target: Target) -> Int64:
+    """Bytes from IPU (row) to IPU (column); the diagonal is traffic within an IPU."""
+    ipus, per_ipu = target.num_ipus, target.tiles_per_ipu
+    cell = found.src // per_ipu * ipus + found.dst // per_ipu
+    return np.bincount(cell, weights=found.bytes, minlength=ipus * ipus).astype(np.int64).reshape(ipus, ipus)

@@ -1,0 +1,210 @@
+"""Every program that moves data, ranked: bytes, messages, fan-out, cycles, and what it could have moved in that time.
+
+Rows are DoExchange (tiles of one IPU), GlobalExchange and CrossReplicaCopy (between IPUs) and StreamCopyMid (the
+transfer of a host copy; its Begin waits, its End rearranges, neither moves bytes). Bytes received count every
+receiver, bytes sent count a multicast once; both are of one execution over all tiles of all IPUs unless they are
+called totals.
+
+Possible bandwidth, bytes per cycle: DoExchange: `exchange_bytes_per_cycle` (4) x tiles that receive. GlobalExchange:
+`link_bytes_per_cycle` x IPUs that receive. StreamCopyMid: `host_bytes_per_cycle` x IPUs that take part. The cycles are
+those of the longest tile (`longest_tiles`), for a step's flat length leaves out what other tiles hide. Two tiles that
+share an exchange bus take what both want at twice the rate (docs/exchange.md), so an exchange may exceed 100 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.exchange.longest_tiles import longest_tiles
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+#: Types of programs that move bytes.
+EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "CrossReplicaCopy", "StreamCopyMid")
+
+#: Programs whose columns are read together.
+_AT_ONCE = 128
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What one execution moves, by exchange program."""
+
+    program: Int64
+    type: list[str]
+    name: list[str]
+    received: Int64  #: bytes
+    sent: Int64  #: bytes, a multicast once
+    receivers: Int64  #: tiles that receive
+    senders: Int64
+    ipus: Int64  #: IPUs that receive; for host copies those that take part
+    worst_tile: Int64  #: the tile that receives most (of a copy to the host: sends most), -1 where none does
+    worst_bytes: Int64
+    code: Int64  #: bytes of exchange code over all tiles
+    estimated: Int64  #: cycles of the longest tile, -1 = not estimated
+
+
+@dataclass(frozen=True)
+class Fans:
+    """By exchange program: pairs of tiles, -1 = not recorded or none by nature (host copies), and the receivers of a
+    sending tile, NaN or -1 likewise."""
+
+    messages: Int64
+    mean: Float64
+    worst: Int64
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What recorded runs say, by exchange program. `cycles` are those of the longest tile of each of its steps."""
+
+    executions: Int64
+    cycles: Int64
+    received: Int64  #: bytes over all executions and IPUs
+    sent: Int64
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """Bytes per cycle of one execution, NaN where not known. `recorded` tells where `cycles_each` is the mean of the
+    recorded executions; elsewhere it is the estimate."""
+
+    cycles_each: Float64
+    recorded: npt.NDArray[np.bool_]
+    achieved: Float64
+    possible: Float64
+    dictated: Float64  #: share of the cycles in which the worst tile moves its own bytes at 4 a cycle
+
+
+def moved(source: ReportSource) -> Moved:
+    """Columns of the compilation, read once."""
+    return kept(source, "exchange_moved", lambda: _moved(source))
+
+
+def fans(source: ReportSource) -> Fans:
+    """Messages of all programs: asked apart from `moved`, because it reads who sends for each of them."""
+    return kept(source, "exchange_fans", lambda: _fans(source))
+
+
+def exchange_programs(source: ReportSource) -> list[int]:
+    """Programs that move bytes, ascending: the rows of all columns here."""
+    return [row for row, type_ in enumerate(programs_of(source).type) if type_ in EXCHANGE_TYPES]
+
+
+def ran(source: ReportSource) -> Ran:
+    """Sums over the recorded runs; all zero before the first."""
+    return kept(source, f"exchange_ran:{source.generation}", lambda: _ran(source))
+
+
+def bandwidth(source: ReportSource) -> Bandwidth:
+    """Achieved and possible bandwidth of each row of `moved`."""
+    m, r, target = moved(source), ran(source), target_of(source)
+    recorded = r.executions > 0
+    estimated = np.where(m.estimated > 0, m.estimated, np.nan)
+    each = np.where(recorded, r.cycles / np.maximum(r.executions, 1), estimated)
+    each = np.where(each > 0, each, np.nan)
+    host = np.array([type_ == "StreamCopyMid" for type_ in m.type], bool)
+    internal = np.array([type_ == "DoExchange" for type_ in m.type], bool)
+    through = np.where(host, m.received + m.sent, m.received)
+    link = np.where(host, target.host_bytes_per_cycle, target.link_bytes_per_cycle) * m.ipus
+    possible = np.where(internal, target.exchange_bytes_per_cycle * m.receivers, link)
+    own = np.ceil(m.worst_bytes / target.exchange_bytes_per_cycle)
+    return Bandwidth(
+        cycles_each=each,
+        recorded=recorded,
+        achieved=through / each,
+        possible=np.where(possible > 0, possible, np.nan),
+        dictated=np.where(internal, own / each, np.nan),
+    )
+
+
+def _moved(source: ReportSource) -> Moved:
+    programs = programs_of(source)
+    rows = exchange_programs(source)
+    host = np.array([programs.type[row] == "StreamCopyMid" for row in rows], bool)
+    count = len(rows)
+    ints = {name: np.zeros(count, np.int64) for name in ("received", "sent", "receivers", "senders", "ipus", "code")}
+    worst_tile, worst_bytes = np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    estimated = np.full(count, -1, np.int64)
+    tiles = target_of(source).tiles_per_ipu
+    for name, who, column in (("received", "receivers", "rx"), ("sent", "senders", "tx")):
+        for at, ipu, values in _columns(source, column, rows):
+            np.add.at(ints[name], at, values.sum(axis=1))
+            np.add.at(ints[who], at, np.count_nonzero(values, axis=1))
+            deciding = np.flatnonzero(host[at] | (column == "rx"))
+            at, ipu, values = at[deciding], ipu[deciding], values[deciding]
+            np.add.at(ints["ipus"], at, values.any(axis=1))
+            tile, most = values.argmax(axis=1), values.max(axis=1)
+            for row, place, size in zip(at.tolist(), (ipu * tiles + tile).tolist(), most.tolist(), strict=True):
+                if size > worst_bytes[row]:
+                    worst_bytes[row], worst_tile[row] = size, place
+    for at, _, values in _columns(source, "exchange_code", rows):
+        np.add.at(ints["code"], at, values.sum(axis=1))
+    for at, _, values in _columns(source, "cycles", rows):
+        np.maximum.at(estimated, at, values.max(axis=1))
+    return Moved(
+        program=np.array(rows, np.int64),
+        type=[programs.type[row] for row in rows],
+        name=[programs.name[row] for row in rows],
+        **ints,
+        worst_tile=worst_tile,
+        worst_bytes=worst_bytes,
+        estimated=estimated,
+    )
+
+
+def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[Int64, Int64, Int64]]:
+    """(places in `rows`, IPUs, values with a row for each of them and a column for each tile), batch by batch."""
+    for begin in range(0, len(rows), _AT_ONCE):
+        found = source.reader.program_columns(column, rows[begin : begin + _AT_ONCE])
+        found = [each for each in found if len(each[2])]
+        if found:
+            values = np.zeros((len(found), max(len(each[2]) for each in found)), np.int64)
+            for row, (_, _, of_tiles) in enumerate(found):
+                values[row, : len(of_tiles)] = of_tiles
+            program, ipu = (np.array([each[part] for each in found], np.int64) for part in (0, 1))
+            yield np.searchsorted(rows, program), ipu, values
+
+
+def _fans(source: ReportSource) -> Fans:
+    """A tile's messages stand under its own IPU, so IPUs simply add up."""
+    rows = exchange_programs(source)
+    place = {program: row for row, program in enumerate(rows)}
+    messages = np.full(len(rows), -1, np.int64)
+    senders = np.zeros(len(rows), np.int64)
+    worst = np.full(len(rows), -1, np.int64)
+    for program, _, (src,) in source.reader.traffic("messages", rows, slice(1)):
+        row = place[program]
+        if not len(src):
+            continue
+        fan = np.bincount(np.asarray(src, np.int64) - int(src.min()))
+        messages[row] = max(int(messages[row]), 0) + len(src)
+        senders[row] += np.count_nonzero(fan)
+        worst[row] = max(int(worst[row]), int(fan.max()))
+    mean = np.where(senders > 0, messages / np.maximum(senders, 1), np.nan)
+    return Fans(messages, mean, worst)
+
+
+def _ran(source: ReportSource) -> Ran:
+    reader, rows = source.reader, np.array(exchange_programs(source), np.int64)
+    program = np.asarray(reader.steps().program, np.int64)
+    count = len(programs_of(source).type)
+    executions = np.bincount(program, minlength=count).astype(np.int64)
+    totals = np.zeros((2, count), np.int64)
+    for ipu in range(target_of(source).num_ipus):
+        steps = reader.steps_on_ipu(ipu)
+        for row, values in enumerate((steps.data_in, steps.data_out)):
+            np.add.at(totals[row], program, np.asarray(values, np.int64))
+    return Ran(executions[rows], longest_tiles(source)[rows], totals[0][rows], totals[1][rows])

@@ -1,0 +1,1 @@
+"""Execution: what ran when, on the device clock."""

@@ -1,0 +1,204 @@
+"""The steps of a window added up by name, type, program or vertex type: where the time went, from the bottom up.
+
+Two times are kept apart and never added to each other:
+
+    cycles        parts of the flat bars that lie in the window (critical path); of all steps: the window
+    tile cycles   sum over tiles of the cycles they spend in the window
+
+and two ways to give them to a name: *self* = steps whose whole name it is (whose last part it is, for parts of names),
+*total* = those below it as well; a step counts once however often a part occurs in its name. Steps that the window cuts
+count with the part inside (`window_steps`). With several IPUs, cycles and tile cycles of all of them are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.flame import name_path
+from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
+from popvision.analysis.execution.window_steps import WindowSteps, window_steps
+from popvision.formats.profile.model import PROGRAM_TYPES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+#: Levels of the name path that can be asked for: "level1" is the outermost part, "level2" two parts, and so on.
+LEVELS = 8
+
+#: What steps can be added up by.
+GROUPINGS = ("part", "name", *(f"level{depth}" for depth in range(1, LEVELS + 1)), "type", "program")
+
+
+class Names(NamedTuple):
+    """What each program is called: its label and its number; row = program of the report."""
+
+    label: Sequence[str]
+    number: Sequence[str]
+
+
+def own_names(source: ReportSource) -> Names:
+    """Labels and row numbers as the report has them."""
+    labels = program_labels(source)
+    return Names(labels, [str(row) for row in range(len(labels))])
+
+
+class _OfProgram(NamedTuple):
+    """Sums over the busy steps of one program; row = program of the report."""
+
+    steps: Int64  #: how many
+    cycles: Int64
+    tile_cycles: Int64
+    least: Int64
+    most: Int64
+    type: Int64
+
+
+def aggregate(
+    source: ReportSource, ipus: Sequence[int], begin: int, end: int, by: str, names: Names | None = None
+) -> pd.DataFrame:
+    """One row per group, most total cycles first: `name`, `count` (busy steps), `self_cycles`, `total_cycles`,
+    `self_tile_cycles`, `total_tile_cycles`, `mean`, `min`, `max` (of total cycles per step), `share` of the window and
+    `cumulative` share of self cycles from the top.
+
+    `names` = what to call the programs, as they are called in the report by default. Raises ValueError for another
+    grouping or an IPU that is not there."""
+    if by not in GROUPINGS:
+        raise ValueError(f"steps are added up by {', '.join(GROUPINGS)}, not by {by!r}")
+    called = names or own_names(source)
+    found = [
+        _by_program(steps, window_steps(steps, source.reader, begin, end), len(called.label))
+        for steps in (timeline(source, ipu) for ipu in ipus)
+    ]
+    programs = _together(found)
+    ran = np.flatnonzero(programs.steps)
+    groups = [
+        _groups(called.label[row], PROGRAM_TYPES[programs.type[row]], called.number[row], by) for row in ran.tolist()
+    ]
+    return _frame(programs, ran, groups, (end - begin) * len(ipus))
+
+
+def _by_program(steps: Timeline, here: WindowSteps, programs: int) -> _OfProgram:
+    rows = np.flatnonzero(here.busy | (here.length > 0))
+    program = steps.program[rows]
+    least, most = np.full(programs, np.iinfo(np.int64).max), np.zeros(programs, np.int64)
+    np.minimum.at(least, program, here.length[rows])
+    np.maximum.at(most, program, here.length[rows])
+    kind = np.zeros(programs, np.int64)
+    kind[program] = steps.type[rows]
+    return _OfProgram(
+        steps=np.bincount(program, minlength=programs).astype(np.int64),
+        cycles=_sums(here.length[rows], program, programs),
+        tile_cycles=_sums(here.tile_cycles[rows], program, programs),
+        least=least,
+        most=most,
+        type=kind,
+    )
+
+
+def _sums(values: Int64, group: Int64, groups: int) -> Int64:
+    found = np.zeros(groups, np.int64)
+    np.add.at(found, group, values)
+    return found
+
+
+def _together(parts: list[_OfProgram]) -> _OfProgram:
+    return _OfProgram(
+        steps=np.sum([each.steps for each in parts], axis=0),
+        cycles=np.sum([each.cycles for each in parts], axis=0),
+        tile_cycles=np.sum([each.tile_cycles for each in parts], axis=0),
+        least=np.min([each.least for each in parts], axis=0),
+        most=np.max([each.most for each in parts], axis=0),
+        type=np.max([each.type for each in parts], axis=0),
+    )
+
+
+def _groups(label: str, kind: str, number: str, by: str) -> tuple[str, list[str]]:
+    """(the group that a program belongs to by itself or "" for none, every group that contains it)."""
+    if by == "type":
+        return kind, [kind]
+    if by == "program":
+        return f"{number}: {label}", [f"{number}: {label}"]
+    path = name_path(label, kind)
+    if by == "name":
+        return "/".join(path), ["/".join(path)]
+    if by == "part":
+        return path[-1], list(dict.fromkeys(path))
+    depth = int(by.removeprefix("level"))
+    above = "/".join(path[:depth])
+    return (above if len(path) <= depth else ""), [above]
+
+
+def _frame(programs: _OfProgram, ran: Int64, groups: list[tuple[str, list[str]]], whole: int) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for program, (own, within) in zip(ran.tolist(), groups, strict=True):
+        count, cycles, tiles, least, most, _ = (int(column[program]) for column in programs)
+        for name in within:
+            mine = name == own
+            rows.append((name, count, cycles * mine, cycles, tiles * mine, tiles, least, most))
+    columns = ["name", "count", "self_cycles", "total_cycles", "self_tile_cycles", "total_tile_cycles", "min", "max"]
+    each = pd.DataFrame(rows, columns=columns)
+    sums = dict.fromkeys(columns[1:6], "sum") | {"min": "min", "max": "max"}
+    frame = each.groupby("name", sort=True, as_index=False).agg(sums)
+    frame["mean"] = frame["total_cycles"] / frame["count"]
+    frame["share"] = frame["total_cycles"] / whole if whole else np.nan
+    frame["self_share"] = frame["self_cycles"] / whole if whole else np.nan
+    frame = frame.sort_values(["total_cycles", "name"], ascending=[False, True], kind="stable", ignore_index=True)
+    by_self = frame["self_cycles"].sort_values(ascending=False, kind="stable").cumsum()
+    frame["cumulative"] = by_self.reindex(frame.index) / whole if whole else np.nan
+    order = [*columns[:6], "share", "self_share", "cumulative", "mean", "min", "max"]
+    return frame[order]
+
+
+def aggregate_vertices(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> pd.DataFrame:
+    """One row per vertex type that ran in the window: `executions` of its compute sets (whole ones: a step that the
+    window cuts counts in full), `instances` run, and their cycles in the unit of the type's kind: `thread_cycles` of
+    workers, `tile_cycles` of supervisor and multi vertices. Empty when the report counts no vertices."""
+    import pandas as pd
+
+    types, reader = source.reader.vertex_types(), source.reader
+    times = {ipu: _executions(source, ipu, begin, end) for ipu in ipus}
+    found: dict[int, list[int]] = {}
+    for part in reader.compute_set_vertices():
+        ran = int(times[part.ipu][part.compute_set]) if part.ipu in times else 0
+        if ran:
+            sums = found.setdefault(part.vertex_type, [0, 0, 0, 0])
+            new = (1, ran, ran * int(part.count.sum(dtype=np.int64)), ran * int(part.cycles.sum(dtype=np.int64)))
+            found[part.vertex_type] = [a + b for a, b in zip(sums, new, strict=True)]
+    rows = [
+        {
+            "name": types.name[row],
+            "kind": types.kind[row],
+            "compute_sets": sums[0],
+            "executions": sums[1],
+            "instances": sums[2],
+            "thread_cycles": sums[3] if types.kind[row] == "worker" else 0,
+            "tile_cycles": 0 if types.kind[row] == "worker" else sums[3],
+        }
+        for row, sums in found.items()
+    ]
+    columns = ["name", "kind", "compute_sets", "executions", "instances", "thread_cycles", "tile_cycles"]
+    frame = pd.DataFrame(rows, columns=columns)
+    for unit in ("thread_cycles", "tile_cycles"):
+        frame[f"{unit}_share"] = frame[unit] / max(int(frame[unit].sum()), 1)
+    return frame.sort_values(
+        ["thread_cycles", "tile_cycles", "name"], ascending=[False, False, True], ignore_index=True
+    )
+
+
+def _executions(source: ReportSource, ipu: int, begin: int, end: int) -> Int64:
+    """How often each compute set is busy in the window."""
+    steps = timeline(source, ipu)
+    spans = steps.spans
+    busy = (spans.busy_begin < end) & (spans.busy_end > begin) & (steps.figures.active_tiles > 0)
+    sets = np.asarray(source.reader.programs().compute_set, np.int64)[steps.program[busy]]
+    return np.bincount(sets[sets >= 0], minlength=len(source.reader.compute_sets().name))

@@ -1,0 +1,155 @@
+"""What a window of the time axis draws of one level of bars: bars of a pixel or more as they are, smaller ones merged.
+
+Every bar of the window is either in `Bars` or counted in exactly one cell of `Merged` (the column in which it begins,
+or the window's first one), so nothing is dropped. A merged cell covers its whole pixel column and says what share of
+the column each class takes, whatever bars that time belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.flame import GROUP, RUN, STREAM_COPY, Level
+from popvision.analysis.execution.raster import CLASSES, GRAIN, LEVELS, Grid, pack_levels
+from popvision.analysis.execution.timeline import NOT_DRAWN, PIXEL_CLASS
+
+Int64 = npt.NDArray[np.int64]
+
+#: Time of bars that group others is counted apart from the classes of raster.CLASSES.
+_GROUP_CLASS = len(CLASSES)
+
+_CLASS_OF_KIND = np.full(256, NOT_DRAWN, np.uint8)
+_CLASS_OF_KIND[: len(PIXEL_CLASS)] = PIXEL_CLASS
+_CLASS_OF_KIND[[GROUP, RUN, STREAM_COPY]] = _GROUP_CLASS
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars at least one column wide. Times in cycles; `first` and `last` are execution steps, inclusive."""
+
+    level: npt.NDArray[np.uint8]  #: row of the levels asked for
+    begin: Int64
+    end: Int64
+    kind: npt.NDArray[np.uint8]  #: program type, or GROUP, STREAM_COPY or RUN of flame
+    name: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """One cell per column that holds bars narrower than a column."""
+
+    level: npt.NDArray[np.uint8]  #: row of the levels asked for
+    column: npt.NDArray[np.int32]  #: relative to the grid
+    shares: npt.NDArray[np.uint32]  #: packed shares of the classes, as in raster.packed
+    group: npt.NDArray[np.uint8]  #: share of grouping bars, 0 to 31
+    count: npt.NDArray[np.int32]  #: bars merged here
+    first: npt.NDArray[np.int32]  #: the first of their steps
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Bars of the window in positions of 1/1024 cycle, cut to it, and the columns they touch."""
+
+    begin: Int64
+    end: Int64
+    first_column: Int64
+    last_column: Int64
+    pixel_class: npt.NDArray[np.uint8]
+
+
+def bars_in_window(levels: Sequence[Level], grid: Grid) -> tuple[Bars, Merged]:
+    """The bars of every level that overlap the grid's columns (a bar of no length: that begin in them)."""
+    found = [_of_level(row, level, grid) for row, level in enumerate(levels)]
+    bars = (np.concatenate([getattr(bars, each.name) for bars, _ in found]) for each in fields(Bars))
+    cells = (np.concatenate([getattr(cells, each.name) for _, cells in found]) for each in fields(Merged))
+    return Bars(*bars), Merged(*cells)
+
+
+def strip(level: Level, grid: Grid) -> npt.NDArray[np.uint32]:
+    """Packed shares of the classes in every column, for the overview."""
+    _, spread = _spread(level, grid)
+    return pack_levels(_time_in_columns(spread, grid)[: len(CLASSES)], np.int64(grid.pitch).reshape(1))
+
+
+def _of_level(row: int, level: Level, grid: Grid) -> tuple[Bars, Merged]:
+    shown, spread = _spread(level, grid)
+    small = (level.end[shown] - level.begin[shown]) * GRAIN < grid.pitch
+    large = shown[~small]
+    columns: tuple[npt.NDArray[Any], ...] = (level.begin, level.end, level.kind, level.name, level.first, level.last)
+    bars = Bars(np.full(len(large), row, np.uint8), *(column[large] for column in columns))
+    return bars, _merge(row, level.first[shown], spread, small, grid)
+
+
+def _spread(level: Level, grid: Grid) -> tuple[Int64, Spread]:
+    begin, end = level.begin, level.end
+    left, right = grid.first * grid.pitch, (grid.first + grid.columns) * grid.pitch
+    from_row = int(np.searchsorted(end, left // GRAIN, side="left"))
+    to_row = int(np.searchsorted(begin, -(-right // GRAIN), side="left"))
+    begin, end = begin[from_row:to_row] * GRAIN, end[from_row:to_row] * GRAIN
+    inside = (begin < right) & ((end > left) | ((end == begin) & (begin >= left)))
+    rows = np.arange(from_row, to_row, dtype=np.int64)[inside]
+    begin, end = np.maximum(begin[inside], left), np.minimum(end[inside], right)
+    first = _columns(begin, grid)
+    last = np.maximum(_columns(np.maximum(end - 1, left), grid), first)
+    return rows, Spread(begin, end, first, last, _CLASS_OF_KIND[level.kind[rows]])
+
+
+def _columns(positions: Int64, grid: Grid) -> Int64:
+    """position // pitch - first of ascending positions within the grid, without a division for each."""
+    borders = np.searchsorted(positions, grid.edges)
+    return np.repeat(np.arange(grid.columns, dtype=np.int64), np.diff(borders))
+
+
+def _merge(
+    row: int, first_step: npt.NDArray[np.int32], spread: Spread, small: npt.NDArray[np.bool_], grid: Grid
+) -> Merged:
+    count = np.bincount(spread.first_column[small], minlength=grid.columns)
+    touched = count > 0
+    touched[spread.last_column[small]] = True
+    column = np.flatnonzero(touched)
+    time = _time_at_ends(spread, grid)[:, column]
+    whole = np.int64(grid.pitch).reshape(1)
+    first = np.full(grid.columns, np.iinfo(np.int32).max, np.int32)
+    for touching in (spread.last_column, spread.first_column):
+        np.minimum.at(first, touching[small], first_step[small])
+    group = (2 * LEVELS * time[_GROUP_CLASS] + whole) // (2 * whole)
+    return Merged(
+        np.full(len(column), row, np.uint8),
+        column.astype(np.int32),
+        pack_levels(time[:_GROUP_CLASS], whole),
+        np.maximum(group, time[_GROUP_CLASS] > 0).astype(np.uint8),
+        count[column].astype(np.int32),
+        first[column],
+    )
+
+
+def _time_at_ends(spread: Spread, grid: Grid) -> Int64:
+    """Time of each class (grouping bars last) in the first and last column of every bar."""
+    time = np.zeros((_GROUP_CLASS + 1, grid.columns), np.int64)
+    drawn = spread.pixel_class <= _GROUP_CLASS
+    kind, begin, end = spread.pixel_class[drawn], spread.begin[drawn], spread.end[drawn]
+    first, last = spread.first_column[drawn], spread.last_column[drawn]
+    flat = time.reshape(-1)  # adding at one-dimensional places is many times faster
+    place = kind * np.int64(grid.columns)
+    np.add.at(flat, place + first, np.minimum(end, (grid.first + first + 1) * grid.pitch) - begin)
+    two = np.flatnonzero(last > first)
+    np.add.at(flat, (place + last)[two], end[two] - (grid.first + last[two]) * grid.pitch)
+    return time
+
+
+def _time_in_columns(spread: Spread, grid: Grid) -> Int64:
+    """`_time_at_ends` plus the whole columns between a bar's first and last one."""
+    time = _time_at_ends(spread, grid)
+    change = np.zeros((_GROUP_CLASS + 1, grid.columns + 1), np.int64)
+    wide = (spread.last_column > spread.first_column + 1) & (spread.pixel_class <= _GROUP_CLASS)
+    kind = spread.pixel_class[wide]
+    np.add.at(change, (kind, spread.first_column[wide] + 1), 1)
+    np.add.at(change, (kind, spread.last_column[wide]), -1)
+    return time + np.cumsum(change, axis=1)[:, :-1] * grid.pitch

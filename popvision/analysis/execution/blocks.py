@@ -1,0 +1,70 @@
+"""What lightweight profiling recorded, added up by program and tile: how often each ran, and how long it took.
+
+A block counts in a window when a part of it lies there, with its whole length: the lengths of single executions are
+what lightweight profiling is for. Names: a Block's own, that of the program that a filter names, and of parts of stream
+copies also their type. An overflow is a time during which nothing was recorded on its tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from popvision.analysis.report.kept import kept
+from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, Programs, TileBlocks
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.report.source import ReportSource
+
+KINDS = {COMMON: "block", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
+
+#: Columns of `block_statistics`; cycles are those of single executions, `total` of all.
+COLUMNS = ("name", "kind", "tile", "program", "count", "min", "median", "mean", "max", "total")
+
+
+def tiles_with_blocks(source: ReportSource) -> list[int]:
+    """Tiles on which something was recorded, ascending."""
+    return kept(source, "tiles_with_blocks", source.reader.tiles_with_blocks)
+
+
+def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> DataFrame:
+    """One row for each program and tile of these IPUs with blocks in the window [begin, end), by total cycles. Columns:
+    COLUMNS; `program` is -1 of an overflow."""
+    import pandas as pd
+
+    per_ipu = source.reader.target().tiles_per_ipu
+    programs = kept(source, "programs", source.reader.programs)
+    rows = [
+        row
+        for tile in tiles_with_blocks(source)
+        if tile // per_ipu in ipus
+        for row in _of_tile(source.reader.blocks(tile), programs, begin, end)
+    ]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.sort_values("total", ascending=False, kind="stable", ignore_index=True)
+
+
+def _of_tile(runs: Sequence[TileBlocks], programs: Programs, begin: int, end: int) -> list[tuple[Any, ...]]:
+    tile = runs[0].tile
+    columns = ([getattr(run, name) for run in runs] for name in ("program", "kind", "start", "end"))
+    program, kind, first, last = (np.concatenate(column) for column in columns)
+    inside = (first < end) & (last > begin) | ((first == last) & (first >= begin) & (first < end))
+    rows = []
+    for each in np.unique(program[inside]).tolist():
+        mine = inside & (program == each)
+        cycles = (last - first)[mine]
+        figures = (int(cycles.min()), float(np.median(cycles)), float(cycles.mean()), int(cycles.max()))
+        what = KINDS.get(int(kind[mine][0]), "")
+        rows.append((_name(programs, each), what, tile, each, len(cycles), *figures, int(cycles.sum())))
+    return rows
+
+
+def _name(programs: Programs, program: int) -> str:
+    if program < 0:
+        return "(buffer full)"
+    type_, name = programs.type[program], programs.name[program]
+    return f"{type_} {name}".rstrip() if type_.startswith("StreamCopy") else name

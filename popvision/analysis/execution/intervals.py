@@ -1,0 +1,109 @@
+"""How many tiles compute, exchange and sync at each moment: the rows of Poplar's `reportIntervals`.
+
+The slow obvious way: for every cycle, count the tiles whose interval covers it, by phase; merge equal neighbours.
+The fast way counts only where something begins or ends: each interval adds one at its begin and takes one away at
+its end, and a running sum over the sorted distinct moments gives the counts. Steps of a pattern have few distinct
+begins and ends, so each is reduced by `np.unique` before it is kept.
+
+Phases: compute; exchange = internal, global and host exchange with the waits of StreamCopyBegin;
+sync = barriers with their waits, and each tile's tail at the end of a run. The three add up to all tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.report.source import ReportSource
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES, IntArray
+
+_COLUMN_OF_PHASE = {"compute": 0, "exchange": 1, "global exchange": 1, "host": 1, "sync": 2}
+#: Column of each program type, by its index in PROGRAM_TYPES; -1 takes no time.
+_COLUMN_OF_TYPE = [_COLUMN_OF_PHASE[PHASE_OF_TYPE[t]] if t in PHASE_OF_TYPE else -1 for t in PROGRAM_TYPES]
+_SYNC = 2
+#: Deltas are folded together when this many have been collected, so that memory follows distinct moments, not steps.
+_FOLD_AT = 4_000_000
+
+
+@dataclass(frozen=True)
+class IntervalTable:
+    """Rows [begin, end) in device cycles since the first recorded run began, and tiles in each phase."""
+
+    begin: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    computing: npt.NDArray[np.int64]
+    exchanging: npt.NDArray[np.int64]
+    syncing: npt.NDArray[np.int64]
+
+
+class _Deltas:
+    """Changes of the three counts at moments, folded as they come."""
+
+    def __init__(self) -> None:
+        self._moments: list[npt.NDArray[np.int64]] = []
+        self._changes: list[npt.NDArray[np.int64]] = []
+        self._kept = 0
+
+    def add(self, column: int, begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> None:
+        for moments, sign in ((begin, 1), (end, -1)):
+            distinct, counts = np.unique(moments, return_counts=True)
+            change = np.zeros((len(distinct), 3), np.int64)
+            change[:, column] = sign * counts
+            self._moments.append(distinct)
+            self._changes.append(change)
+            self._kept += len(distinct)
+        if self._kept > _FOLD_AT:
+            moments, changes = self.folded()
+            self._moments, self._changes, self._kept = [moments], [changes], len(moments) // 2
+
+    def folded(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        if not self._moments:
+            return np.empty(0, np.int64), np.empty((0, 3), np.int64)
+        moments, row = np.unique(np.concatenate(self._moments), return_inverse=True)
+        changes = np.concatenate(self._changes)
+        summed = np.stack([np.bincount(row, changes[:, c], len(moments)) for c in range(3)], axis=1)
+        return moments, np.rint(summed).astype(np.int64)
+
+
+def interval_table(source: ReportSource) -> IntervalTable:
+    """The rows over all recorded runs and all IPUs; equal neighbours are merged."""
+    reader = source.reader
+    types, runs = reader.steps().type, reader.runs()
+    deltas = _Deltas()
+    for ipu in range(reader.target().num_ipus):
+        for step, base, start, cycles in reader.intervals(ipu, 0, len(types)):
+            column = _COLUMN_OF_TYPE[int(types[step])]
+            busy = cycles > 0
+            if column >= 0 and busy.any():
+                begin = base + start[busy].astype(np.int64)
+                deltas.add(column, begin, begin + cycles[busy].astype(np.int64))
+        for run, run_end in enumerate(np.cumsum(runs.cycles.astype(np.int64)).tolist()):
+            tail: IntArray = reader.run_tail(run, ipu).astype(np.int64)
+            waiting = tail[tail > 0]
+            if len(waiting):
+                deltas.add(_SYNC, run_end - waiting, np.full(len(waiting), run_end, np.int64))
+    return _rows(*deltas.folded())
+
+
+def _rows(moments: npt.NDArray[np.int64], changes: npt.NDArray[np.int64]) -> IntervalTable:
+    counts = np.cumsum(changes, axis=0)
+    kept = np.ones(len(moments), bool)
+    kept[1:] = changes[1:].any(axis=1)
+    moments, counts = moments[kept], counts[kept]
+    if not len(moments):
+        empty = np.empty(0, np.int64)
+        return IntervalTable(empty, empty, empty, empty, empty)
+    return IntervalTable(moments[:-1], moments[1:], counts[:-1, 0], counts[:-1, 1], counts[:-1, 2])
+
+
+def write_intervals(source: ReportSource, stream: IO[str]) -> int:
+    """Write the published CSV (begin, end, computing, exchanging, syncing; no header) and return the number of rows."""
+    table = interval_table(source)
+    columns = (table.begin, table.end, table.computing, table.exchanging, table.syncing)
+    for first in range(0, len(table.begin), 65536):
+        chunk = zip(*(column[first : first + 65536].tolist() for column in columns), strict=True)
+        stream.writelines(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in chunk)
+    return len(table.begin)

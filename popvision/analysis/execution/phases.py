@@ -1,0 +1,56 @@
+"""Tile cycles by phase: the one sum behind shares, averages and the text summary.
+
+A phase's tile cycles = the sum over tiles of the cycles of steps whose program type is in that phase; the tail of a
+run on each tile counts as sync. Over whole runs the phases add up to tiles x run length, so
+share = phase / (tiles x length) and the shares add up to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from popvision.analysis.report.source import ReportSource
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
+
+PHASES = ("compute", "exchange", "global exchange", "host", "sync")
+#: Index into PHASES for each program type, len(PHASES) = takes no time.
+PHASE_INDEX = np.array([PHASES.index(PHASE_OF_TYPE[t]) if t in PHASE_OF_TYPE else len(PHASES) for t in PROGRAM_TYPES])
+
+
+@dataclass(frozen=True)
+class PhaseTotals:
+    """Tile cycles by phase over some runs; `length` is the runs' device cycles, `tiles` those counted."""
+
+    tile_cycles: dict[str, int]
+    length: int
+    tiles: int
+
+    def share(self, phase: str) -> float:
+        """Part of all tile cycles spent in the phase, 0..1."""
+        whole = self.length * self.tiles
+        return self.tile_cycles[phase] / whole if whole else 0.0
+
+    def average(self, phase: str) -> float:
+        """Cycles that a tile spends in the phase on average."""
+        return self.tile_cycles[phase] / self.tiles if self.tiles else 0.0
+
+
+def phase_totals(source: ReportSource, runs: list[int] | None = None, ipu: int | None = None) -> PhaseTotals:
+    """Totals over the given recorded runs (all by default) on one IPU (all by default)."""
+    reader = source.reader
+    target, all_runs = reader.target(), reader.runs()
+    chosen = range(len(all_runs.name)) if runs is None else runs
+    ipus = range(target.num_ipus) if ipu is None else [ipu]
+    types = reader.steps().type
+    wanted = np.zeros(len(types), bool)
+    for run in chosen:
+        first = int(all_runs.first_step[run])
+        wanted[first : first + int(all_runs.n_steps[run])] = True
+    sums = np.zeros(len(PHASES) + 1, np.int64)
+    for i in ipus:
+        np.add.at(sums, PHASE_INDEX[types[wanted]], reader.steps_on_ipu(i).tile_cycles[wanted].astype(np.int64))
+        sums[PHASES.index("sync")] += sum(int(reader.run_tail(run, i).sum(dtype=np.int64)) for run in chosen)
+    length = sum(int(all_runs.cycles[run]) for run in chosen)
+    return PhaseTotals(dict(zip(PHASES, sums[:-1].tolist(), strict=True)), length, target.tiles_per_ipu * len(ipus))

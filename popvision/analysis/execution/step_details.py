@@ -1,0 +1,177 @@
+"""One execution step in full, and the steps of a window as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.flame import name_path
+from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """One step on one IPU as its row says. Cycles are absolute; [begin, end) is the flat bar, [busy_begin, busy_end)
+    spans the tiles that take part."""
+
+    step: int
+    ipu: int
+    name: str
+    type: str
+    phase: str  #: "" for types that take no time
+    program: int
+    compute_set: int  #: -1 where none
+    run: int
+    begin: int
+    end: int
+    busy_begin: int
+    busy_end: int
+    active_tiles: int
+    tiles: int
+    tile_balance: float  #: mean / max of cycles over all tiles
+    active_tile_balance: float  #: the same over tiles that take part
+    data_in: int
+    data_out: int
+
+
+@dataclass(frozen=True)
+class StepTiles:
+    """What each tile of the IPU did in one step. `begin` is absolute; cycles 0 = the tile takes no part."""
+
+    begin: Int64
+    cycles: Int64
+
+    @property
+    def active(self) -> Int64:
+        """Cycles of the tiles that take part."""
+        return self.cycles[self.cycles > 0]
+
+
+def step_facts(source: ReportSource, ipu: int, step: int) -> StepFacts:
+    """Raises ValueError for a step or IPU that was not recorded; FormatError when a column cannot be read."""
+    steps = timeline(source, ipu)
+    check_step(steps, step)
+    figures = steps.figures
+    name = PROGRAM_TYPES[steps.type[step]]
+    return StepFacts(
+        step=step,
+        ipu=ipu,
+        name=program_labels(source)[int(steps.program[step])],
+        type=name,
+        phase=PHASE_OF_TYPE.get(name, ""),
+        program=int(steps.program[step]),
+        compute_set=int(source.reader.programs().compute_set[int(steps.program[step])]),
+        run=int(steps.run[step]),
+        begin=int(steps.begin[step]),
+        end=int(steps.end[step]),
+        busy_begin=int(steps.spans.busy_begin[step]),
+        busy_end=int(steps.spans.busy_end[step]),
+        active_tiles=int(figures.active_tiles[step]),
+        tiles=steps.tiles,
+        tile_balance=float(figures.tile_balance[step]),
+        active_tile_balance=float(figures.active_tile_balance[step]),
+        data_in=int(figures.data_in[step]),
+        data_out=int(figures.data_out[step]),
+    )
+
+
+def step_tiles(source: ReportSource, ipu: int, step: int) -> StepTiles:
+    """Begin and cycles of every tile in one step; raises what `step_facts` raises."""
+    steps = timeline(source, ipu)
+    check_step(steps, step)
+    ids = [int(steps.spans.start_array[step]), int(steps.spans.cycles_array[step])]
+    if min(ids) < 0:
+        nothing = np.zeros(steps.tiles, np.int64)
+        return StepTiles(nothing + steps.spans.base[step], nothing)
+    start, cycles = source.reader.arrays(ids)
+    return StepTiles(start.astype(np.int64) + steps.spans.base[step], cycles.astype(np.int64))
+
+
+def step_estimate(source: ReportSource, ipu: int, step: int) -> Int64 | None:
+    """Cycles per tile that the compiler expected of the step's program, None where the report stores none."""
+    steps = timeline(source, ipu)
+    check_step(steps, step)
+    found = source.reader.program_on_ipu(int(steps.program[step]), ipu)
+    return None if found is None or found.cycles is None else np.asarray(found.cycles).astype(np.int64)
+
+
+def step_at(source: ReportSource, ipu: int, tile: int, cycle: int) -> int:
+    """The step that a tile (counted within its IPU) executes at a cycle, -1 where it has none."""
+    steps = timeline(source, ipu)
+    spans = steps.spans
+    candidates = np.flatnonzero((spans.busy_begin <= cycle) & (spans.busy_end > cycle) & (spans.cycles_array >= 0))
+    for step in candidates.tolist():
+        start, cycles = source.reader.arrays([int(spans.start_array[step]), int(spans.cycles_array[step])])
+        begin = int(spans.base[step]) + int(start[tile])
+        if begin <= cycle < begin + int(cycles[tile]):
+            return int(step)
+    return -1
+
+
+def find_steps(source: ReportSource, ipu: int, text: str) -> Int64:
+    """Steps whose program label, or the path of names that the flame view makes of it, contains `text`, letter case
+    ignored; all of them, in time order. "type:Sync" finds steps of a type, "program:12" those of one program."""
+    steps = timeline(source, ipu)
+    kind, _, value = text.partition(":")
+    if kind == "type":
+        rows = [row for row, name in enumerate(PROGRAM_TYPES) if name.casefold() == value.strip().casefold()]
+        return np.flatnonzero(np.isin(steps.type, rows)).astype(np.int64)
+    if kind == "program" and value.strip().isdecimal() and len(value) < 12:
+        return np.flatnonzero(steps.program == int(value)).astype(np.int64)
+    wanted = text.casefold()
+    labels, types = program_labels(source), source.reader.programs().type
+    ran = np.unique(steps.program).tolist()
+    programs = [
+        row
+        for row in ran
+        if wanted in labels[row].casefold() or wanted in "/".join(name_path(labels[row], types[row])).casefold()
+    ]
+    return np.flatnonzero(np.isin(steps.program, programs)).astype(np.int64)
+
+
+def steps_in_window(source: ReportSource, ipu: int, begin: int, end: int) -> pd.DataFrame:
+    """Every step with a tile busy in [begin, end), or whose flat bar overlaps it, one row each, in time order.
+
+    Cycles are whole lengths, not cut to the window."""
+    import pandas as pd
+
+    steps = timeline(source, ipu)
+    spans, figures = steps.spans, steps.figures
+    busy = (spans.busy_begin < end) & (spans.busy_end > begin) & (figures.active_tiles > 0)
+    rows = np.flatnonzero(busy | ((steps.begin < end) & (steps.end > begin)))
+    labels = program_labels(source)
+    return pd.DataFrame(
+        {
+            "step": rows,
+            "name": [labels[program] for program in steps.program[rows].tolist()],
+            "type": [PROGRAM_TYPES[kind] for kind in steps.type[rows].tolist()],
+            "program": steps.program[rows],
+            "run": steps.run[rows],
+            "begin": steps.begin[rows],
+            "end": steps.end[rows],
+            "cycles": figures.cycles[rows],
+            "active_tiles": figures.active_tiles[rows],
+            "mean_cycles": figures.tile_cycles[rows] / steps.tiles,
+            "max_cycles": figures.max_cycles[rows],
+            "tile_balance": figures.tile_balance[rows],
+            "data_in": figures.data_in[rows],
+            "data_out": figures.data_out[rows],
+        }
+    )
+
+
+def check_step(steps: Timeline, step: int) -> None:
+    """Raises ValueError when `step` is not one of the recorded steps."""
+    if not 0 <= step < len(steps):
+        raise ValueError(f"step {step} is not one of the {len(steps)} recorded steps")

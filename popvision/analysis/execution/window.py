@@ -1,0 +1,223 @@
+"""What one window of device time holds: cycles by type, utilisation, balance, bytes moved and how fast.
+
+Every figure is exact over the half-open window [begin, end) (`window_steps`). Nothing is sampled or left out, unless
+`hidden` types are asked to be: such figures say so in `hidden`.
+
+    share of a phase     = tile cycles of the phase / (tiles x window); a run's tail, where a tile has nothing left to
+                           do, counts as sync, so the shares add up to 1. With hidden types: / tile cycles of the others
+    tile utilisation     = tile cycles of compute, internal and global exchange and StreamCopyMid / the same
+    tile balance         = sum over the window's compute steps of the mean over all tiles of their cycles
+                           / sum over the same steps of the maximum; for one step, mean / max
+    active tile balance  = the same with the mean over the tiles that take part in the step
+    bytes                = whole bytes of every step that is busy in the window, cut or not
+    achieved bandwidth   = bytes received by the steps wholly within the window / sum of their longest tile's cycles
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.raster import ArrayReader
+from popvision.analysis.execution.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
+from popvision.analysis.execution.window_steps import WindowSteps, window_steps
+from popvision.analysis.report.stream_destination import DESTINATIONS, destinations
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.formats.profile.model import PROGRAM_TYPES
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+_USEFUL = np.isin(PROGRAM_TYPES, ["OnTileExecute", "DoExchange", "GlobalExchange", "StreamCopyMid"])
+_COMPUTE = PROGRAM_TYPES.index("OnTileExecute")
+
+#: What moves bytes: name of the figure -> program types whose steps carry the bytes.
+MOVERS = {
+    "exchange": ("DoExchange",),
+    "global exchange": ("GlobalExchange",),
+    "stream copy": ("StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd"),
+}
+
+#: The type whose cycles are the transfer proper; its steps measure the bandwidth.
+_PROPER = {"exchange": "DoExchange", "global exchange": "GlobalExchange", "stream copy": "StreamCopyMid"}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Bytes moved by one kind of step. `measured` and `cycles` belong to steps wholly within the window."""
+
+    received: int
+    sent: int
+    measured: int  #: bytes received, or sent where that is more, by the steps of known length
+    cycles: int  #: sum over those steps of the longest tile's cycles
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Bytes per cycle that were achieved, None when no step of the kind lies in the window."""
+        return self.measured / self.cycles if self.cycles else None
+
+
+@dataclass(frozen=True)
+class WindowFigures:
+    """Figures of one IPU. Cycles are tile clock cycles, bytes are device bytes; ratios are None when nothing ran."""
+
+    ipu: int
+    tiles: int
+    length: int  #: cycles of the window
+    steps: int  #: steps in which some tile is busy within the window
+    intervals: int  #: non-zero (step, tile) cells of those steps
+    by_type: dict[str, int]  #: tile cycles by program type, types that ran; the tail is apart
+    tail: int  #: tile cycles without a step
+    hidden: frozenset[str]  #: types left out; with "Sync" the tail too
+    compute_mean: float  #: sum over compute steps of the mean over tiles
+    active_mean: float  #: sum over compute steps of the mean over tiles that take part
+    compute_max: int  #: sum over compute steps of the maximum over tiles
+    transfers: dict[str, Transfer]  #: by the names of MOVERS
+    streams: dict[str, Transfer]  #: "stream copy" split by DESTINATIONS; those that occur
+    of_tiles: bool = True  #: False: from flat bars, the report does not know its tiles
+
+    @property
+    def whole(self) -> int:
+        """Tile cycles that shares refer to: tiles x length, less what is hidden."""
+        return sum(self.tile_cycles.values())
+
+    @property
+    def tile_cycles(self) -> dict[str, int]:
+        """Tile cycles by phase, the tail among sync."""
+        phases = dict.fromkeys(PHASES, 0)
+        for name, cycles in self.by_type.items():
+            row = int(PHASE[PROGRAM_TYPES.index(name)])
+            if row != NOT_DRAWN:
+                phases[PHASES[row]] += cycles
+        phases["sync"] += 0 if "Sync" in self.hidden else self.tail
+        return phases
+
+    @property
+    def host_parts(self) -> dict[str, int]:
+        """Tile cycles of StreamCopyBegin, Mid and End."""
+        return {name: self.by_type.get(name, 0) for name in MOVERS["stream copy"]}
+
+    @property
+    def useful(self) -> int:
+        return sum(cycles for name, cycles in self.by_type.items() if _USEFUL[PROGRAM_TYPES.index(name)])
+
+    def share(self, phase: str) -> float | None:
+        return self.tile_cycles[phase] / self.whole if self.whole else None
+
+    @property
+    def utilisation(self) -> float | None:
+        if not self.of_tiles:
+            return None
+        return self.useful / self.whole if self.whole else None
+
+    @property
+    def balance(self) -> float | None:
+        return self.compute_mean / self.compute_max if self.compute_max else None
+
+    @property
+    def active_balance(self) -> float | None:
+        return self.active_mean / self.compute_max if self.compute_max else None
+
+
+def window_figures(source: ReportSource, ipu: int, begin: int, end: int, hidden: Collection[str] = ()) -> WindowFigures:
+    """Figures of cycles [begin, end), cut to what was recorded, without the program types in `hidden`.
+
+    Raises ValueError for an IPU that is not there or a window that ends before it begins; FormatError when a column
+    or array cannot be read."""
+    if end < begin:
+        raise ValueError(f"the window from {begin} to {end} ends before it begins")
+    total = run_bars(source).total
+    window = min(max(begin, 0), total), min(max(end, 0), total)
+    steps = timeline(source, ipu)
+    if tiles_unknown(source):
+        return flat_figures(steps, *window, hidden, destinations(source))
+    return figures_of(steps, source.reader, *window, hidden, destinations(source))
+
+
+def flat_figures(
+    steps: Timeline,
+    begin: int,
+    end: int,
+    hidden: Collection[str] = (),
+    destination: npt.NDArray[np.uint8] | None = None,
+) -> WindowFigures:
+    """Figures of a report that does not know its tiles: the IPU counts as one tile that does what the flat bars say.
+    Balances are None, `of_tiles` is False."""
+    length = np.maximum(np.minimum(steps.end, end) - np.maximum(steps.begin, begin), 0)
+    inside = (length > 0) & (steps.begin >= begin) & (steps.end <= end)
+    here = WindowSteps(inside, length, length, (length > 0).astype(np.int64), length)
+    found = _figures(replace(steps, tiles=1), here, (begin, end), hidden, destination)
+    return replace(found, tiles=1, compute_mean=0.0, active_mean=0.0, compute_max=0, of_tiles=False)
+
+
+def figures_of(
+    steps: Timeline,
+    reader: ArrayReader,
+    begin: int,
+    end: int,
+    hidden: Collection[str] = (),
+    destination: npt.NDArray[np.uint8] | None = None,
+) -> WindowFigures:
+    """`window_figures` of a timeline that is at hand; the window must lie within it. `destination`: row = program,
+    None = not known."""
+    return _figures(steps, window_steps(steps, reader, begin, end), (begin, end), hidden, destination)
+
+
+def _figures(
+    steps: Timeline,
+    here: WindowSteps,
+    window: tuple[int, int],
+    hidden: Collection[str],
+    destination: npt.NDArray[np.uint8] | None,
+) -> WindowFigures:
+    begin, end = window
+    drawn = np.zeros(len(PROGRAM_TYPES), np.int64)
+    np.add.at(drawn, steps.type, here.tile_cycles)
+    tail = steps.tiles * (end - begin) - int(drawn[PHASE != NOT_DRAWN].sum())
+    left_out = np.isin(PROGRAM_TYPES, list(hidden))
+    shown = here.busy & ~left_out[steps.type]
+    compute = shown & (steps.type == _COMPUTE)
+    sums, active = here.tile_cycles[compute], here.tiles[compute]
+    return WindowFigures(
+        ipu=steps.ipu,
+        tiles=steps.tiles,
+        length=end - begin,
+        steps=int(shown.sum()),
+        intervals=int(here.tiles[shown].sum()),
+        by_type={name: int(drawn[row]) for row, name in enumerate(PROGRAM_TYPES) if drawn[row] and not left_out[row]},
+        tail=tail,
+        hidden=frozenset(hidden),
+        compute_mean=int(sums.sum()) / steps.tiles,
+        active_mean=float((sums / active).sum()),
+        compute_max=int(here.longest[compute].sum()),
+        transfers={name: _transfer(steps, here, shown, name) for name in MOVERS},
+        streams=_streams(steps, here, shown, destination),
+    )
+
+
+def _streams(
+    steps: Timeline, here: WindowSteps, shown: npt.NDArray[np.bool_], destination: npt.NDArray[np.uint8] | None
+) -> dict[str, Transfer]:
+    goes = np.full(len(steps), DESTINATIONS.index("unknown")) if destination is None else destination[steps.program]
+    copies = shown & np.isin(PROGRAM_TYPES, MOVERS["stream copy"])[steps.type]
+    return {
+        name: _transfer(steps, here, shown & (goes == row), "stream copy")
+        for row, name in enumerate(DESTINATIONS)
+        if (copies & (goes == row)).any()
+    }
+
+
+def _transfer(steps: Timeline, here: WindowSteps, shown: npt.NDArray[np.bool_], name: str) -> Transfer:
+    rows = shown & np.isin(PROGRAM_TYPES, MOVERS[name])[steps.type]
+    data_in, data_out = (np.asarray(each).astype(np.int64) for each in (steps.figures.data_in, steps.figures.data_out))
+    proper = rows & here.inside & (steps.type == PROGRAM_TYPES.index(_PROPER[name]))
+    moved = np.maximum(data_in[proper], data_out[proper])
+    return Transfer(
+        int(data_in[rows].sum()), int(data_out[rows].sum()), int(moved.sum()), int(here.longest[proper].sum())
+    )

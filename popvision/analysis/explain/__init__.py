@@ -1,0 +1,1 @@
+"""How a figure of a report comes about, term by term."""

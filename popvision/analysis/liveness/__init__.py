@@ -1,0 +1,1 @@
+"""Liveness: what is live at each index of the static order."""

@@ -1,0 +1,77 @@
+"""The liveness of a run over device time: which liveness index each execution step of the run stands for.
+
+What is live is known per liveness index, a place in the static order of the program; what ran when is known per
+execution step. They meet in the program: a step stands for the index of its program. Where a program has several
+indices (a function called from several places) the step takes the next one after the index of the step before it, or
+the first of them if none follows, as after the last step of a loop body. Every execution is shown, with its own length.
+A program without an index (an internal sync) allocates nothing: the level of the step before is carried over it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.timeline import timeline
+from popvision.analysis.liveness.curve import liveness
+from popvision.analysis.report.not_recorded import NotRecordedError
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+NOT_RUN = "This report holds no execution profile: run with autoReport.outputExecutionProfile=true to record one."
+
+
+@dataclass(frozen=True)
+class TimedSteps:
+    """Execution steps of a run on an IPU, in order: step `step[i]` takes the cycles [begin[i], end[i]) and stands for
+    liveness index `index[i]`, -1 where its program has none. Times are absolute device cycles."""
+
+    run: int
+    ipu: int
+    step: Int64Array
+    begin: Int64Array
+    end: Int64Array
+    index: Int64Array
+
+    def carried(self) -> Int64Array:
+        """`index` with each -1 replaced by the index of the step before it; -1 only before the first known one."""
+        last = np.maximum.accumulate(np.where(self.index >= 0, np.arange(len(self.index)), -1))
+        return np.where(last >= 0, self.index[np.maximum(last, 0)], -1)
+
+
+def timed_steps(source: ReportSource, run: int, ipu: int) -> TimedSteps:
+    """The steps of a run. Raises NotRecordedError when no run or no liveness is recorded, ValueError when the run or
+    the IPU does not exist."""
+    count = len(source.reader.runs().name)
+    if not count:
+        raise NotRecordedError(NOT_RUN)
+    if not 0 <= run < count:
+        raise ValueError(f"run {run} does not exist: this report has runs 0 to {count - 1}")
+    steps = timeline(source, ipu)
+    mine = np.flatnonzero(steps.run == run)
+    program = np.asarray(steps.program[mine], dtype=np.int64)
+    index = indices_of_steps(np.asarray(liveness(source).program, dtype=np.int64), program)
+    return TimedSteps(run, ipu, mine, steps.begin[mine], steps.end[mine], index)
+
+
+def indices_of_steps(order: Int64Array, program: Int64Array) -> Int64Array:
+    """The liveness index that each of a sequence of executed programs stands for; `order` is the program of each
+    index."""
+    places: dict[int, list[int]] = {}
+    for index, each in enumerate(order.tolist()):
+        places.setdefault(each, []).append(index)
+    found, before = np.full(len(program), -1, dtype=np.int64), -1
+    for row, each in enumerate(program.tolist()):
+        mine = places.get(each)
+        if mine is not None:
+            at = bisect_right(mine, before) if len(mine) > 1 else 0
+            before = mine[at] if at < len(mine) else mine[0]
+            found[row] = before
+    return found

@@ -1,0 +1,182 @@
+"""What runs at chosen liveness indices: the program, its vertices, cycle estimates and floating point operations.
+
+Cycles here are estimates of the compiler for one execution on the tiles asked about, not recorded time. An index's
+length is the maximum over its tiles; balance = mean / maximum over all those tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.liveness.curve import liveness
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.tiles import target_of
+from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Programs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def _programs(source: ReportSource) -> Programs:
+    return kept(source, "programs", source.reader.programs)
+
+
+def program_at(source: ReportSource, index: int) -> int:
+    """Id of the program at a liveness index. Raises ValueError when there is no such index, NotRecordedError without
+    liveness."""
+    order = liveness(source).program
+    if not 0 <= index < len(order):
+        raise ValueError(f"liveness index {index} does not exist: this report has indices 0 to {len(order) - 1}")
+    return int(order[index])
+
+
+def program_label(source: ReportSource, program: int) -> str:
+    """Type and name as the program tree writes them: "OnTileExecute (m4/Conv_1/Convolve)"."""
+    programs = _programs(source)
+    name = programs.name[program]
+    return f"{programs.type[program]} ({name})" if name else programs.type[program]
+
+
+def program_names(source: ReportSource, programs: Int64Array) -> npt.NDArray[np.object_]:
+    """`program_label` of many programs, each looked up once."""
+    each, which = np.unique(programs, return_inverse=True)
+    names = np.asarray([program_label(source, program) for program in each.tolist()], dtype=object)
+    return names[which] if len(names) else np.empty(0, dtype=object)
+
+
+def program_count(source: ReportSource) -> int:
+    return len(_programs(source).type)
+
+
+def matching_indices(source: ReportSource, text: str) -> Int64Array:
+    """Liveness indices whose program's type or name contains `text`, upper and lower case alike; all for ""."""
+    wanted = text.strip().lower()
+    programs = _programs(source)
+    pairs = zip(programs.type, programs.name, strict=True)
+    matches = np.asarray([wanted in type_.lower() or wanted in name.lower() for type_, name in pairs], dtype=bool)
+    return np.flatnonzero(matches[np.asarray(liveness(source).program, dtype=np.int64)])
+
+
+def indices_of_program(source: ReportSource, program: int) -> Int64Array:
+    """All liveness indices of a program: one per call site."""
+    return np.flatnonzero(np.asarray(liveness(source).program) == program)
+
+
+def vertices_table(source: ReportSource, indices: Sequence[int], tiles: range) -> pd.DataFrame:
+    """Vertices of the compute sets at `indices` on `tiles`, a row per type: Vertex type, Kind, then per index Instances
+    and State bytes, and from the second index on the signed change of state. Raises as `program_at`."""
+    import pandas as pd
+
+    types = source.reader.vertex_types()
+    each = np.asarray(types.state_bytes, dtype=np.int64)
+    counts = [_per_type(_groups(source, index), "count", tiles, source, len(types.name)) for index in indices]
+    present = np.flatnonzero(np.any(counts, axis=0)) if counts else np.empty(0, dtype=np.int64)
+    table: dict[str, object] = {
+        "Vertex type": [types.name[i] for i in present],
+        "Kind": [types.kind[i] for i in present],
+    }
+    state = [count[present] * each[present] for count in counts]
+    for index, count, size in zip(indices, counts, state, strict=True):
+        table[f"Instances, index {index}"] = count[present]
+        table[f"State, index {index}"] = size
+    for index, size in zip(indices[1:], state[1:], strict=True):
+        table[f"Change of state {index} - {indices[0]}"] = size - state[0]
+    return pd.DataFrame(table)
+
+
+def cycles_table(source: ReportSource, indices: Sequence[int], tiles: range) -> pd.DataFrame:
+    """Cycle estimates on `tiles`, a row per index: Index, Program (Id), Step, Maximum, Mean, Minimum (cycles over the
+    tiles), Tile (that has the maximum), Balance (0..1), Time us (maximum / clock) and Basis (the least certain
+    provenance of its vertices, "" where it has none). Figures are missing where the report has no estimate."""
+    import pandas as pd
+
+    clock = target_of(source).clock_hz
+    rows = []
+    for index in indices:
+        program = program_at(source, index)
+        cycles = _cycles(source, program, tiles)
+        row: dict[str, object] = {"Index": index, "Program": program, "Step": program_label(source, program)}
+        if cycles is not None:
+            longest = int(cycles.max())
+            row |= {
+                "Maximum": longest,
+                "Mean": float(cycles.mean()),
+                "Minimum": int(cycles.min()),
+                "Tile": tiles.start + int(cycles.argmax()),
+                "Balance": float(cycles.mean()) / longest if longest else 1.0,
+                "Time us": longest / clock * 1e6 if clock > 0 else np.nan,
+            }
+        rows.append(row | {"Basis": _basis(_groups(source, index))})
+    columns = ["Index", "Program", "Step", "Maximum", "Mean", "Minimum", "Tile", "Balance", "Time us", "Basis"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def flops_table(source: ReportSource, indices: Sequence[int]) -> pd.DataFrame:
+    """Floating point operations of one execution over all tiles: a Total row, then a row per vertex type, a column
+    per index. A missing figure means that the report does not know it, not that it is zero."""
+    import pandas as pd
+
+    types = source.reader.vertex_types()
+    flops = source.reader.compute_sets().flops
+    totals: list[int | None] = []
+    per_type: list[dict[int, int | None]] = []
+    for index in indices:
+        compute_set = int(_programs(source).compute_set[program_at(source, index)])
+        known = int(flops[compute_set]) if compute_set >= 0 else 0
+        totals.append(known if known >= 0 else None)
+        sums: dict[int, int | None] = {}
+        for group in _groups(source, index):
+            before = sums.get(group.vertex_type, 0)
+            sums[group.vertex_type] = None if before is None or group.flops < 0 else before + group.flops
+        per_type.append(sums)
+    present = sorted({kind for sums in per_type for kind in sums})
+    table: dict[str, object] = {"Vertex type": ["Total", *(types.name[kind] for kind in present)]}
+    for index, total, sums in zip(indices, totals, per_type, strict=True):
+        column = [total, *(sums.get(kind, 0) for kind in present)]
+        table[f"FLOP, index {index}"] = pd.array(column, dtype="Int64")
+    return pd.DataFrame(table)
+
+
+def _groups(source: ReportSource, index: int) -> list[ComputeSetVertices]:
+    compute_set = int(_programs(source).compute_set[program_at(source, index)])
+    return source.reader.compute_set_vertices(compute_set) if compute_set >= 0 else []
+
+
+def _on_tiles(values: npt.NDArray[np.integer], ipu: int, tiles: range, per_ipu: int) -> npt.NDArray[np.integer]:
+    first = ipu * per_ipu
+    return np.asarray(values)[max(tiles.start - first, 0) : max(min(tiles.stop - first, per_ipu), 0)]
+
+
+def _per_type(
+    groups: list[ComputeSetVertices], column: str, tiles: range, source: ReportSource, types: int
+) -> Int64Array:
+    per_ipu = target_of(source).tiles_per_ipu
+    sums = np.zeros(types, dtype=np.int64)
+    for group in groups:
+        sums[group.vertex_type] += int(_on_tiles(getattr(group, column), group.ipu, tiles, per_ipu).sum(dtype=np.int64))
+    return sums
+
+
+def _cycles(source: ReportSource, program: int, tiles: range) -> Int64Array | None:
+    """Estimated cycles per tile of `tiles`, None when no IPU has any."""
+    per_ipu = target_of(source).tiles_per_ipu
+    parts, known = [], False
+    for ipu in range(tiles.start // per_ipu, (tiles.stop - 1) // per_ipu + 1):
+        found = source.reader.program_on_ipu(program, ipu)
+        cycles = None if found is None else found.cycles
+        known |= cycles is not None
+        whole = np.zeros(per_ipu, dtype=np.int64) if cycles is None else np.asarray(cycles, dtype=np.int64)
+        parts.append(_on_tiles(whole, ipu, tiles, per_ipu))
+    return np.concatenate(parts).astype(np.int64) if known else None
+
+
+def _basis(groups: list[ComputeSetVertices]) -> str:
+    return max((group.provenance for group in groups), key=PROVENANCE.index, default="")

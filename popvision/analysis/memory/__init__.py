@@ -1,0 +1,1 @@
+"""Memory: what each tile uses, of what, and at which address."""

@@ -1,0 +1,99 @@
+"""Exchange code, received and sent bytes of every exchange program on the selected tiles.
+
+Obvious way: read each program's array of each IPU and add up the tiles asked about. Here the arrays of a figure are
+read once, in batches, into one table of the narrowest type that holds them; above `MOST_BYTES` they are read each time,
+and only the answers of the last few choices of tiles are kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.tile_columns import TileColumns
+from popvision.analysis.report.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+#: Figures of a program, as the reader names them.
+FIGURES = ("exchange_code", "rx", "tx")
+
+#: The largest table of one figure that is kept, in bytes.
+MOST_BYTES = 48 << 20
+
+#: Programs whose arrays are read together, and choices of columns whose sums are kept.
+_PROGRAMS_AT_ONCE = 256
+_CHOICES_KEPT = 4
+
+
+def exchange_figures(source: ReportSource, programs: Sequence[int], columns: TileColumns) -> Int64Array:
+    """(programs, 3, columns): bytes of FIGURES. `programs` are the same at every call for a source."""
+    recent: OrderedDict[str, Int64Array] = kept(source, "exchange_figures", OrderedDict)
+    name = ",".join(columns.labels)
+    found = recent.get(name)
+    if found is None:
+        found = np.stack([_sums(source, figure, programs, columns) for figure in FIGURES], axis=1)
+        recent[name] = found
+        while len(recent) > _CHOICES_KEPT:
+            recent.popitem(last=False)
+    return found
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Row r: the figure of program `program[r]` (a place in the list asked for) on the tiles of `ipu[r]`."""
+
+    program: Int64Array
+    ipu: Int64Array
+    values: npt.NDArray[Any]
+
+
+def _sums(source: ReportSource, figure: str, programs: Sequence[int], columns: TileColumns) -> Int64Array:
+    sums = np.zeros((len(programs), columns.width), dtype=np.int64)
+    per_ipu = target_of(source).tiles_per_ipu
+    rows = len(programs) * target_of(source).num_ipus
+    if rows * per_ipu * 2 <= MOST_BYTES:
+        tables: Iterator[_Table] = iter([kept(source, f"exchange_{figure}", lambda: _joined(source, figure, programs))])
+    else:
+        tables = _batches(source, figure, programs)
+    for table in tables:
+        for ipu in np.unique(table.ipu).tolist():
+            here = np.flatnonzero(table.ipu == ipu)
+            for column, tiles in columns.on_ipu(ipu):
+                found = table.values[here] if len(tiles) == per_ipu else table.values[here][:, tiles]
+                np.add.at(sums[:, column], table.program[here], found.sum(axis=1, dtype=np.int64))
+    return sums
+
+
+def _batches(source: ReportSource, figure: str, programs: Sequence[int]) -> Iterator[_Table]:
+    place = {program: row for row, program in enumerate(programs)}
+    width = target_of(source).tiles_per_ipu
+    for begin in range(0, len(programs), _PROGRAMS_AT_ONCE):
+        found = source.reader.program_columns(figure, programs[begin : begin + _PROGRAMS_AT_ONCE])
+        values = np.zeros((len(found), width), dtype=np.int64)
+        for row, (_, _, array) in enumerate(found):
+            values[row, : len(array)] = array
+        kind = np.min_scalar_type(int(values.max(initial=0)))
+        program = np.asarray([place[each] for each, _, _ in found], dtype=np.int64)
+        yield _Table(program, np.asarray([ipu for _, ipu, _ in found], dtype=np.int64), values.astype(kind))
+
+
+def _joined(source: ReportSource, figure: str, programs: Sequence[int]) -> _Table:
+    parts = list(_batches(source, figure, programs))
+    if not parts:
+        empty = np.empty(0, dtype=np.int64)
+        return _Table(empty, empty, np.empty((0, target_of(source).tiles_per_ipu), dtype=np.uint8))
+    return _Table(
+        np.concatenate([part.program for part in parts]),
+        np.concatenate([part.ipu for part in parts]),
+        np.concatenate([part.values for part in parts]),
+    )

@@ -1,0 +1,141 @@
+"""What lies at which address of one tile: the table of its lowered variables, gaps and shared addresses.
+
+An allocation covers the half-open range [address, address + bytes) of the tile's memory. Allocations that share bytes
+are never live at the same time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
+from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
+from popvision.analysis.report.tiles import target_of
+from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile, Variables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def lowered_tile(source: ReportSource, tile: int) -> LoweredTile:
+    """Allocations of one tile, sorted by address.
+
+    Raises ValueError for a tile that does not exist and NotRecordedError when the report has none for it.
+    """
+    count = target_of(source).num_tiles
+    if not 0 <= tile < count:
+        raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {count - 1}")
+    found = source.reader.lowered_tile(tile)
+    if found is None:
+        raise NotRecordedError(LOWERED_VARIABLES)
+    return found
+
+
+def lowered_names(source: ReportSource) -> list[str]:
+    return kept(source, "lowered_names", source.reader.lowered_names)
+
+
+def eq_classes(source: ReportSource) -> EquivalenceClasses:
+    """Live ranges of the report's equivalence classes. Raises NotRecordedError without them."""
+    found = kept(source, "eq_classes", source.reader.eq_classes)
+    if found is None:
+        raise NotRecordedError(LOWERED_VARIABLES)
+    return found
+
+
+def variables(source: ReportSource) -> Variables:
+    """Variables before lowering. Raises NotRecordedError without them."""
+    found = kept(source, "variables", source.reader.variables)
+    if found is None:
+        raise NotRecordedError(LOWERED_VARIABLES)
+    return found
+
+
+@dataclass(frozen=True)
+class AddressUse:
+    """`gap_starts[i]:gap_ends[i]` are the unused ranges below the highest used address; `shared[r]` says whether
+    allocation r has a byte that another allocation also uses."""
+
+    gap_starts: Int64Array
+    gap_ends: Int64Array
+    shared: npt.NDArray[np.bool_]
+    including_gaps: int
+    excluding_gaps: int
+
+
+def address_use(tile: LoweredTile) -> AddressUse:
+    """Gaps, shared addresses and the two totals of a tile, from its allocations alone (bytes)."""
+    start = np.asarray(tile.address, dtype=np.int64)
+    end = start + np.asarray(tile.bytes, dtype=np.int64)
+    rows = np.flatnonzero(end > start)
+    rows = rows[np.argsort(start[rows], kind="stable")]
+    first, last = start[rows], end[rows]
+    # reach[r]: end of everything before row r; following[r]: where the row after r begins.
+    reach = np.concatenate([np.zeros(1, dtype=np.int64), np.maximum.accumulate(last)])
+    following = np.append(first[1:], np.iinfo(np.int64).max)
+    shared = np.zeros(len(start), dtype=bool)
+    shared[rows] = (first < reach[:-1]) | (following < last)
+    opens = np.flatnonzero(first > reach[:-1])
+    gaps = int((first[opens] - reach[opens]).sum())
+    return AddressUse(reach[opens], first[opens], shared, int(reach[-1]), int(reach[-1]) - gaps)
+
+
+def lifetime_text(classes: EquivalenceClasses | None, eq_class: int) -> str:
+    """Live ranges of a class as inclusive liveness indices, "3-7, 12"; "always" for -1."""
+    if eq_class < 0:
+        return "always"
+    if classes is None:
+        return "unknown"
+    rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))
+    spans = zip(classes.starts[rows].tolist(), classes.ends[rows].tolist(), strict=True)
+    return ", ".join(str(s) if e == s + 1 else f"{s}-{e - 1}" for s, e in spans if e > s)
+
+
+def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
+    """The allocations of a tile as a table in address order: Id, Name, Variable, Category, Region, Address, Bytes, Live
+    (liveness indices), Indices (how many those are), Shared ("yes" when another allocation uses an address of it too)
+    and Variable Id (-1 where there is none). Raises as `lowered_tile`."""
+    import pandas as pd
+
+    low = lowered_tile(source, tile)
+    names = lowered_names(source)
+    unlowered = kept(source, "variables", source.reader.variables)
+    classes = kept(source, "eq_classes", source.reader.eq_classes)
+    unique, which = np.unique(np.asarray(low.eq_class, dtype=np.int64), return_inverse=True)
+    texts = np.asarray([lifetime_text(classes, int(c)) for c in unique], dtype=object)
+    lengths = np.asarray([_indices_live(source, classes, int(c)) for c in unique], dtype=np.int64)
+    owner = np.asarray(low.variable, dtype=np.int64).tolist()
+    known = unlowered.name if unlowered is not None else []
+    return pd.DataFrame(
+        {
+            "Id": low.first_id + np.arange(len(low.bytes)),
+            "Name": [names[i] if 0 <= i < len(names) else "" for i in np.asarray(low.name).tolist()],
+            "Variable": [known[v] if 0 <= v < len(known) else "" for v in owner],
+            "Category": [CATEGORY_LABELS[CATEGORIES[c]] for c in np.asarray(low.category).tolist()],
+            "Region": [REGION_LABELS[REGIONS[r]] for r in np.asarray(low.region).tolist()],
+            "Address": np.asarray(low.address, dtype=np.int64),
+            "Bytes": np.asarray(low.bytes, dtype=np.int64),
+            "Live": texts[which] if len(which) else [],
+            "Indices": lengths[which] if len(which) else [],
+            "Shared": np.where(address_use(low).shared, "yes", "no"),
+            "Variable Id": owner,
+        }
+    )
+
+
+def _indices_live(source: ReportSource, classes: EquivalenceClasses | None, eq_class: int) -> int:
+    """Number of liveness indices at which a class is live: all for -1."""
+    if eq_class < 0 or classes is None:
+        stored = kept(source, "liveness", source.reader.liveness)
+        return len(stored.program) if stored is not None else 1
+    rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))
+    return int((np.asarray(classes.ends[rows]) - np.asarray(classes.starts[rows])).sum())

@@ -1,0 +1,117 @@
+"""The details tree of the memory report: what each selected tile, or all tiles, hold.
+
+The tree is the one users of tile processors know: including gaps; excluding gaps by memory region and by data type,
+each category once under Not Overlapped and once under Overlapped; then vertex data by category and by type. Every
+parent is the sum of its children; an overlapped byte is counted once (see CategoryMemory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.memory.tile_contents import vertex_table
+from popvision.analysis.memory.usage import Int64Array, category_arrays, memory_by_tile
+from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
+from popvision.analysis.report.tile_columns import TileColumns
+from popvision.analysis.report.tiles import physical_id, target_of
+from popvision.formats.profile.model import CATEGORIES, REGIONS
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+#: Categories that hold data of vertices.
+VERTEX_CATEGORIES = ("vertexInstanceState", "vertexFieldData", "copyDescriptor", "vectorListDescriptor", "outputEdge")
+
+
+@dataclass(frozen=True)
+class DetailRow:
+    """One line of the tree: `values` has one entry per column, None where the line has no figure there."""
+
+    key: str  #: path of keys, "/" between
+    label: str
+    depth: int
+    unit: str  #: "bytes" or "id"
+    values: list[int | None]
+
+
+@dataclass(frozen=True)
+class TileDetails:
+    columns: list[str]  #: labels of the columns, such as "all tiles" or "tile 5"
+    rows: list[DetailRow]  #: parents before their children
+
+
+def tile_details(source: ReportSource, columns: TileColumns) -> TileDetails:
+    """The tree with the given columns. Raises NotRecordedError without a graph profile."""
+    target = target_of(source)
+    tree = _Tree(source, columns)
+    if columns.single and physical_id(target, 0) is not None:
+        ids = [physical_id(target, int(tiles[0])) for tiles in columns.tiles]
+        tree.rows.append(DetailRow("physical", "Physical Tile Id", 0, "id", ids))
+    memory = memory_by_tile(source, None)
+    tree.add("including", "Memory Including Gaps", memory.including_gaps)
+    tree.add("gaps", "Gaps", memory.gaps)
+    tree.add("excluding", "Memory Excluding Gaps", memory.excluding_gaps)
+    _by_region(tree, memory.excluding_gaps)
+    _by_data_type(tree, memory.excluding_gaps)
+    _vertex_data(tree, source)
+    return TileDetails(columns.labels, tree.rows)
+
+
+class _Tree:
+    """Rows being collected; a row's depth is the number of "/" in its key."""
+
+    def __init__(self, source: ReportSource, columns: TileColumns) -> None:
+        self.rows: list[DetailRow] = []
+        self.columns = columns
+        self.num_tiles = target_of(source).num_tiles
+        self.parts = category_arrays(source)
+
+    def add(self, key: str, label: str, values: Int64Array) -> None:
+        self.add_row(key, label, self.columns.pick(values))
+
+    def add_row(self, key: str, label: str, values: Sequence[int]) -> None:
+        self.rows.append(DetailRow(key, label, key.count("/"), "bytes", list(values)))
+
+    def sum(self, accept: Callable[[str, str, bool], bool]) -> Int64Array:
+        """Bytes per tile of the (category, region, overlapped) parts that `accept` takes."""
+        total = np.zeros(self.num_tiles, dtype=np.int64)
+        for key, values in self.parts.items():
+            if accept(*key):
+                total += values
+        return total
+
+
+def _by_region(tree: _Tree, excluding: Int64Array) -> None:
+    tree.add("excluding/region", "By Memory Region", excluding)
+    for name in REGIONS:
+        total = tree.sum(lambda _category, region, _overlapped, name=name: region == name)  # type: ignore[misc]
+        tree.add(f"excluding/region/{name}", REGION_LABELS[name], total)
+
+
+def _by_data_type(tree: _Tree, excluding: Int64Array) -> None:
+    tree.add("excluding/type", "By Data Type", excluding)
+    for wanted, group, label in ((False, "separate", "Not Overlapped"), (True, "overlapped", "Overlapped")):
+        tree.add(f"excluding/type/{group}", label, tree.sum(lambda _c, _r, over, wanted=wanted: over == wanted))  # type: ignore[misc]
+        present = {category for category, _, overlapped in tree.parts if overlapped == wanted}
+        for name in CATEGORIES:
+            if name in present or not wanted:
+                total = tree.sum(lambda c, _r, over, key=(name, wanted): (c, over) == key)  # type: ignore[misc]
+                tree.add(f"excluding/type/{group}/{name}", CATEGORY_LABELS[name], total)
+
+
+def _vertex_data(tree: _Tree, source: ReportSource) -> None:
+    totals = {name: tree.sum(lambda c, _r, _o, name=name: c == name) for name in VERTEX_CATEGORIES}  # type: ignore[misc]
+    whole = np.sum(list(totals.values()), axis=0)
+    tree.add("vertex", "Vertex Data", whole)
+    tree.add("vertex/category", "By Category", whole)
+    for name, total in totals.items():
+        tree.add(f"vertex/category/{name}", CATEGORY_LABELS[name], total)
+    table = vertex_table(source, tree.columns)
+    states = table[[f"State, {label}" for label in tree.columns.labels]]
+    tree.add_row("vertex/type", "Vertex State By Type", [int(value) for value in states.sum()])
+    for row, (index, name) in enumerate(zip(table["Id"], table["Vertex type"], strict=True)):
+        tree.add_row(f"vertex/type/{index}", name, [int(value) for value in states.iloc[row]])

@@ -1,0 +1,64 @@
+"""What a variable becomes when it is lowered: its allocations, tile by tile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.memory.lowered import lowered_names, variables
+from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
+from popvision.analysis.report.tiles import target_of, tiles_of_replica
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+
+def parts_table(source: ReportSource, variable: int, where: Where = Where()) -> pd.DataFrame:  # noqa: B008
+    """Tile, IPU, Part (the lowered name), Address (byte offset in the tile's memory), Bytes: a row per allocation of
+    the variable on the tiles of `where`, by tile, then address. Their bytes add up to the variable's row there.
+
+    Raises ValueError for a variable that does not exist, NotRecordedError without lowered variables.
+    """
+    import pandas as pd
+
+    count = len(variables(source).eq_class)
+    if not 0 <= variable < count:
+        raise ValueError(f"variable {variable} does not exist: this report has variables 0 to {count - 1}")
+    target = target_of(source)
+    if where.kind == "all":
+        tiles = tiles_of_replica(target, where.number)
+    elif where.kind == "ipu":
+        tiles = range(where.number * target.tiles_per_ipu, (where.number + 1) * target.tiles_per_ipu)
+    else:
+        tiles = range(where.number, where.number + 1)
+    parts: list[np.ndarray] = []
+    seen = 0
+    for batch in source.reader.lowered_tiles(tiles, ("variable", "name", "address", "bytes")):
+        seen += len(batch)
+        found: dict[int, np.ndarray] = {}
+        for number, columns in batch:
+            owner = columns["variable"]
+            if id(owner) not in found:  # tiles laid out alike share the column
+                found[id(owner)] = np.flatnonzero(owner == variable)
+            rows = found[id(owner)]
+            if len(rows):
+                picked = [columns[name][rows].astype(np.int64) for name in ("name", "address", "bytes")]
+                parts.append(np.stack([np.full(len(rows), number), *picked]))
+    if seen < len(tiles):
+        raise NotRecordedError(LOWERED_VARIABLES)
+    tile, name, address, size = np.concatenate(parts, axis=1) if parts else np.empty((4, 0), dtype=np.int64)
+    order = np.lexsort((address, tile))
+    names = lowered_names(source)
+    return pd.DataFrame(
+        {
+            "Tile": tile[order],
+            "IPU": tile[order] // target.tiles_per_ipu,
+            "Part": [names[each] if 0 <= each < len(names) else "" for each in name[order].tolist()],
+            "Address": address[order],
+            "Bytes": size[order],
+        }
+    )

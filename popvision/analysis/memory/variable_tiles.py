@@ -1,0 +1,85 @@
+"""How many bytes of chosen variables lie on each tile, gathered from the allocations of all tiles in one reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.memory.lowered import lowered_names, variables
+from popvision.analysis.memory.lowered_sums import allocation_sums
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
+from popvision.analysis.report.tile_columns import TileColumns
+from popvision.analysis.report.tiles import target_of, tiles_of_replica
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64Array = npt.NDArray[np.int64]
+
+
+def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica: int | None = 0) -> Int64Array:
+    """(variables, tiles of the replica): bytes of each chosen variable on each tile.
+
+    The first question about a variable reads every tile of the replica once; its column is kept for the next.
+    Raises ValueError for a variable that does not exist, NotRecordedError when the report holds no lowered variables.
+    """
+    count = len(variables(source).eq_class)
+    for variable in chosen:
+        if not 0 <= variable < count:
+            raise ValueError(f"variable {variable} does not exist: this report has variables 0 to {count - 1}")
+    tiles = tiles_of_replica(target_of(source), replica)
+    known: dict[int, Int64Array] = kept(source, f"variable_tiles_{replica}", dict)
+    missing = np.asarray([variable for variable in chosen if variable not in known], dtype=np.int64)
+    if len(missing):
+        known.update(zip(missing.tolist(), _gather(source, missing, tiles), strict=True))
+    if not chosen:
+        return np.zeros((0, len(tiles)), dtype=np.int64)
+    return np.stack([known[variable] for variable in chosen])
+
+
+def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Array:
+    sums = np.zeros((len(chosen), len(tiles)), dtype=np.int64)
+    seen = 0
+    for batch in source.reader.lowered_tiles(tiles, ("variable", "bytes")):
+        seen += len(batch)
+        for tile, columns in batch:
+            for row, variable in enumerate(chosen):
+                mine = columns["bytes"][columns["variable"] == variable]
+                sums[row, tile - tiles.start] = mine.sum(dtype=np.int64)
+    if seen < len(tiles):
+        raise NotRecordedError(LOWERED_VARIABLES)
+    return sums
+
+
+def variable_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
+    """Variables on chosen tiles or IPUs, most bytes first: Variable, Id (-1 where an allocation has no variable: then
+    its own name), Live ("always" or "at times"), then "Bytes, <column>" per column.
+
+    Raises NotRecordedError without lowered variables of one of the tiles.
+    """
+    import pandas as pd
+
+    sums = [allocation_sums(source, tiles.tolist()) for tiles in columns.tiles]
+    names, lowered = variables(source).name, lowered_names(source)
+    keys = np.unique(np.concatenate([np.stack([s.eq_class, s.variable, s.name]) for s in sums], axis=1), axis=1)
+    table = np.zeros((columns.width, keys.shape[1]), dtype=np.int64)
+    place = {tuple(key): at for at, key in enumerate(keys.T.tolist())}
+    for row, each in enumerate(sums):
+        at = [
+            place[key] for key in zip(each.eq_class.tolist(), each.variable.tolist(), each.name.tolist(), strict=True)
+        ]
+        table[row, at] = each.bytes
+    order = np.lexsort((np.arange(keys.shape[1]), -table.sum(axis=0)))
+    eq_class, variable, name = keys[:, order].tolist()
+    found: dict[str, object] = {
+        "Variable": [names[v] if v >= 0 else lowered[n] for v, n in zip(variable, name, strict=True)],
+        "Id": np.asarray(variable, dtype=np.int64),
+        "Live": ["always" if c < 0 else "at times" for c in eq_class],
+    }
+    return pd.DataFrame(found | {f"Bytes, {label}": table[i, order] for i, label in enumerate(columns.labels)})

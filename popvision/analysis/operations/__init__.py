@@ -1,0 +1,1 @@
+"""Operations of a software layer: owners, parts, figures, flow, roofline."""

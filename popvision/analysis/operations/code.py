@@ -1,0 +1,164 @@
+"""Code bytes of the operations of a layer, over all tiles.
+
+- Exchange and control code belong to a program, hence to its operation (operation_owners.py).
+- The code of a vertex type lies on a tile once, however many compute sets use it there. It is an operation's own where
+  no other operation (and nothing outside the layer) has vertices of that type on that tile; else it is shared, and
+  counts as not attributed. `vertex_used` says how much an operation needs, shared or not; these do not add up.
+
+So own exchange, control and vertex code of all operations, and what is not attributed, add up to the code in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+CODE = (
+    "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "
+    "autoReport.outputGraphProfile=true to record them."
+)
+
+#: Memory categories that hold code, after the column they are counted in.
+CATEGORIES = {
+    "internalExchangeCode": "exchange",
+    "hostExchangeCode": "exchange",
+    "globalExchangeCode": "exchange",
+    "controlCode": "control",
+    "vertexCode": "vertex",
+    "sharedCodeStorage": "vertex",
+}
+
+_NOBODY, _SEVERAL = -1, -2
+
+
+@dataclass(frozen=True)
+class OperationCode:
+    """Bytes by operation (rows of Owners), all IPUs. Row 0 is not attributed, so that each but `vertex_used` adds up to
+    the report's total."""
+
+    exchange: Int64
+    control: Int64
+    vertex: Int64  #: of types that no other operation has on the same tile
+    vertex_used: Int64  #: of all types that it has on a tile
+
+    @property
+    def total(self) -> Int64:
+        return self.exchange + self.control + self.vertex
+
+
+@dataclass(frozen=True)
+class VertexSharing:
+    """`tiles[o]` = tiles on which operation o has vertices."""
+
+    own: Int64
+    used: Int64
+    tiles: Int64
+
+
+def operation_code(source: ReportSource, layer: str = "") -> OperationCode:
+    """Raises NotRecordedError where the program was compiled without code, and as `owners`."""
+    found = owners(source, layer)
+    return kept(source, f"operation_code:{found.layer}", lambda: _code(source, found))
+
+
+def vertex_sharing(source: ReportSource, layer: str = "") -> VertexSharing:
+    """Vertex code and tiles by operation; no code where the sizes of types are not known. Raises as `owners`."""
+    found = owners(source, layer)
+    return kept(source, f"operation_vertices:{found.layer}", lambda: _sharing(source, found))
+
+
+def code_in_memory(source: ReportSource) -> dict[str, int]:
+    """Bytes of exchange, control and vertex code over all tiles, as the categories of memory hold them."""
+    totals = {"exchange": 0, "control": 0, "vertex": 0}
+    for part in source.reader.category_memory():
+        if part.category in CATEGORIES:
+            totals[CATEGORIES[part.category]] += int(np.sum(part.bytes, dtype=np.int64))
+    return totals
+
+
+def vertex_counts(source: ReportSource) -> tuple[Int64, Int64, Int64, list[npt.NDArray[np.integer]]]:
+    """(compute set, vertex type, IPU, instances per tile) of every row whose compute set, type and IPU the report has;
+    a database of another producer may name others."""
+
+    def read() -> tuple[Int64, Int64, Int64, list[npt.NDArray[np.integer]]]:
+        compute_set, vertex_type, ipu, counts = source.reader.compute_set_counts()
+        sizes = (len(source.reader.compute_sets().name), len(source.reader.vertex_types().name))
+        columns = [np.asarray(each, np.int64) for each in (compute_set, vertex_type, ipu)]
+        there = np.ones(len(counts), bool)
+        for column, size in zip(columns, (*sizes, target_of(source).num_ipus), strict=True):
+            there &= (column >= 0) & (column < size)
+        kept_rows = [count for count, is_there in zip(counts, there.tolist(), strict=True) if is_there]
+        return columns[0][there], columns[1][there], columns[2][there], kept_rows
+
+    return kept(source, "vertex_counts", read)
+
+
+def _code(source: ReportSource, found: Owners) -> OperationCode:
+    totals = code_in_memory(source)
+    if not any(totals.values()):
+        raise NotRecordedError(CODE)
+    n = len(found.context)
+    exchange, control = (_of_programs(source, found, f"{name}_code", n) for name in ("exchange", "control"))
+    sharing = vertex_sharing(source, found.layer)
+    columns = {"exchange": exchange, "control": control, "vertex": sharing.own.copy()}
+    for name, column in columns.items():  # what lies in memory beyond what programs say is not attributed either
+        column[NO_OPERATION] = totals[name] - int(column[1:].sum())
+    return OperationCode(exchange, control, columns["vertex"], sharing.used)
+
+
+def _of_programs(source: ReportSource, found: Owners, column: str, n: int) -> Int64:
+    program, size = source.reader.program_sums(column)
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, found.program[program], size)
+    return sums
+
+
+def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
+    """One pass over the compute sets' vertices: who has each type on each tile, and on which tiles anyone is."""
+    target = target_of(source)
+    per_ipu = target.tiles_per_ipu
+    compute_set, vertex_type, ipu, counts = vertex_counts(source)
+    size = np.maximum(np.asarray(source.reader.vertex_types().code_bytes, np.int64), 0)
+    owner_of = found.compute_set[compute_set]
+    holder: dict[int, Int64] = {}
+    uses: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
+    present: dict[int, npt.NDArray[np.bool_]] = {}
+    seen: set[tuple[int, int, int, int]] = set()
+    rows = zip(owner_of.tolist(), vertex_type.tolist(), ipu.tolist(), counts, strict=True)
+    for owner, type_, place, count in rows:
+        key = (owner, type_, place, id(count))  # compute sets that are alike share their arrays
+        if key in seen or not len(count):
+            continue
+        seen.add(key)
+        here = slice(place * per_ipu, (place + 1) * per_ipu)
+        if id(count) not in present:
+            present[id(count)] = np.asarray(count) > 0
+        there = present[id(count)]
+        holders = holder.setdefault(type_, np.full(target.num_tiles, _NOBODY, np.int64))[here]
+        alone = (holders == _NOBODY) | (holders == owner)
+        np.copyto(holders, np.where(alone, owner, _SEVERAL), where=there)
+        uses.setdefault((owner, type_), np.zeros(target.num_tiles, bool))[here] |= there
+    n = len(found.context)
+    own, used, tiles = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for type_, holders in holder.items():
+        own += size[type_] * np.bincount(holders[holders >= 0], minlength=n).astype(np.int64)
+    mine: dict[int, npt.NDArray[np.bool_]] = {}
+    for (owner, type_), there in uses.items():
+        used[owner] += size[type_] * int(np.count_nonzero(there))
+        mine[owner] = mine[owner] | there if owner in mine else there
+    for owner, there in mine.items():
+        tiles[owner] = np.count_nonzero(there)
+    return VertexSharing(own, used, tiles)

@@ -1,0 +1,121 @@
+"""What passes from operation to operation: the variables that one gives their value and others touch later.
+
+A report says which variables each program touches, not which it writes. So: the operation whose program touches a
+variable first, in the static order of the program, gives it its value, and every other operation that touches it later
+gets it from there. In place operations thus stand beside, not behind, the one that made their variable. An always-live
+variable (a weight, a constant) has a value before the program runs: all get it from the operation that made it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.memory.lowered import variables
+from popvision.analysis.operations.parts import first_indices
+from popvision.analysis.operations.table import OperationGroups
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+TOUCHES = (
+    "This report does not say which variables programs touch: record it again with this version, with "
+    "autoReport.outputGraphProfile=true."
+)
+
+
+@dataclass(frozen=True)
+class Touches:
+    """Program `program[i]` touches variable `variable[i]`; by variable, then by `index`, its first place in the static
+    order. Parts of a variable count as the first of them; `bytes` by variable, of one replica, its parts together."""
+
+    program: Int64
+    variable: Int64
+    index: Int64
+    bytes: Int64
+    always_live: npt.NDArray[np.bool_]  #: by variable
+
+    @property
+    def is_first(self) -> npt.NDArray[np.bool_]:
+        """Whether the touch is the variable's first."""
+        first = np.ones(len(self.variable), bool)
+        first[1:] = self.variable[1:] != self.variable[:-1]
+        return first
+
+    def givers(self, of_program: Int64, of_variable: Int64) -> Int64:
+        """Who gives the variable of each touch its value: `of_program` (one per touch) at the variable's first touch,
+        `of_variable` (one per variable) for always-live ones."""
+        first = of_program[self.is_first][np.cumsum(self.is_first) - 1]
+        return np.where(self.always_live[self.variable], of_variable[self.variable], first)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Edge e: `variables[e]` of `bytes[e]` bytes go from group `source[e]` to `target[e]` (rows of OperationGroups);
+    most bytes first. The row after the last group stands for operations that the choice leaves out."""
+
+    source: Int64
+    target: Int64
+    bytes: Int64
+    variables: Int64
+
+
+def touches(source: ReportSource) -> Touches:
+    """Raises NotRecordedError where the report does not say what programs touch."""
+    return kept(source, "variable_touches", lambda: _touches(source))
+
+
+def flow(source: ReportSource, groups: OperationGroups) -> Flow:
+    """What passes between groups. Raises as `touches`."""
+    found = touches(source)
+    outside = len(groups.name)
+    owners = groups.found.owners
+    of_operation = np.where(groups.group < 0, outside, groups.group)
+    group = of_operation[owners.program[found.program]]
+    giver = found.givers(group, of_operation[owners.variable])
+    passed = giver != group
+    whole = outside + 1
+    key = np.unique((found.variable[passed] * whole + giver[passed]) * whole + group[passed])  # each variable once
+    pair, which = np.unique(key % (whole * whole), return_inverse=True)
+    size = np.zeros(len(pair), np.int64)
+    np.add.at(size, which, found.bytes[key // (whole * whole)])
+    count = np.bincount(which, minlength=len(pair)).astype(np.int64)
+    order = np.argsort(-size, kind="stable")
+    return Flow(pair[order] // whole, pair[order] % whole, size[order], count[order])
+
+
+def _touches(source: ReportSource) -> Touches:
+    reader = source.reader
+    stored = reader.program_variables()
+    if not stored:
+        raise NotRecordedError(TOUCHES)
+    ids = np.unique(np.fromiter(stored.values(), np.int64, len(stored)))
+    rows = dict(zip(ids.tolist(), reader.arrays(ids.tolist()), strict=True))
+    columns = [np.asarray(rows[array], np.int64) for array in stored.values()]
+    program = np.repeat(np.fromiter(stored, np.int64, len(stored)), [len(each) for each in columns])
+    whole, size = _wholes(source)
+    variable = whole[np.concatenate(columns)]
+    index = first_indices(source)[program]
+    index = np.where(index < 0, program + len(index), index)  # programs without a place come last, in their order
+    order = np.lexsort((program, index, variable))
+    always = np.asarray(variables(source).always_live, bool)
+    return Touches(program[order], variable[order], index[order], size, always)
+
+
+def _wholes(source: ReportSource) -> tuple[Int64, Int64]:
+    """(first row of the same name and debug record, bytes of all of them at that row) by variable."""
+    known = variables(source)
+    first: dict[tuple[str, int], int] = {}
+    pairs = zip(known.name, np.asarray(known.debug_id).tolist(), strict=True)
+    whole = np.array([first.setdefault(key, row) if key[1] >= 0 else row for row, key in enumerate(pairs)], np.int64)
+    size = np.zeros(len(whole), np.int64)
+    np.add.at(size, whole, np.asarray(known.bytes, np.int64) // target_of(source).num_replicas)
+    return whole, size

@@ -1,0 +1,243 @@
+"""Operations as rows of a table: each by itself, or added up by the beginning of their names.
+
+Names are levels between slashes ("block1/attention/matMul"); slashes within braces belong to a variable's name. A group
+of level k holds the operations whose names agree in the first k parts; level EACH is one row per operation, BY_NAME one
+per whole name. A figure of a group is the sum of its operations; its liveness indices are the first and the last.
+
+percent = figure / the report's total x 100; cumulative = the same of this row and all above it, in descending order of
+the figure that the table is sorted by. What no operation accounts for is a row of its own, so that the rows add up to
+100 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.flame import split_name
+from popvision.analysis.operations.operations import Operations, operations
+from popvision.analysis.operations.owners import NO_OPERATION, owners
+from popvision.analysis.report.kept import kept
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+EACH, BY_NAME = 0, -1
+
+NOT_ATTRIBUTED = "(not attributed)"
+
+#: Figures of a row that add up over operations, in the order of the columns.
+FIELDS = (
+    "cycles", "code", "exchange_code", "control_code", "vertex_code", "flops", "flops_once", "received", "sent",
+    "always_live", "not_always_live", "live_at_peak", "programs", "compute_sets", "variables", "steps",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OperationGroups:
+    """Row 0 is not attributed, also where nothing is. `group[o]` = row of operation o (of Operations), -1 where the
+    choice leaves it out. `name` is the beginning that the row's operations share, `context` the debug context of a row
+    that is one operation, else -1. A column is left out where the report lacks it; FLOPs are -1 where not known."""
+
+    found: Operations
+    level: int
+    under: str
+    group: Int64
+    name: list[str]
+    context: Int64
+    operations: Int64
+    deeper: npt.NDArray[np.bool_]  #: its operations have more parts in their names than the row shows
+    columns: dict[str, Int64]
+    totals: dict[str, int]  #: of the whole report, what percentages are of
+    first_index: Int64
+    last_index: Int64
+
+
+def labels(source: ReportSource, layer: str = "") -> list[str]:
+    """A name to show for each operation: its own, else what the context says it is, else its id; row 0 is "not
+    attributed". Raises as `operations`."""
+    found = owners(source, layer)
+    return kept(source, f"operation_labels:{found.layer}", lambda: _labels(source, found.context, found.name))
+
+
+def deepest_level(source: ReportSource, layer: str = "") -> int:
+    """Parts of the longest name of a layer."""
+    found = owners(source, layer)
+    paths = kept(source, f"operation_paths:{found.layer}", lambda: [split_name(each) for each in labels(source, layer)])
+    return max((len(path) for path in paths[1:]), default=1)
+
+
+def operation_groups(
+    source: ReportSource, layer: str = "", ipu: int | None = None, level: int = EACH, under: str = ""
+) -> OperationGroups:
+    """Groups of a level, of all operations or of those whose names begin with the parts of `under`.
+
+    Raises as `operations`."""
+    found = operations(source, layer, ipu)
+    name = f"operation_groups:{source.generation}:{ipu}:{level}:{under[:500]}:{found.owners.layer}"
+    return kept(source, name, lambda: _groups(source, found, level, under[:500]))
+
+
+def operation_frame(
+    source: ReportSource,
+    layer: str = "",
+    ipu: int | None = None,
+    level: int = EACH,
+    under: str = "",
+    by: str = "cycles",
+) -> pd.DataFrame:
+    """A row per group, largest `by` first and "not attributed" last: name, context, operations, FIELDS (NA where the
+    report does not say), "<field>_percent" of each, "cumulative" (percent of `by`), first_index, last_index (NA where
+    it has none). Raises as `operations`, ValueError for a field that is not one of FIELDS."""
+    import pandas as pd
+
+    if by not in FIELDS:
+        raise ValueError(f"by must be one of {', '.join(FIELDS)}, not {by[:50]!r}")
+    found = operation_groups(source, layer, ipu, level, under)
+    n = len(found.name)
+    none = np.full(n, -1, np.int64)
+    sorted_by = found.columns.get(by, none)
+    order = np.lexsort((np.arange(n), -sorted_by, np.arange(n) == NO_OPERATION))
+    if not any(column[NO_OPERATION] for column in found.columns.values()) or under:
+        order = order[:-1]
+    table: dict[str, object] = {
+        "name": [found.name[row] for row in order.tolist()],
+        "context": _known(found.context[order]),
+        "operations": found.operations[order],
+    }
+    for field in FIELDS:
+        column = found.columns.get(field)
+        values = none if column is None else column
+        table[field] = _known(values[order], absent=none[order] if column is None else _absent(field, values[order]))
+        table[f"{field}_percent"] = percent(values[order], found.totals.get(field, 0))
+    table["cumulative"] = percent(np.cumsum(np.maximum(sorted_by[order], 0)), found.totals.get(by, 0))
+    table |= {name: _known(getattr(found, name)[order]) for name in ("first_index", "last_index")}
+    return pd.DataFrame(table)
+
+
+def compared_operations(
+    source: ReportSource,
+    target: ReportSource,
+    field: str = "cycles",
+    layer: str = "",
+    ipu: int | None = None,
+    level: int = BY_NAME,
+    under: str = "",
+) -> pd.DataFrame:
+    """A row per name that groups of either report have: name, matched ("both", "only source", "only target"),
+    operations_source, operations_target, <field>_source, <field>_target (NA where one has none); largest absolute
+    difference first. Single operations have no identity across reports: EACH compares as BY_NAME.
+
+    Raises as `operation_frame` and, for a layer that the target lacks, ValueError."""
+    import pandas as pd
+
+    if field not in FIELDS:
+        raise ValueError(f"field must be one of {', '.join(FIELDS)}, not {field[:50]!r}")
+    level = BY_NAME if level == EACH else level
+    sides = [operation_groups(each, layer, ipu, level, under) for each in (source, target)]
+    names = list(dict.fromkeys(name for side in sides for name in side.name))
+    rows = [{name: row for row, name in enumerate(side.name)} for side in sides]
+    which = [np.array([each.get(name, -1) for name in names], np.int64) for each in rows]
+    table: dict[str, object] = {"name": names}
+    both = np.where(which[0] < 0, "only target", np.where(which[1] < 0, "only source", "both"))
+    table["matched"] = both.tolist()
+    values = []
+    for side, at, of in zip(sides, which, ("source", "target"), strict=True):
+        table[f"operations_{of}"] = _known(np.where(at >= 0, side.operations[at], -1))
+        column = side.columns.get(field, np.full(len(side.name), -1, np.int64))[at]
+        values.append(np.where(at >= 0, column, 0))
+        table[f"{field}_{of}"] = _known(column, absent=np.where(at >= 0, _absent(field, column), -1))
+    frame = pd.DataFrame(table)
+    return frame.iloc[np.argsort(-np.abs(values[1] - values[0]), kind="stable")].reset_index(drop=True)
+
+
+def percent(values: Int64, total: int) -> npt.NDArray[np.float64]:
+    """Values / total x 100, unknown values (-1) and an empty total as NaN."""
+    if total <= 0:
+        return np.full(len(values), np.nan)
+    return np.where(values == -1, np.nan, values / total * 100)
+
+
+def _absent(field: str, values: Int64) -> Int64:
+    """-1 where a figure is not known: only FLOPs can lack single ones."""
+    return np.where(values < 0, -1, 0) if field.startswith("flops") else np.zeros(len(values), np.int64)
+
+
+def _known(values: Int64, absent: Int64 | None = None) -> pd.api.extensions.ExtensionArray:
+    import pandas as pd
+
+    missing = values if absent is None else absent
+    return pd.arrays.IntegerArray(np.asarray(values, np.int64), np.asarray(missing) < 0)
+
+
+def _labels(source: ReportSource, context: Int64, name: list[str]) -> list[str]:
+    shown = [NOT_ATTRIBUTED]
+    for id, own in zip(context[1:].tolist(), name[1:], strict=True):
+        arguments = source.debug.record(id).get("arguments")
+        kind = arguments.get("api") or arguments.get("category") if isinstance(arguments, dict) else ""
+        shown.append(own or (f"({kind})" if isinstance(kind, str) and kind else f"(context {id})"))
+    return shown
+
+
+def _groups(source: ReportSource, found: Operations, level: int, under: str) -> OperationGroups:
+    layer = found.owners.layer
+    deepest_level(source, layer)
+    paths: list[list[str]] = kept(source, f"operation_paths:{layer}", list)
+    above = split_name(under) if under else []
+    n = len(paths)
+    group = np.full(n, -1, np.int64)
+    group[NO_OPERATION] = NO_OPERATION
+    known: dict[object, int] = {None: NO_OPERATION}
+    name, context, deeper = [NOT_ATTRIBUTED], [-1], [False]
+    for row in range(1, n):
+        path = paths[row]
+        if path[: len(above)] != above:
+            continue
+        shown = path[: max(level, len(above))] if level > 0 else path
+        key: object = row if level == EACH else tuple(shown)
+        at = known.setdefault(key, len(known))
+        if at == len(name):
+            name.append("/".join(shown))
+            context.append(int(found.owners.context[row]))
+            deeper.append(False)
+        else:
+            context[at] = -1
+        deeper[at] |= len(path) > len(shown)
+        group[row] = at
+    return _summed(found, level, under, group, (name, np.array(context, np.int64), np.array(deeper, bool)))
+
+
+def _summed(
+    found: Operations,
+    level: int,
+    under: str,
+    group: Int64,
+    rows: tuple[list[str], Int64, npt.NDArray[np.bool_]],
+) -> OperationGroups:
+    n = len(rows[0])
+    inside = np.flatnonzero(group >= 0)
+    columns, totals = {}, {}
+    for field, values in found.columns().items():
+        sums = np.zeros(n, np.int64)
+        np.add.at(sums, group[inside], np.maximum(values[inside], 0) if field.startswith("flops") else values[inside])
+        if field.startswith("flops"):
+            known = np.bincount(group[inside], weights=values[inside] >= 0, minlength=n) > 0
+            sums = np.where(known, sums, -1)
+        columns[field] = sums
+        totals[field] = int(np.maximum(values, 0).sum() if field.startswith("flops") else values.sum())
+    first, last = np.full(n, np.iinfo(np.int64).max), np.full(n, -1, np.int64)
+    has = inside[found.last_index[inside] >= 0]
+    np.minimum.at(first, group[has], found.first_index[has])
+    np.maximum.at(last, group[has], found.last_index[has])
+    counted = np.bincount(group[inside], minlength=n).astype(np.int64)
+    counted[NO_OPERATION] = 0
+    return OperationGroups(
+        found, level, under, group, *rows[:2], counted, rows[2], columns, totals, np.where(last < 0, -1, first), last
+    )

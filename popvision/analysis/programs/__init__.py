@@ -1,0 +1,1 @@
+"""Lowered programs: their tree, figures, calls and tiles."""

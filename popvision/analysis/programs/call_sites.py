@@ -1,0 +1,79 @@
+"""What each Call cost: a step of a function belongs to the call that was being executed.
+
+The report holds the steps of a run in order, and a function's programs once, however many calls run them. The program
+tree says in which order a run must come to them, so it is unfolded (a loop's body as often as it turns, a function's
+body at each call, the branch that the run chose) and compared with the recorded steps. Where both are equal, each step
+has a known chain of calls. Where data chose the way, the recorded steps and the branch record of the run say which it
+was (`chosen_calls`). Where all this does not fit (reports of format 1.0, calls of one function that could both be the
+next), nothing is said: figures that would need it are unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.programs.branch_reconstruction import ChosenCalls
+from popvision.analysis.programs.unfolding import CHOSEN_BY_DATA, Unfolded, Unfolding, UnknownCallsError
+from popvision.analysis.report.kept import kept
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from popvision.formats.profile.model import Programs
+
+Int64 = npt.NDArray[np.int64]
+
+
+def has_calls(programs: Programs) -> bool:
+    """Whether any program is a Call."""
+    return "Call" in programs.type
+
+
+def step_contexts(source: ReportSource, programs: Programs, steps_of: Int64) -> list[Unfolded]:
+    """For each recorded run its steps with their chains of calls. Raises UnknownCallsError."""
+    name = f"step_contexts:{source.generation}"
+    return kept(source, name, lambda: _runs(source, programs, steps_of))
+
+
+def sums_by_call(unfolded: Unfolded, values: Int64, n: int) -> Int64:
+    """`values` (one per step) added up by the calls that were being executed, outer calls included: one sum for each
+    of the n programs, 0 for those that are no Call."""
+    sums = np.bincount(unfolded.context, weights=values, minlength=len(unfolded.call)).astype(np.int64)
+    result = np.zeros(n, np.int64)
+    for context in range(len(unfolded.call) - 1, 0, -1):
+        sums[unfolded.caller[context]] += sums[context]
+        result[unfolded.call[context]] += sums[context]
+    return result
+
+
+def _runs(source: ReportSource, programs: Programs, steps_of: Int64) -> list[Unfolded]:
+    if programs.callee is None:
+        raise UnknownCallsError(
+            "The report does not say which function a Call runs (format 1.0): record it again with this version."
+        )
+    runs = source.reader.runs()
+    longest = int(np.max(runs.n_steps, initial=0))
+    known: dict[int, Unfolded] = {}
+    by_data = any(type_ in CHOSEN_BY_DATA for type_ in programs.type)
+    found = []
+    for run, index in enumerate(np.asarray(runs.program_index).tolist()):
+        begin = int(runs.first_step[run])
+        recorded = steps_of[begin : begin + int(runs.n_steps[run])]
+        unfolding = Unfolding(programs, index, longest)
+        if by_data:
+            record, cut = source.reader.branch_record(run), bool(runs.truncated[run])
+            found.append(ChosenCalls(unfolding, recorded, record, truncated=cut).whole())
+            continue
+        if index not in known:
+            known[index] = unfolding.whole()
+        expected = known[index]
+        if bool(runs.truncated[run]):
+            expected = Unfolded(
+                expected.program[: len(recorded)], expected.context[: len(recorded)], expected.caller, expected.call
+            )
+        if not np.array_equal(expected.program, recorded):
+            raise UnknownCallsError(f"The steps of run {run} do not follow the program tree as it stands.")
+        found.append(expected)
+    return found

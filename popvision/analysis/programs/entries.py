@@ -1,0 +1,107 @@
+"""How often recorded runs came to each program: steps that ran are counted, what holds them follows from the tree.
+
+A program is entered once for each time its parent runs it: as often as the parent was entered, times the trips of a
+Repeat; a function at each of its calls; a branch of the root switch once for each run that chose it. What data chose
+(an If, a Switch, a RepeatWhile) the branch record of each run says, where control flow is instrumented. The numbers
+that follow are compared with the recorded steps, and where they differ what they would say is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.formats.profile.model import PHASE_OF_TYPE
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from popvision.formats.profile.model import Programs
+
+Int64 = npt.NDArray[np.int64]
+
+_BY_DATA = ("RepeatWhile", "If", "Switch")
+_LARGEST = 2**62
+
+
+def entries(source: ReportSource, executions: Int64) -> Int64:
+    """By program; -1 where nothing says. `executions` are the recorded steps by program."""
+    programs = programs_of(source)
+    n = len(programs.type)
+    runs = source.reader.runs()
+    leaf = np.array([type_ in PHASE_OF_TYPE for type_ in programs.type], bool)
+    leaf &= np.diff(np.asarray(programs.child_offsets)) == 0
+    unknown = np.where(leaf | (executions > 0), executions, -1)
+    if not len(runs.name):
+        return np.zeros(n, np.int64)
+    found = _propagated(programs, np.asarray(runs.program_index).tolist(), _chosen(source))
+    if found is None or bool(np.any(runs.truncated)) or not np.array_equal(found[leaf], executions[leaf]):
+        return unknown
+    return np.where(leaf, executions, found)
+
+
+def _chosen(source: ReportSource) -> dict[int, int] | None:
+    """Bodies of each RepeatWhile and entries of each branch that data chose, in all recorded runs; None where a run has
+    no record of them."""
+    found: dict[int, int] = {}
+    for run in range(len(source.reader.runs().name)):
+        record = source.reader.branch_record(run)
+        if not len(record.program):
+            return None
+        for program, trips in zip(record.program.tolist(), record.trips.tolist(), strict=True):
+            found[program] = found.get(program, 0) + trips
+    return found
+
+
+def _propagated(programs: Programs, chosen: list[int], by_data: dict[int, int] | None) -> Int64 | None:
+    """Numbers that follow from the tree; None where data choose without a record of it (`by_data`) or programs contain
+    each other."""
+    unrecorded = by_data is None and any(type_ in _BY_DATA for type_ in programs.type)
+    if unrecorded or ("Call" in programs.type and programs.callee is None):
+        return None
+    recorded = by_data or {}
+    offsets = np.asarray(programs.child_offsets).tolist()
+    children = np.asarray(programs.children).tolist()
+    callee = [-1] * len(programs.type) if programs.callee is None else np.asarray(programs.callee).tolist()
+    waiting = [0] * len(programs.type)  # parents and callers not yet counted
+    for child in children + [each for each in callee if each >= 0]:
+        waiting[child] += 1
+    is_root = [not each and owner == "control" for each, owner in zip(waiting, programs.owner, strict=True)]
+    control = [row for row, root in enumerate(is_root) if root]
+    entered = [0] * len(programs.type)
+    for index in chosen:
+        if control:
+            entered[control[index if len(control) > index else 0]] += 1
+    ready = [row for row, each in enumerate(waiting) if not each]
+    done = 0
+    while ready:
+        program = ready.pop()
+        done += 1
+        below = children[offsets[program] : offsets[program + 1]]
+        times = entered[program] * (int(programs.repeat_count[program]) if programs.type[program] == "Repeat" else 1)
+        if times > _LARGEST:
+            return None
+        for place, child in enumerate(below):
+            by_run = recorded.get(child, 0), recorded.get(program, 0), place == len(below) - 1
+            entered[child] += _entered_below(programs.type[program], times, place, chosen, by_run)
+        if callee[program] >= 0:
+            entered[callee[program]] += times
+            below = [*below, callee[program]]
+        for child in below:
+            waiting[child] -= 1
+            if not waiting[child]:
+                ready.append(child)
+    return np.array(entered, np.int64) if done == len(programs.type) and max(entered) <= _LARGEST else None
+
+
+def _entered_below(type_: str, times: int, place: int, chosen: list[int], by_data: tuple[int, int, bool]) -> int:
+    """How often a program of a type, entered so often, comes to the child in a `place`. `by_data`: what is recorded of
+    the child, of the program itself, and whether the child is its last."""
+    of_child, of_program, is_last = by_data
+    if type_ in ("If", "Switch"):
+        return of_child
+    if type_ == "RepeatWhile":
+        return of_program if is_last else times + of_program
+    return chosen.count(place) if type_ == "OnEveryTileSwitch" else times

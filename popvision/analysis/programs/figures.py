@@ -1,0 +1,123 @@
+"""What each lowered program took over all recorded runs, and what it holds in memory.
+
+Cycles of a program on an IPU are the lengths of its execution steps there (allCycles, which add up to the total), over
+all recorded runs. *Self* counts a program's own steps; *total* adds those of everything below it and of every function
+called there, each step once, at the call that was being executed (`call_sites`). So the control programs add up to
+the device's total, and the total of a function is what all calls of it took together. Over several IPUs a figure is
+the largest of the IPUs; bytes are those of all IPUs together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.programs.call_sites import has_calls, step_contexts, sums_by_call
+from popvision.analysis.programs.entries import entries
+from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
+from popvision.analysis.programs.unfolding import UnknownCallsError
+from popvision.analysis.report.kept import kept
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+#: A figure that the report does not hold.
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class ProgramFigures:
+    """Figures by program; UNKNOWN (-1) where the report cannot say. Bytes are those that steps moved, all runs."""
+
+    executions: Int64  #: execution steps of the program itself, 0 for programs that never ran or take no time
+    entered: Int64  #: how often recorded runs came to it
+    self_cycles: Int64
+    total_cycles: Int64
+    bytes_received: Int64  #: by its own steps
+    bytes_sent: Int64
+    total_received: Int64  #: with everything below and called
+    total_sent: Int64
+    calls_unknown: str  #: why totals of programs that call functions are unknown, "" where they are known
+
+
+def figures(source: ReportSource, ipu: int | None = None) -> ProgramFigures:
+    """Figures by program on one IPU, or over all IPUs."""
+    name = f"program_figures:{source.generation}:{ipu}"
+    return kept(source, name, lambda: _figures(source, ipu))
+
+
+def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
+    reader = source.reader
+    programs = programs_of(source)
+    n = len(programs.type)
+    ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
+    steps_of = np.asarray(reader.steps().program, np.int64)
+    totals = _Totals(source, steps_of, n)
+    own, whole = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    moved = np.zeros((4, n), np.int64)  # received, sent; the same with everything below
+    for each in ipus:
+        steps = reader.steps_on_ipu(each)
+        cycles = np.asarray(steps.cycles, np.int64)
+        on_ipu = _sum_by_program(steps_of, cycles, n)
+        own = np.maximum(own, on_ipu)
+        whole = np.maximum(whole, totals.of(on_ipu, cycles))
+        for row, values in enumerate((steps.data_in, steps.data_out)):
+            bytes_ = np.asarray(values, np.int64)
+            by_program = _sum_by_program(steps_of, bytes_, n)
+            moved[row] += by_program
+            moved[2 + row] += totals.of(by_program, bytes_)
+    whole[totals.unknown] = UNKNOWN
+    moved[2:, totals.unknown] = UNKNOWN
+    executions = np.bincount(steps_of, minlength=n).astype(np.int64)
+    entered = entries(source, executions)
+    return ProgramFigures(executions, entered, own, whole, moved[0], moved[1], moved[2], moved[3], totals.problem)
+
+
+def _sum_by_program(program: Int64, values: Int64, n: int) -> Int64:
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, program, values)
+    return sums
+
+
+class _Totals:
+    """Adds up trees, with what each Call took at the place of the Call. `unknown`: programs whose total would need the
+    steps of a call that are not known."""
+
+    def __init__(self, source: ReportSource, steps_of: Int64, n: int) -> None:
+        programs = programs_of(source)
+        self._trees = [tree_rows(source, root.program) for root in roots(source)]
+        self._runs = source.reader.runs() if has_calls(programs) else None
+        self.problem = ""
+        self.unknown: npt.NDArray[np.bool_] = np.zeros(n, bool)
+        if self._runs is not None:
+            try:
+                self._contexts = step_contexts(source, programs, steps_of)
+            except UnknownCallsError as problem:
+                self.problem = str(problem)
+                self._runs = None
+                calls = np.array([type_ == "Call" for type_ in programs.type], np.int64)
+                self.unknown = self._below(calls) > 0
+
+    def of(self, own: Int64, of_steps: Int64) -> Int64:
+        """Totals by program of `own` figures by program, which are those of the steps `of_steps`."""
+        added = own.copy()
+        if self._runs is not None:
+            for run, unfolded in enumerate(self._contexts):
+                begin = int(self._runs.first_step[run])
+                values = of_steps[begin : begin + int(self._runs.n_steps[run])]
+                added += sums_by_call(unfolded, values, len(own))
+        return self._below(added)
+
+    def _below(self, own: Int64) -> Int64:
+        """Each program's own figure plus those of all rows below, by the difference of running sums over each tree."""
+        totals = own.copy()
+        for rows in self._trees:
+            running = np.concatenate([[0], np.cumsum(own[rows.program])])
+            at = np.arange(len(rows.program))
+            totals[rows.program] = running[at + rows.size] - running[at]
+        return totals

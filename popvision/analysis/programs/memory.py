@@ -1,0 +1,93 @@
+"""How much memory is live while a program runs: the most at its liveness indices and those of everything below it.
+
+The figure is that of the liveness curve (always-live bytes included), of one replica or of one IPU. A function has one
+place in the tree and several in the static order; a Call covers the places of its own call alone, the function all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.liveness.curve import Where, curve
+from popvision.analysis.programs.program_tree import TreeRows, programs_of, roots, tree_rows
+from popvision.analysis.report.kept import kept
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+UNKNOWN = -1
+
+
+def peak_live(source: ReportSource, ipu: int | None = None) -> Int64:
+    """Bytes by program, UNKNOWN (-1) for programs without a liveness index at or below them (syncs have none).
+
+    Raises NotRecordedError when the report holds no liveness, ValueError for an IPU that is not there."""
+    return kept(source, f"program_peak_live:{ipu}", lambda: _peaks(source, ipu))
+
+
+def _peaks(source: ReportSource, ipu: int | None) -> Int64:
+    line = curve(source, Where("all", 0) if ipu is None else Where("ipu", ipu))
+    live = line.not_always_live + line.always_live
+    programs = programs_of(source)
+    own = np.full(len(programs.type), UNKNOWN, np.int64)
+    np.maximum.at(own, line.program, live)
+    trees = [tree_rows(source, root.program) for root in roots(source)]
+    if programs.callee is not None:
+        _add_calls(own, np.asarray(programs.callee), line.program, live, trees)
+    elif "Call" in programs.type:  # what a Call covers is not known, so nothing above one is either
+        own[np.array(programs.type) == "Call"] = np.iinfo(np.int64).max
+    result = own.copy()
+    for rows in trees:
+        at = np.arange(len(rows.program))
+        result[rows.program] = range_maxima(own[rows.program], at, at + rows.size)
+    return np.where(result == np.iinfo(np.int64).max, UNKNOWN, result)
+
+
+def _add_calls(own: Int64, callee: Int64, order: Int64, live: Int64, trees: list[TreeRows]) -> None:
+    """Give each Call the most over its own places: its index and those of the function's body after it."""
+    length = _lengths(callee, order, trees)
+    calls = np.flatnonzero(callee >= 0)
+    places = np.flatnonzero(np.isin(order, calls))
+    if not len(places):
+        return
+    ends = np.minimum(places + 1 + length[callee[order[places]]], len(live))
+    np.maximum.at(own, order[places], range_maxima(live, places, ends))
+
+
+def _lengths(callee: Int64, order: Int64, trees: list[TreeRows]) -> Int64:
+    """Indices that one pass over each program takes in the static order: its own and those below and called."""
+    present = np.zeros(len(callee), np.int64)
+    present[order] = 1
+    length = present.copy()
+    for _ in range(len(callee)):  # calls nest; each turn settles one more level of them
+        own = present + np.where(callee >= 0, length[callee], 0)
+        found = own.copy()
+        for rows in trees:
+            running = np.concatenate([[0], np.cumsum(own[rows.program])])
+            at = np.arange(len(rows.program))
+            found[rows.program] = running[at + rows.size] - running[at]
+        found = np.minimum(found, len(order))
+        if np.array_equal(found, length):
+            break
+        length = found
+    return length
+
+
+def range_maxima(values: Int64, begin: Int64, end: Int64) -> Int64:
+    """Maximum of `values[begin[i]:end[i]]` for each i, none empty, by maxima over blocks of powers of two."""
+    levels = [np.asarray(values, np.int64)]
+    while 2 ** len(levels) <= len(values):
+        below, half = levels[-1], 2 ** (len(levels) - 1)
+        levels.append(np.maximum(below[:-half], below[half:]))
+    result = np.empty(len(begin), np.int64)
+    level = np.frexp((end - begin).astype(np.float64))[1] - 1
+    for each in np.unique(level).tolist():
+        rows = np.flatnonzero(level == each)
+        block = levels[each]
+        result[rows] = np.maximum(block[begin[rows]], block[end[rows] - 2**each])
+    return result

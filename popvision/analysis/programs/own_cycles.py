@@ -1,0 +1,51 @@
+"""What each program's own steps took: the part of program_figures.py that needs no tree, hence at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.execution.phases import PHASE_INDEX, PHASES
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class OwnCycles:
+    """By program id, as far as the last program that ran. `cycles`: lengths of its steps over all recorded runs, on the
+    IPU where they are most; steps of types that take no time (model.PHASE_OF_TYPE) are not counted."""
+
+    cycles: Int64
+    executions: Int64
+
+    def upto(self, programs: int) -> OwnCycles:
+        """The columns filled with zeros to a number of programs."""
+        missing = max(0, programs - len(self.cycles))
+        return OwnCycles(*(np.pad(column[:programs], (0, missing)) for column in (self.cycles, self.executions)))
+
+
+def own_cycles(source: ReportSource) -> OwnCycles:
+    """Empty columns when no run was recorded. Raises FormatError when the report is damaged."""
+
+    def read() -> OwnCycles:
+        reader = source.reader
+        steps = reader.steps()
+        timed = PHASE_INDEX[steps.type] < len(PHASES)
+        program = np.asarray(steps.program, np.int64)[timed]
+        count = int(program.max(initial=-1)) + 1
+        most = np.zeros(count, np.int64)
+        for ipu in range(target_of(source).num_ipus):
+            own = np.zeros(count, np.int64)
+            np.add.at(own, program, np.asarray(reader.steps_on_ipu(ipu).cycles, np.int64)[timed])
+            most = np.maximum(most, own)
+        return OwnCycles(most, np.bincount(program, minlength=count).astype(np.int64))
+
+    return kept(source, f"own_cycles:{source.generation}", read)

@@ -1,0 +1,107 @@
+"""Programs that belong to the same work as a given one, by a rule the user chooses.
+
+`""`: the same compute set, else the same type and name. `"vertex"`: a vertex type in common. Any other word is a
+software layer of the debug information: the same operation there, that is the same nearest context of that layer at or
+above the program's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Int64 = npt.NDArray[np.int64]
+
+#: The rule of vertex types; a layer of this name cannot be asked for.
+BY_VERTEX = "vertex"
+
+_MOST_PARENTS = 100
+_MOST_LAYERS = 20
+
+
+def layers(source: ReportSource) -> list[str]:
+    """Software layers that contexts of this report name, most frequent first, at most 20."""
+    return kept(source, "debug_layers", lambda: _layers(source))
+
+
+def related_programs(source: ReportSource, program: int, rule: str = "") -> Int64:
+    """Programs related to `program` by a rule, itself included; empty for a program that is not there. Without what
+    the rule needs (a vertex type, a context of the layer) it is related to itself alone."""
+    programs = programs_of(source)
+    n = len(programs.type)
+    if not 0 <= program < n:
+        return np.empty(0, np.int64)
+    if rule == BY_VERTEX:
+        return _by_vertex(source, program)
+    if rule and rule in layers(source):
+        operation = kept(source, f"operations:{rule[:200]}", lambda: _operations(source, rule))
+        mine = int(operation[program])
+        same = operation == mine if mine >= 0 else np.arange(n) == program
+        return np.flatnonzero(same).astype(np.int64)
+    compute_set = int(programs.compute_set[program])
+    if compute_set >= 0:
+        return np.flatnonzero(np.asarray(programs.compute_set) == compute_set).astype(np.int64)
+    name, type_ = programs.name[program], programs.type[program]
+    if not name:
+        return np.array([program], np.int64)
+    pairs = zip(programs.name, programs.type, strict=True)
+    return np.array([row for row, pair in enumerate(pairs) if pair == (name, type_)], np.int64)
+
+
+def _layers(source: ReportSource) -> list[str]:
+    counts: dict[str, int] = {}
+    for _, record in source.debug.records():
+        layer = str(record.get("layer", ""))
+        if layer and layer != BY_VERTEX:
+            counts[layer] = counts.get(layer, 0) + 1
+    return sorted(counts, key=lambda layer: (-counts[layer], layer))[:_MOST_LAYERS]
+
+
+def _operations(source: ReportSource, layer: str) -> Int64:
+    """By program the id of its nearest context of the layer, -1 where there is none."""
+    contexts = source.debug
+    found: dict[int, int] = {}
+
+    def nearest(id: int) -> int:
+        chain: list[int] = []
+        result = -1
+        while id >= 0 and id in contexts and len(chain) < _MOST_PARENTS:
+            if id in found:
+                result = found[id]
+                break
+            chain.append(id)
+            record = contexts.record(id)
+            if record.get("layer") == layer:
+                result = id
+                break
+            above = record.get("parents")
+            id = above[0] if isinstance(above, list) and above and isinstance(above[0], int) else -1
+        found.update(dict.fromkeys(chain, result))
+        return result
+
+    return np.array([nearest(id) for id in np.asarray(programs_of(source).debug_id).tolist()], np.int64)
+
+
+def _by_vertex(source: ReportSource, program: int) -> Int64:
+    types_of: dict[int, set[int]] = kept(source, "vertex_types_of_sets", lambda: _types_of_sets(source))
+    sets = np.asarray(programs_of(source).compute_set, np.int64)
+    mine = types_of.get(int(sets[program]), set())
+    if not mine:
+        return np.array([program], np.int64)
+    alike = [compute_set for compute_set, types in types_of.items() if types & mine]
+    return np.flatnonzero(np.isin(sets, alike)).astype(np.int64)
+
+
+def _types_of_sets(source: ReportSource) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for compute_set, vertex_type in source.reader.compute_set_types():
+        found.setdefault(compute_set, set()).add(vertex_type)
+    return found

@@ -1,0 +1,1 @@
+"""An opened report: its source, target, tiles, and what it does not hold."""

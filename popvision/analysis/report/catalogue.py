@@ -1,0 +1,193 @@
+"""Which reports and traces lie below a folder, and one card of facts about each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from popvision.formats.errors import FormatError
+from popvision.package_data import package_folder
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.source import TraceSource
+
+__all__ = ["Card", "FormatError", "Found", "describe", "find", "open_report", "open_trace", "samples_folder"]
+
+#: Folders looked into below one root. A larger tree is cut off with a note, so that "/" does not hang the viewer.
+MOST_FOLDERS = 20_000
+
+_SKIPPED = {"node_modules", "__pycache__", "site-packages"}
+_JOURNAL_IS_FRESH = 60.0  # seconds since the last commit after which an open journal looks abandoned
+
+
+@dataclass(frozen=True)
+class Found:
+    """`kind` is "report" (path = the folder that holds profile.pop) or "trace" (path = the .pvti file)."""
+
+    kind: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Card:
+    """One line about a report or trace. `state` is "complete", "running" (a run was committed within the last minute
+    and the file is still being written), "not closed" (its writer ended without closing it), "truncated" (the cap on
+    recorded steps was reached) or "damaged"; `problem` is the sentence for the last. Cycles are device cycles over all
+    recorded runs, bytes are device memory; None = not in the file."""
+
+    label: str
+    state: str
+    problem: str = ""
+    target: str = ""
+    simulated: bool = False
+    total_cycles: int | None = None
+    runs: int | None = None
+    peak_bytes: int | None = None
+    capacity_bytes: int | None = None
+    clock_hz: float | None = None  #: of the device
+    size_bytes: int = 0
+    modified: float = 0.0  #: seconds since the epoch
+    opens: bool = True  #: False for a file of which nothing can be read
+
+
+def samples_folder() -> Path | None:
+    """The reports shipped with the package, or None when this installation has none."""
+    try:
+        return package_folder("sample_reports")
+    except FileNotFoundError:
+        return None
+
+
+def find(root: Path) -> tuple[list[Found], str]:
+    """Reports and traces at and below `root`, in path order, and a note ("" when all is well): nothing found, not
+    there, or cut off. A file may be given instead of a folder. Symbolic links to folders are not followed."""
+    if root.is_file():
+        return _find_file(root)
+    if not root.is_dir():
+        return [], f"{root} does not exist: give a report folder, or a folder above some."
+    found: list[Found] = []
+    for visited, (parent, folders, files) in enumerate(os.walk(root)):
+        if visited >= MOST_FOLDERS:
+            return found, f"{root} holds more than {MOST_FOLDERS:,} folders; not all were searched: give one below it."
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
+        if "profile.pop" in files:
+            found.append(Found("report", Path(parent)))
+        found += [Found("trace", Path(parent, name)) for name in sorted(files) if name.endswith(".pvti")]
+    if not found:
+        options = """POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true", "autoReport.directory":"FOLDER"}'"""
+        return [], f"{root} holds no report: run the program with {options} and open that folder."
+    return found, ""
+
+
+def _find_file(path: Path) -> tuple[list[Found], str]:
+    if path.suffix == ".pvti":
+        return [Found("trace", path)], ""
+    if (path.parent / "profile.pop").is_file():
+        return [Found("report", path.parent)], ""
+    return [], f"{path} is neither a .pvti trace nor a file of a report folder: give a folder that holds profile.pop."
+
+
+def open_report(folder: Path) -> ReportSource:
+    """As far as it can be read: `lost` of the source says what damage has cost. Raises FormatError."""
+    from popvision.analysis.report.source import ReportSource
+
+    return ReportSource(folder, salvage=True)
+
+
+def open_trace(path: Path) -> TraceSource:
+    """Raises FormatError."""
+    from popvision.analysis.trace.source import TraceSource
+
+    return TraceSource(path)
+
+
+def describe(found: Found) -> Card:
+    """Open an entry and read its card; damage becomes the card's sentence."""
+    try:
+        return _describe_report(found.path) if found.kind == "report" else _describe_trace(found.path)
+    except FormatError as problem:
+        state, sentence = "damaged", str(problem)
+    size, modified = _size_and_time(found.path)
+    return Card(found.path.name, state, sentence, size_bytes=size, modified=modified, opens=False)
+
+
+def _describe_report(folder: Path) -> Card:
+    from popvision.analysis.report.target import describe_target
+
+    source = open_report(folder)
+    reader = source.reader
+    lost: list[str] = []  # of what the card shows; the pages look further
+    runs, memory, target = (_asked(question, lost) for question in (reader.runs, reader.tile_memory, reader.target))
+    size, modified = _size_and_time(folder)
+    truncated = runs is not None and bool(runs.truncated.any())
+    return Card(
+        label=source.label,
+        state="damaged" if lost else "truncated" if truncated else _journal_state(folder),
+        problem=_problem(lost),
+        target="" if target is None else describe_target(target),
+        simulated=bool(reader.meta.get("simulated", False)),
+        total_cycles=reader.total_cycles() if runs is not None and len(runs.name) else None,
+        runs=None if runs is None else len(runs.name),
+        peak_bytes=None if memory is None else int(memory.including_gaps.max(initial=0)),
+        capacity_bytes=None if target is None else target.bytes_per_tile,
+        clock_hz=None if target is None else target.clock_hz,
+        size_bytes=size,
+        modified=modified,
+    )
+
+
+def _asked(question: Callable[[], Any], lost: list[str]) -> Any:
+    """The answer, or None where the report does not hold it; damage is noted in `lost`."""
+    from popvision.analysis.report.not_recorded import LostError, NotRecordedError
+
+    try:
+        return question()
+    except LostError as problem:
+        lost.append(str(problem))
+    except NotRecordedError:
+        pass
+    return None
+
+
+def _problem(lost: list[str]) -> str:
+    if not lost:
+        return ""
+    more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return f"Damaged, opens in part. Lost: {lost[0].rstrip('.')}{more}."
+
+
+def _describe_trace(path: Path) -> Card:
+    source = open_trace(path)
+    size, modified = _size_and_time(path)
+    label = getattr(source, "label", "") or path.name
+    return Card(label=label, state="complete", size_bytes=size, modified=modified)
+
+
+def _journal_state(folder: Path) -> str:
+    try:
+        status = (folder / "profile.pop-wal").stat()
+    except OSError:
+        return "complete"
+    if not status.st_size:
+        return "complete"
+    return "running" if time.time() - status.st_mtime < _JOURNAL_IS_FRESH else "not closed"
+
+
+def _size_and_time(path: Path) -> tuple[int, float]:
+    """Bytes of the file, or of the files directly in the folder; the newest modification time."""
+    size, newest = 0, 0.0
+    files = [path] if path.is_file() else list(path.iterdir())
+    for file in files:
+        try:
+            status = file.lstat()
+        except OSError:
+            continue
+        if file.is_file():
+            size += status.st_size
+            newest = max(newest, status.st_mtime)
+    return size, newest

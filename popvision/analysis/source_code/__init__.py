@@ -1,0 +1,1 @@
+"""Cost of each line of the user's source."""

@@ -1,0 +1,37 @@
+"""The text of a user's source file, as the report holds it. Files of this machine are never opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+_NO_TEXTS = (
+    "The report holds no source texts: it was written with POPVISION_SOURCES=off, stripped, or by a version that did "
+    "not record them. Figures of the lines are shown without the text."
+)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """`lines` are [] where there is no text; then `problem` says why."""
+
+    file: str
+    lines: list[str]
+    problem: str = ""
+
+
+def source_text(source: ReportSource, file: str) -> SourceText:
+    """The lines of a file. Raises FormatError when the debug file is damaged."""
+    texts = source.debug.sources
+    if texts is None:
+        return SourceText(file, [], _NO_TEXTS)
+    found = texts.get(file)
+    if found is None:
+        return SourceText(file, [], "The report holds no text of this file.")
+    if found.absent:
+        return SourceText(file, [], f"The report holds no text of this file: {found.absent}.")
+    text = found.text.replace("\r\n", "\n").replace("\r", "\n")
+    return SourceText(file, text.split("\n"))

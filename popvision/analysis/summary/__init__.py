@@ -1,0 +1,1 @@
+"""Summaries of a whole report: headline figures, facts, and the text of printProfileSummary."""

@@ -1,0 +1,148 @@
+"""The figures one asks for first, with the place of the evidence for each.
+
+Peak memory is given in three ways, because they answer different questions: the fullest tile *including gaps* against
+the bytes of a tile decides whether the program fits; the sum *excluding gaps* against all tiles says how much is used;
+peak liveness says when most of it is needed at once. Shares of time are tile cycles by phase over all tiles and
+recorded runs (phases.py); they add up to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from popvision.analysis.execution.phases import PHASES, phase_totals
+from popvision.analysis.liveness.curve import Peak, curve, peak
+from popvision.analysis.programs.own_cycles import own_cycles
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.report.not_recorded import LostError, NotRecordedError, held
+from popvision.analysis.report.tiles import target_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from popvision.formats.profile.model import Runs, Target, TileMemory
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LongestProgram:
+    """The program that took most device cycles of its own over all recorded runs, on the IPU where it took most."""
+
+    program: int
+    type: str
+    name: str
+    cycles: int
+    executions: int
+    share: float  #: cycles / total cycles, 0..1
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Cycles and bytes None = not in the report; device time = cycles / clock."""
+
+    total_cycles: int | None
+    device_seconds: float | None
+    runs: int
+    truncated: bool
+    shares: dict[str, float] | None  #: phase -> part of all tile cycles, 0..1
+    longest: LongestProgram | None
+    tile_bytes: int | None  #: fullest tile, including gaps
+    worst_tile: int | None
+    tile_capacity: int | None
+    tile_share: float | None  #: tile_bytes / tile_capacity
+    used_bytes: int | None  #: all tiles, excluding gaps
+    total_capacity: int | None
+    used_share: float | None  #: used_bytes / total_capacity
+    tiles_out_of_memory: int | None
+    live_peak: Peak | None = None  #: where the liveness curve of the first replica is highest
+    lost: dict[str, str] = field(default_factory=dict)  #: LOSSES -> the sentence about damage that took the figure
+
+
+#: Parts of the headline that damage can take.
+LOSSES = ("target", "cycles", "shares", "longest", "memory", "live")
+
+
+def headline(source: ReportSource) -> Headline:
+    """See the head of this module for the formulas. A figure that damage took is None, and `lost` says what it took."""
+    with source.reader.together():
+        return _headline(source)
+
+
+def _headline(source: ReportSource) -> Headline:
+    lost: dict[str, str] = {}
+
+    def asked(name: str, question: Callable[[], T]) -> T | None:
+        try:
+            return question()
+        except LostError as damage:
+            lost[name] = str(damage)
+        except NotRecordedError:
+            pass
+        return None
+
+    held(source.reader.steps)  # damage to steps takes whole runs: known before any of them is counted
+    target = asked("target", lambda: target_of(source))
+    runs = asked("cycles", source.reader.runs)
+    ran = runs if runs is not None and len(runs.name) else None
+    total = asked("cycles", source.reader.total_cycles) if ran else None
+    memory = asked("memory", lambda: kept(source, "tile_memory", source.reader.tile_memory))
+    found = Headline(
+        total_cycles=total,
+        device_seconds=None if total is None or target is None or target.clock_hz <= 0 else total / target.clock_hz,
+        runs=0 if ran is None else len(ran.name),
+        truncated=ran is not None and bool(ran.truncated.any()),
+        shares=asked("shares", lambda: _shares(source, ran)),
+        longest=asked("longest", lambda: _longest(source, total)) if total else None,
+        live_peak=asked("live", lambda: peak(curve(source))),
+        lost=lost,
+        **_memory(memory, target),
+    )
+    for name in ("shares", "longest"):  # without the runs there is nothing to share out
+        if "cycles" in lost:
+            lost.setdefault(name, lost["cycles"])
+    return found
+
+
+def _memory(memory: TileMemory | None, target: Target | None) -> dict[str, Any]:
+    worst = None if memory is None or not len(memory.including_gaps) else int(np.argmax(memory.including_gaps))
+    tile_bytes = None if memory is None or worst is None else int(memory.including_gaps[worst])
+    used = None if memory is None else int(np.sum(memory.excluding_gaps, dtype=np.int64))
+    room = None if target is None else target.bytes_per_tile
+    over = None if memory is None or room is None else int(np.count_nonzero(memory.including_gaps > room))
+    capacity = None if target is None else target.bytes_per_tile * target.num_tiles
+    return {
+        "tile_bytes": tile_bytes,
+        "worst_tile": worst,
+        "tile_capacity": room,
+        "tile_share": _ratio(tile_bytes, room),
+        "used_bytes": used,
+        "total_capacity": capacity,
+        "used_share": _ratio(used, capacity),
+        "tiles_out_of_memory": over,
+    }
+
+
+def _ratio(part: int | None, whole: int | None) -> float | None:
+    return None if part is None or whole is None or whole <= 0 else part / whole
+
+
+def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:
+    totals = phase_totals(source) if runs else None
+    return None if totals is None or not totals.length else {phase: totals.share(phase) for phase in PHASES}
+
+
+def _longest(source: ReportSource, total: int) -> LongestProgram | None:
+    own = own_cycles(source)
+    if not own.cycles.any():
+        return None
+    program = int(np.argmax(own.cycles))
+    programs = programs_of(source)
+    cycles = int(own.cycles[program])
+    return LongestProgram(
+        program, programs.type[program], programs.name[program], cycles, int(own.executions[program]), cycles / total
+    )

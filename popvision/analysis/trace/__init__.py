@@ -1,0 +1,1 @@
+"""Host traces: lanes, merged drawing, calls, search, statistics."""

@@ -1,0 +1,137 @@
+"""Single events of a host trace: their facts, and finding them by name. Times in ns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import self_durations
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class EventFacts:
+    """One event. `depth` -1 marks an instant; times in ns; `metadata` is JSON text."""
+
+    label: str
+    channel: str
+    thread: int
+    depth: int
+    position: int
+    start: int
+    duration: int
+    self_time: int
+    unfinished: bool
+    metadata: str | None
+
+
+def event_facts(source: TraceSource, thread: int, depth: int, position: int) -> EventFacts:
+    """The event at a position of a lane, or with depth -1 of a thread's instants; IndexError when there is none."""
+    if thread < 0 or depth < -1 or position < 0:
+        raise IndexError(f"no event {thread}.{depth}.{position}")
+    owner = source.threads[thread]
+    if depth < 0:
+        name, site = int(owner.instant_name[position]), int(owner.instant_site[position])
+        start, duration, own = int(owner.instant_time[position]), 0, 0
+    else:
+        lane = owner.lanes[depth]
+        name, site = int(lane.name[position]), int(lane.site[position])
+        start, duration = int(lane.start[position]), int(lane.duration[position])
+        own = int(self_durations(owner, depth, position, position + 1)[0])
+    names = source.names
+    return EventFacts(
+        names.label[name], names.channel_name[names.channel[name]], thread, depth, position, start, duration, own,
+        (depth, position) in owner.unfinished, source.reader.metadata(site),
+    )  # fmt: skip
+
+
+def metadata_rows(text: str | None) -> list[tuple[str, str]]:
+    """Metadata as (key, value) rows; a JSON value that is no object is one row."""
+    if text is None:
+        return []
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        return [("metadata", text)]
+    if not isinstance(value, dict):
+        return [("metadata", text)]
+    return [(str(key), each if isinstance(each, str) else json.dumps(each)) for key, each in value.items()]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A found event, its rank among all matches in time order (1 is the first) and their number."""
+
+    thread: int
+    depth: int
+    position: int
+    start: int
+    duration: int
+    rank: int
+    matches: int
+
+
+def find_event(source: TraceSource, text: str, after: tuple[int, int, int, int], backwards: bool = False) -> Hit | None:
+    """The next event whose label contains `text` (capitals do not matter), in time order from (start ns, thread,
+    depth, position) on, that one excluded; from the last match it goes on with the first. None when nothing matches."""
+    wanted = np.array([text.casefold() in label.casefold() for label in source.names.label], np.bool_)
+    if not text or not wanted.any():
+        return None
+    matches = before = 0
+    best: dict[str, tuple[int, int, int, int]] = {}
+    for thread, depth, start, rows in _matching(source, wanted):
+        if not len(rows):
+            continue
+        times = start[rows]
+        here = _count_up_to(times, rows, (thread, depth), after, inclusive=backwards is False)
+        matches += len(rows)
+        before += here
+        # With `inclusive` the next match stands at `here`; without, the one before stands at `here` - 1.
+        keys = {"first": 0, "last": len(rows) - 1, "next": here, "previous": here - 1}
+        for role, at in keys.items():
+            if 0 <= at < len(rows):
+                key = (int(times[at]), thread, depth, int(rows[at]))
+                best[role] = _better(role, best.get(role), key)
+    if not matches:
+        return None
+    if backwards:
+        found, rank = (best["previous"], before) if "previous" in best else (best["last"], matches)
+    else:
+        found, rank = (best["next"], before + 1) if "next" in best else (best["first"], 1)
+    start_ns, thread, depth, position = found
+    duration = 0 if depth < 0 else int(source.threads[thread].lanes[depth].duration[position])
+    return Hit(thread, depth, position, start_ns, duration, rank, matches)
+
+
+def _matching(source: TraceSource, wanted: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, Int64, Int64]]:
+    """(thread, depth, starts, matching positions) of each lane and of each thread's instants."""
+    for index, thread in enumerate(source.threads):
+        yield index, -1, thread.instant_time, np.flatnonzero(wanted[thread.instant_name])
+        for depth, lane in enumerate(thread.lanes):
+            yield index, depth, lane.start, np.flatnonzero(wanted[lane.name])
+
+
+def _count_up_to(
+    times: Int64, rows: Int64, place: tuple[int, int], after: tuple[int, int, int, int], inclusive: bool
+) -> int:
+    """How many matches of one lane come before `after` in (time, thread, depth, position); itself if `inclusive`."""
+    low, high = np.searchsorted(times, after[0], "left"), np.searchsorted(times, after[0], "right")
+    if place < after[1:3]:
+        return int(high)
+    if place > after[1:3]:
+        return int(low)
+    return int(low + np.searchsorted(rows[low:high], after[3], "right" if inclusive else "left"))
+
+
+def _better(
+    role: str, old: tuple[int, int, int, int] | None, new: tuple[int, int, int, int]
+) -> tuple[int, int, int, int]:
+    if old is None:
+        return new
+    return min(old, new) if role in ("first", "next") else max(old, new)

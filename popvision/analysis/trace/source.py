@@ -1,0 +1,171 @@
+"""`TraceSource`: an opened host trace as columns, one lane of never-overlapping events per thread and depth."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.trace.mipmap import FEW, Pyramid, build_pyramid
+from popvision.formats.errors import FormatError
+from popvision.formats.pvti.names import Names
+from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
+
+Int64 = npt.NDArray[np.int64]
+Unsigned = npt.NDArray[np.unsignedinteger[Any]]
+
+
+class Lane:
+    """Events of one thread at one depth in time order. Times are ns since the epoch.
+
+    `name[i]` numbers a (channel, label) of the source's names; `parent[i]` is a position in the lane above.
+    """
+
+    def __init__(self, start: Int64, duration: Unsigned, site: Unsigned, name: Unsigned, parent: Unsigned) -> None:
+        self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
+        self.positions: Int64 | None = None
+        """Of a lane that `only` has thinned out: where its events stand in the whole lane."""
+        self._lock = threading.Lock()
+        self._pyramid: Pyramid | None = None
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Lane:
+        """A lane of some of the events, for drawing."""
+        rows = np.flatnonzero(keep)
+        lane = Lane(self.start[rows], self.duration[rows], self.site[rows], self.name[rows], self.parent[rows])
+        lane.positions = rows
+        return lane
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def pyramid(self) -> Pyramid:
+        """Events merged by time at several widths, for drawing; made once, whichever request needs it first."""
+        with self._lock:
+            if self._pyramid is None:
+                self._pyramid = build_pyramid(self.start, self.duration, self.name)
+            return self._pyramid
+
+    def between(self, begin: int, end: int) -> tuple[int, int]:
+        """Positions of the events that overlap [begin, end); an event of no length belongs where it begins."""
+        first = int(np.searchsorted(self.start, np.int64(begin), "left"))
+        if first and int(self.start[first - 1]) + int(self.duration[first - 1]) > begin:
+            first -= 1
+        return first, max(first, int(np.searchsorted(self.start, np.int64(end), "left")))
+
+
+@dataclass(frozen=True)
+class TraceThread:
+    """A thread with its lanes and instants (times ns since the epoch; `instant_name` numbers a name)."""
+
+    row: ThreadRow
+    lanes: list[Lane]
+    instant_time: Int64
+    instant_name: Unsigned
+    instant_site: Unsigned
+    unfinished: frozenset[tuple[int, int]]
+
+    @property
+    def events(self) -> int:
+        """Events with a duration."""
+        return sum(len(lane) for lane in self.lanes)
+
+
+class TraceSource:
+    """An opened .pvti file. Raises FormatError with one sentence when it cannot be read."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.reader = TraceReader(path)
+        self.label = self.path.name
+        self.names: Names = self.reader.names
+        self.threads = [self._thread(row) for row in self.reader.threads()]
+        self.begin, self.end = self._extent()
+        self._hidden: tuple[frozenset[int], dict[int, list[Lane]]] = (frozenset(), {})
+
+    def prepare(self) -> None:
+        """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
+        lanes = sorted((lane for thread in self.threads for lane in thread.lanes), key=len, reverse=True)
+        pool = ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="trace")
+        for lane in lanes:
+            if len(lane) >= FEW:
+                pool.submit(getattr, lane, "pyramid")
+        pool.shutdown(wait=False)
+
+    def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
+        """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""
+        whole = self.threads[thread].lanes
+        if not channels:
+            return whole
+        if channels != self._hidden[0]:
+            self._hidden = (channels, {})
+        kept = self._hidden[1]
+        if thread not in kept:
+            shown = ~np.isin(self.names.channel, list(channels))
+            kept[thread] = [lane.only(shown[lane.name]) for lane in whole]
+        return kept[thread]
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """The file's facts: run_id, command, producer, state, ..."""
+        return self.reader.meta
+
+    @property
+    def events(self) -> int:
+        """Events with a duration, all threads."""
+        return sum(thread.events for thread in self.threads)
+
+    @cached_property
+    def series(self) -> list[tuple[SeriesRow, Int64, npt.NDArray[np.float64]]]:
+        """Each line of a line graph with its times (ns since the epoch) and values."""
+        return [(row, *self.reader.samples(row.id)) for row in self.reader.series()]
+
+    @cached_property
+    def heatmaps(self) -> list[tuple[HeatmapRow, Int64, npt.NDArray[np.uint32]]]:
+        """Each heat map with the times of its columns and their quantities (column, bin)."""
+        return [(row, *self.reader.heatmap_columns(row)) for row in self.reader.heatmaps()]
+
+    def _thread(self, row: ThreadRow) -> TraceThread:
+        events = self.reader.events(row.id)
+        lanes = [
+            Lane(lane.start, lane.duration, lane.site, self._named(lane.site), lane.parent) for lane in events.lanes
+        ]
+        instants = events.instants
+        return TraceThread(
+            row, lanes, instants.time, self._named(instants.site), instants.site, frozenset(events.unfinished)
+        )
+
+    def _named(self, site: Unsigned) -> Unsigned:
+        of_site = self.names.of_site
+        width = np.dtype(np.uint16 if len(self.names) < 1 << 16 else np.uint32)
+        if len(site) and int(site.max()) >= len(of_site):
+            raise self._damaged(int(site.max()))
+        if (of_site < 0).any() and (of_site[site] < 0).any():
+            raise self._damaged(int(site[of_site[site] < 0][0]))
+        return np.asarray(of_site.astype(width)[site])
+
+    def _damaged(self, site: int) -> FormatError:
+        return FormatError(f"{self.path} is damaged: an event refers to site {site}, which is not in the file.")
+
+    def _extent(self) -> tuple[int, int]:
+        """First begin and last end of everything in the file, ns since the epoch; (0, 0) when it is empty."""
+        lows, highs = [], []
+        for thread in self.threads:
+            for lane in thread.lanes:
+                lows.append(int(lane.start[0]))
+                highs.append(int(lane.start[-1]) + int(lane.duration[-1]))
+            if len(thread.instant_time):
+                lows.append(int(thread.instant_time[0]))
+                highs.append(int(thread.instant_time[-1]))
+        for times in [times for _, times, _ in self.series] + [times for _, times, _ in self.heatmaps]:
+            if len(times):
+                lows.append(int(times[0]))
+                highs.append(int(times[-1]))
+        return (min(lows), max(highs)) if lows else (0, 0)

@@ -1,0 +1,1 @@
+"""What every other room of the simulator may use: element types, errors, regions, overloads, targets."""

@@ -1,0 +1,76 @@
+"""Writes docs/options.md from the option table: python -m simulator.base.options.document > docs/options.md"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from simulator.base.options.flags import expectation
+from simulator.base.options.table import DEBUG, OPTIMISATION, OTHER, OWN, REPORTS, RUNTIME, SEEN, TARGET, Option
+
+_HEAD = """# Options
+
+Written from `simulator/base/options/table.py` by `python -m simulator.base.options.document > docs/options.md`.
+
+Options are strings. A program gives them as a dict to `Engine` or `compileGraph`; the environment variable
+`POPLAR_ENGINE_OPTIONS`, a JSON object, overrides them:
+
+    POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python prog.py
+
+`POPLAR_RUNTIME_OPTIONS` does the same for the runtime options, which hold for a run in this order: that variable, the
+`RuntimeOptions` given to `run`, those given to `prepare`, the engine's own options, the defaults.
+
+JSON's true, false and numbers are taken as their spelling. A default in <> is computed: `<debug.instrument>` = the
+value of that option. An unknown name or a malformed value raises `invalid_option`, which names both. An option
+marked "not yet" is checked and kept in the report, and says once on standard error that it has no effect, if its
+value is not the default. Each other option has a test that runs the same program with two of its values and asserts
+what differs.
+
+Implied, unless the option is given itself: `autoReport.all` sets every `autoReport.output*` (the serialized graph
+too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets the three kinds of instrumentation;
+`autoReport.outputGraphProfile` sets `debug.allowOutOfMemory`; `autoReport.outputArchive` sets `target.saveArchive` to
+`archive.a` in `autoReport.directory`. Paths may begin with `~`.
+
+Variables of the simulator itself: `POPVISION_TARGET` (ipu1, ipu2, ipu21), `POPVISION_TILES` (tiles per IPU) and
+`POPVISION_IPU_MODEL` (`name=value,...`, fields of IPUModel such as `tileClockFrequency=1.5e9`; `popvision run --set`)
+replace what a program asks for, and reports say so; `POPVISION_IPUS` = IPUs of the simulated system (16);
+`POPVISION_LOCKS` = folder of its lock files; `POPVISION_SOURCES` = `off` leaves the texts of the user's source files
+out of debug.json and debug.cbor (`on`: those that debug contexts name, up to 1 MiB each and 8 MiB in all);
+`POPVISION_ADDRESS_ACCURATE` = `1` turns on popvision.addressAccurate where the program does not say.
+"""
+
+_SECTIONS = (
+    ("Debug", DEBUG),
+    ("Optimisation", OPTIMISATION),
+    ("Target", TARGET),
+    ("Reports", REPORTS),
+    ("Experimental", OTHER),
+    ("Of the simulator itself", OWN),
+    ("Names from published programs and reports", SEEN),
+    ("Runtime", RUNTIME),
+)
+
+
+def render() -> str:
+    """The page."""
+    return "\n".join([_HEAD, *(_section(title, options) for title, options in _SECTIONS)])
+
+
+def _section(title: str, options: tuple[Option, ...]) -> str:
+    head = "| option | takes | default | meaning | what it changes here | test |"
+    rows = [f"## {title}", "", head, "| --- | --- | --- | --- | --- | --- |"]
+    for o in options:
+        default = f"`{o.default}`" if o.default else "not set"
+        cells = (o.name, expectation(o), default, o.meaning, o.changes or "not yet", _linked(o.test))
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*rows, ""])
+
+
+def _linked(test: str) -> str:
+    """A test as a link to its file."""
+    file, _, name = test.partition("::")
+    return f"[{name or Path(file).stem}](../{file})" if test else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

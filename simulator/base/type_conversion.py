@@ -1,0 +1,123 @@
+"""Host numbers to and from the bytes of the device's types.
+
+Where C++ writes through a pointer, `dst` is a buffer of enough bytes; without one the result is returned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.errors import tensor_metadata_error, type_error
+from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
+from simulator.base.quarter import QuarterMetadata, decoded, encoded
+from simulator.base.target import Target
+from simulator.base.types import HALF_MAX, Type, numpy_type
+
+Array = npt.NDArray[Any]
+
+_METADATA = Parameter("metadata", instance_of(QuarterMetadata))
+_SRC = Parameter("src", other_than(QuarterMetadata))
+_DST = Parameter("dst", None, None)
+_OVERFLOW = Parameter("nanOnOverflow", None, False)
+_TO = Overloads(
+    "convertToDeviceType",
+    type_error,
+    ((Parameter("dstType"), _SRC, _DST, _OVERFLOW), (Parameter("dstType"), _METADATA, _SRC, _DST, _OVERFLOW)),
+)
+_FROM = Overloads(
+    "convertFromDeviceType",
+    type_error,
+    ((Parameter("srcType"), _SRC, _DST), (Parameter("srcType"), _METADATA, _SRC, _DST)),
+)
+
+
+def convertToDeviceType(*arguments: Any, **names: Any) -> Array:
+    """(dstType, [metadata,] src, dst=None, nanOnOverflow=False): numbers as the device's bytes (uint8).
+
+    HALF and QUARTER numbers beyond the range become the largest, or NaN with `nanOnOverflow`. Raises
+    `tensor_metadata_error` for QUARTER without metadata, `type_error` for a `dst` that is too small."""
+    _, given = _TO.choose(arguments, names)
+    type_ = _of_type(given["dstType"], given.get("metadata"))
+    numbers = np.asarray(given["src"])
+    if type_.requiresMetadata():
+        raw: Array = encoded(numbers, given["metadata"], bool(given["nanOnOverflow"]))
+    elif type_.dtype == np.float16:
+        raw = _halves(numbers, bool(given["nanOnOverflow"]))
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            raw = numbers.astype(numpy_type(type_))
+    return _written(np.ascontiguousarray(raw).reshape(-1).view(np.uint8), given["dst"])
+
+
+def convertFromDeviceType(*arguments: Any, **names: Any) -> Array:
+    """(srcType, [metadata,] src, dst=None): the device's bytes as numbers, float32 of QUARTER, else the type's own;
+    with `dst`, an array, as numbers of its type. Raises as `convertToDeviceType`."""
+    _, given = _FROM.choose(arguments, names)
+    type_ = _of_type(given["srcType"], given.get("metadata"))
+    raw = np.frombuffer(memoryview(given["src"]).cast("B"), numpy_type(type_))
+    numbers = decoded(raw, given["metadata"]).astype(np.float32) if type_.requiresMetadata() else raw.copy()
+    dst = given["dst"]
+    if dst is None:
+        return numbers
+    if np.size(dst) < len(numbers):
+        raise type_error(f"convertFromDeviceType: dst has {np.size(dst)} elements for {len(numbers)} numbers.")
+    dst.reshape(-1)[: len(numbers)] = numbers
+    return np.asarray(dst)
+
+
+def _of_type(type_: Any, metadata: QuarterMetadata | None) -> Type:
+    if not isinstance(type_, Type):
+        raise type_error(f"{type_!r} is not an element type; use FLOAT, HALF, QUARTER, ...")
+    if type_.requiresMetadata() != (metadata is not None):
+        raise tensor_metadata_error(
+            f"Type {type_} needs QuarterMetadata to be read." if metadata is None else f"Type {type_} has no metadata."
+        )
+    return type_
+
+
+def _halves(numbers: Array, nan_on_overflow: bool) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        halves = numbers.astype(np.float16)
+    beyond = np.isinf(halves) & np.isfinite(numbers)
+    return np.where(beyond, np.nan if nan_on_overflow else np.copysign(HALF_MAX, numbers), halves).astype(np.float16)
+
+
+def _written(raw: Array, dst: Any) -> Array:
+    if dst is None:
+        return raw
+    target = np.frombuffer(memoryview(dst).cast("B"), np.uint8)
+    if not target.flags.writeable or len(target) < len(raw):
+        raise type_error(f"dst takes {len(target)} bytes, but {len(raw)} are written.")
+    target[: len(raw)] = raw
+    return target
+
+
+def copyFloatToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+    """Numbers as raw 16-bit words of type half (uint16)."""
+    words = _halves(np.asarray(src).reshape(-1)[:numElements], False).view(np.uint16)
+    return words if dst is None else _written(words.view(np.uint8), dst)
+
+
+def copyDoubleToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+    """As `copyFloatToDeviceHalf`, from doubles."""
+    return copyFloatToDeviceHalf(target, src, dst, numElements)
+
+
+def copyDeviceHalfToFloat(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+    """Raw 16-bit words (or bytes) of type half as float32."""
+    return _from_half(src, dst, numElements, np.dtype(np.float32))
+
+
+def copyDeviceHalfToDouble(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+    """Raw 16-bit words (or bytes) of type half as float64."""
+    return _from_half(src, dst, numElements, np.dtype(np.float64))
+
+
+def _from_half(src: Any, dst: Any, count: int | None, dtype: np.dtype[Any]) -> Array:
+    numbers = np.frombuffer(memoryview(src).cast("B"), np.float16)[:count].astype(dtype)
+    if dst is not None:
+        dst.reshape(-1)[: len(numbers)] = numbers
+    return numbers

@@ -1,0 +1,244 @@
+"""Element types and the small value types of the API (intervals, variable references, enumerations).
+
+Sizes are the device's: BOOL, QUARTER and the char types take 1 byte, HALF 2, INT and FLOAT 4, LONGLONG 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.errors import overflow_error, type_error
+
+
+@dataclass(frozen=True, eq=False)
+class Type:
+    """An element type. Compared by identity: use the constants of this module."""
+
+    name: str
+    size: int  #: bytes of one element on the device
+    dtype: np.dtype[Any]  #: the NumPy type of host values; encoded bytes for QUARTER (`simulator.base.quarter`)
+
+    def toString(self) -> str:
+        return self.name
+
+    def requiresMetadata(self) -> bool:
+        """True for QUARTER only."""
+        return self is QUARTER
+
+    def isFloatingPoint(self) -> bool:
+        """True for QUARTER, HALF and FLOAT."""
+        return self in (QUARTER, HALF, FLOAT)
+
+    def hash(self) -> int:
+        """A number that equal types share."""
+        return hash(self)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type_named, (self.name,))
+
+
+BOOL = Type("bool", 1, np.dtype(np.bool_))
+CHAR = Type("char", 1, np.dtype(np.int8))
+SIGNED_CHAR = Type("signed char", 1, np.dtype(np.int8))
+UNSIGNED_CHAR = Type("unsigned char", 1, np.dtype(np.uint8))
+QUARTER = Type("quarter", 1, np.dtype(np.uint8))
+#: what the metadata tensor of a QUARTER tensor holds: its format and scale in one byte
+QUARTER_METADATA = Type("quarter_metadata", 1, np.dtype(np.uint8))
+SHORT = Type("short", 2, np.dtype(np.int16))
+UNSIGNED_SHORT = Type("unsigned short", 2, np.dtype(np.uint16))
+HALF = Type("half", 2, np.dtype(np.float16))
+INT = Type("int", 4, np.dtype(np.int32))
+UNSIGNED_INT = Type("unsigned int", 4, np.dtype(np.uint32))
+FLOAT = Type("float", 4, np.dtype(np.float32))
+LONGLONG = Type("longlong", 8, np.dtype(np.int64))
+UNSIGNED_LONGLONG = Type("unsigned longlong", 8, np.dtype(np.uint64))
+
+ALL_TYPES = (
+    BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, QUARTER, SHORT, UNSIGNED_SHORT, HALF, INT, UNSIGNED_INT, FLOAT,
+    LONGLONG, UNSIGNED_LONGLONG, QUARTER_METADATA,
+)  # fmt: skip
+_BY_NAME = {type_.name: type_ for type_ in ALL_TYPES}
+
+
+def type_named(name: str) -> Type:
+    """The type called `name` ("float", "unsigned int", ...); `type_error` when there is none."""
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise type_error(f"'{name}' is not an element type; the types are {', '.join(_BY_NAME)}.") from None
+
+
+def numpy_type(type_: Type) -> np.dtype[Any]:
+    """The NumPy type that holds values of `type_` on the host; of QUARTER their encoded bytes."""
+    return type_.dtype
+
+
+def device_array(
+    type_: Type, values: Any, count: int, encode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None
+) -> npt.NDArray[Any]:
+    """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy; through
+    `encode` where the type's values are not NumPy's.
+
+    Raises `type_error` when the number of values is neither 1 nor `count`, or when they are no numbers, and
+    `overflow_error` for numbers that an integer type cannot hold."""
+    wide = type_.size == 8 and not isinstance(values, np.ndarray)  # Python's integers, which NumPy may make floats
+    flat = np.array(values, object if wide else None).reshape(-1)
+    if flat.size not in (1, count):
+        raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
+    if flat.dtype.kind == "O" and any(value is None for value in flat):
+        raise type_error(f"None is not a value of type {type_}; give numbers.")
+    if encode is None:
+        check_range(type_, flat)
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            converted = flat.astype(numpy_type(type_)) if encode is None else encode(flat.astype(np.float64))
+        except (TypeError, ValueError):
+            raise type_error(f"{flat[0]!s:.40} is not a value of type {type_}; give numbers.") from None
+    return np.full(count, converted[0]) if flat.size == 1 else converted
+
+
+def check_range(type_: Type, values: npt.NDArray[Any], of: str = "") -> None:
+    """Raise `overflow_error` for numbers that an integer type cannot hold; `of` says where they are to go."""
+    limits = integer_limits(type_)
+    numbers = values.dtype.kind in "iuf" or all(isinstance(value, int | float) for value in values.flat[:1])
+    if limits is None or not values.size or not numbers:
+        return
+    least, largest = values.min(), values.max()
+    if limits[0] <= least and largest <= limits[1]:
+        return
+    bad = largest if limits[0] <= least else least
+    raise overflow_error(f"{bad} does not fit {of or 'the type'}: {type_} holds {limits[0]} to {limits[1]}.")
+
+
+@cache
+def integer_limits(type_: Type) -> tuple[int, int] | None:
+    """The least and the largest value of an integer type; None of others."""
+    dtype = numpy_type(type_)
+    if dtype.kind not in "iu":
+        return None
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+#: The largest finite half.
+HALF_MAX = 65504.0
+
+#: What C++ spells as the largest unsigned where a limit is asked for: none.
+NO_LIMIT = 2**32 - 1
+
+
+class Interval(NamedTuple):
+    """A half-open interval [begin, end)."""
+
+    begin: int
+    end: int
+
+    def size(self) -> int:
+        return self.end - self.begin
+
+
+class VariableRef(NamedTuple):
+    """A handle of a whole variable."""
+
+    id: int
+
+
+class VariableInterval(NamedTuple):
+    """A run of elements of one variable."""
+
+    var: VariableRef
+    interval: Interval
+
+
+class VariableMappingMethod(Enum):
+    NONE = "none"
+    LINEAR = "linear"
+
+
+class UpsampleMethod(Enum):
+    REPEAT = "repeat"
+
+
+class ReplicatedStreamMode(Enum):
+    REPLICATE = "replicate"
+    BROADCAST = "broadcast"
+
+
+class DataStreamType(Enum):
+    HostToDeviceFIFO = "host to device FIFO"
+    DeviceToHostFIFO = "device to host FIFO"
+    HostToDeviceBuffer = "host to device buffer"
+    DeviceToHostBuffer = "device to host buffer"
+
+
+def isHostToDevice(type_: DataStreamType) -> bool:
+    """Whether data go to the device."""
+    return type_ in (DataStreamType.HostToDeviceFIFO, DataStreamType.HostToDeviceBuffer)
+
+
+def isDeviceToHost(type_: DataStreamType) -> bool:
+    """Whether data come from the device."""
+    return not isHostToDevice(type_)
+
+
+def isRemoteBuffer(type_: DataStreamType) -> bool:
+    """Whether the stream is one end of a remote buffer."""
+    return type_ in (DataStreamType.HostToDeviceBuffer, DataStreamType.DeviceToHostBuffer)
+
+
+class replication_factor(int):
+    """How often a graph is replicated: `Graph(target, replication_factor(4))`; a plain number does as well."""
+
+
+class TensorCloneMethod(Enum):
+    PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
+    CREATE_NEW_ORDER = "create new order"
+    PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
+    GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
+
+
+class TensorCloneDuplicationMethod(Enum):
+    """How `cloneN` lays out its copies: one after another, or, tile by tile, copies of what is contiguous there."""
+
+    DUPLICATE_BY_OUTER_DIMENSION = "duplicate by outer dimension"
+    DUPLICATE_BY_TILE_CONTIGUOUS_REGION = "duplicate by tile contiguous region"
+
+
+class SerializationFormat(Enum):
+    """Cap'n Proto (Binary) or text (JSON)."""
+
+    Binary = "binary"
+    JSON = "json"
+
+
+class FunctionBufferMappingType(Enum):
+    """Where a function buffer keeps the code: in the tiles' own memory, or outside."""
+
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
+class SyncType(Enum):
+    INTERNAL = "internal"
+    EXTERNAL = "external"
+    GLOBAL = "global"
+
+
+class CodeletFileType(Enum):
+    Auto = "auto"
+    CppSource = "c++"
+    CSource = "c"
+    AsmSource = "assembly"
+    PreprocessedAsmSource = "preprocessed assembly"
+    IrSource = "ir"
+    Object = "object"

@@ -1,0 +1,1 @@
+"""Lightweight profiling: which programs are recorded, and what recording costs."""

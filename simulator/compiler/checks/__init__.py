@@ -1,0 +1,1 @@
+"""Checks of a graph and its programs before and after compilation."""

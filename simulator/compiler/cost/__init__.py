@@ -1,0 +1,1 @@
+"""Estimate: cycles of compute sets."""

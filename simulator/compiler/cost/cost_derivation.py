@@ -1,0 +1,128 @@
+"""How the wall cycles of one tile in one compute set come about, as cost terms.
+
+The convention is that of `popvision.formats.profile.model.CostTerm`: terms that begin with "+ " add up to the figure,
+the others are facts that those use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import CostTerm
+from simulator.compiler.cost.elements import elements_of_vertex
+from simulator.machine import footprint, launch
+
+if TYPE_CHECKING:
+    from simulator.graph.store import VertexBlock
+
+I8 = npt.NDArray[np.int64]
+_GIVEN = "exact: field of the dearest vertex"
+_DEAREST = "the formula of the addition below"
+_UNIT = {"worker": "thread", "supervisor": "tile", "multi": "tile"}
+
+
+@dataclass(frozen=True)
+class CostedBlock:
+    """A block with its costs. Columns are in order of tiles; on a tile, in order of the block."""
+
+    block: VertexBlock
+    type: int  #: row in the table of vertex types
+    kind: str
+    tile: npt.NDArray[np.uint32]
+    cycles: I8
+    launch: I8 | None  #: tile cycles of launching each vertex; None for worker vertices and on the IPU Model
+    flops: I8 | None
+    provenance: str
+    source: str
+    own_launch: bool  #: the vertex type says what its launch costs
+    order: I8 | None  #: row of a column -> vertex of the block; None = the same
+
+    @cached_property
+    def total_flops(self) -> int:
+        """Operations of all its vertices, -1 where they are not known."""
+        if self.flops is None:
+            return -1
+        return int(self.flops.sum()) if int(self.flops.min(initial=0)) >= 0 else -1
+
+    def vertex(self, row: int) -> int:
+        """The vertex of the block that stands in a row of the columns."""
+        return row if self.order is None else int(self.order[row])
+
+
+def derivation(
+    name: str, costed: list[CostedBlock], rows: tuple[int, list[tuple[int, int, int]]], hardware: bool
+) -> list[CostTerm]:
+    """Terms of `name` ("computeSet:3") on one tile, `rows` = (tile, [(block, row, worker)]). Worker vertices count
+    with those of the longest context, six tile cycles to each of its thread cycles."""
+    tile, vertices = rows
+    if not vertices:
+        return []
+    terms = [CostTerm(name, "tile", tile, "exact: the busiest tile")]
+    load: dict[int, int] = {}
+    for block, vertex, worker in vertices:
+        if costed[block].kind == "worker":
+            load[worker] = load.get(worker, 0) + int(costed[block].cycles[vertex])
+    longest = max(load, key=lambda worker: (load[worker], -worker)) if load else -1
+    by_type: dict[int, list[tuple[int, int]]] = {}
+    for block, vertex, worker in vertices:
+        if costed[block].kind != "worker" or worker == longest:
+            by_type.setdefault(costed[block].type, []).append((block, vertex))
+    for members in by_type.values():
+        terms += _of_type(name, costed, members, longest)
+    if hardware:
+        terms += _launches(name, costed, by_type, bool(load))
+    return terms
+
+
+def _of_type(name: str, costed: list[CostedBlock], members: list[tuple[int, int]], longest: int) -> list[CostTerm]:
+    """The sum over the vertices of one type, and the inputs of the formula for the dearest of them."""
+    spent = [int(costed[block].cycles[vertex]) for block, vertex in members]
+    block, vertex = members[int(np.argmax(spent))]
+    dear = costed[block]
+    type_ = dear.block.type.name
+    source = f"{dear.provenance}: {dear.source}"
+    where = f" on worker {longest}" if dear.kind == "worker" else ""
+    factor = footprint.WORKERS if dear.kind == "worker" else 1
+    unit = f"{_UNIT[dear.kind]} cycles"
+    formula = f"{'6 x ' if factor > 1 else ''}{unit} of {type_}"
+    count = f"{len(members)} {'vertex' if len(members) == 1 else 'vertices'}{where}"
+    terms = [CostTerm(name, f"{type_}: {field}", value, _GIVEN) for field, value in _inputs(dear, vertex)]
+    terms.append(CostTerm(name, f"{type_}: {unit} of its dearest vertex", max(spent), f"{dear.provenance}: {_DEAREST}"))
+    terms.append(CostTerm(name, f"+ {formula}, {count}", factor * sum(spent), source))
+    return terms
+
+
+def _inputs(costed: CostedBlock, row: int) -> list[tuple[str, float]]:
+    """What the formula may use: elements of each edge field, and numbers of the vertex state."""
+    vertex, block = costed.vertex(row), costed.block
+    found = [(f"elements of {field}", float(elements_of_vertex(edges, vertex))) for field, edges in block.edges.items()]
+    for field, value in block.values.items():
+        array = np.asarray(value)
+        if array.dtype.kind in "iufb" and array.ndim <= 1 and (array.ndim == 0 or len(array) == len(costed.tile)):
+            found.append((field, float(array if array.ndim == 0 else array[vertex])))
+    return found
+
+
+def _launches(
+    name: str, costed: list[CostedBlock], by_type: dict[int, list[tuple[int, int]]], workers: bool
+) -> list[CostTerm]:
+    """What hardware spends on starting the tile's vertices."""
+    terms = []
+    if workers:
+        terms.append(CostTerm(name, "+ launch of the workers", launch.WORKERS, launch.SOURCE["worker"]))
+    for members in by_type.values():
+        first = costed[members[0][0]]
+        if first.kind != "worker":
+            spent = sum(_launch(costed[block], row) for block, row in members)
+            source = launch.OWN_SOURCE if first.own_launch else launch.SOURCE[first.kind]
+            terms.append(CostTerm(name, f"+ launch of {first.block.type.name}", spent, source))
+    return terms
+
+
+def _launch(costed: CostedBlock, row: int) -> int:
+    return 0 if costed.launch is None else int(costed.launch[row])

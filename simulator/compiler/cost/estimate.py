@@ -1,0 +1,245 @@
+"""Estimate: cycles per tile of every compute set.
+
+Worker vertices of a tile share six contexts: wall = 6 x the largest sum over contexts, because a context issues one
+instruction every six tile cycles. Supervisor and multi vertices run one after another in tile cycles. Launch overhead
+exists on hardware only; published model figures are the estimates themselves. Source: poplar-model 5.1, 5.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
+from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
+from simulator.compiler.cost.elements import Elements
+from simulator.compiler.cost.workers import schedule
+from simulator.compiler.lowering.arrange import LocalCopy
+from simulator.compiler.machine import Machine
+from simulator.graph.store import segment_sums
+from simulator.graph.vertex_type import BlockCosts
+from simulator.machine import footprint, launch, local_copy
+
+if TYPE_CHECKING:
+    from simulator.graph.store import VertexBlock
+
+T = TypeVar("T", bound=np.generic)
+I8 = npt.NDArray[np.int64]
+U1 = npt.NDArray[np.uint8]
+U4 = npt.NDArray[np.uint32]
+
+#: VertexLanes.worker of vertices that do not run on one worker.
+NO_WORKER = 255
+
+
+@dataclass
+class ComputeEstimate:
+    """One compute set: wall cycles per tile, and what they are made of."""
+
+    cycles: I8
+    flops: int = -1
+    vertices: list[ComputeSetVertices] = field(default_factory=list)
+    lanes: list[VertexLanes] = field(default_factory=list)
+    #: the cost terms of one tile, whose additions make up its wall cycles
+    explain: Callable[[int], list[CostTerm]] = field(default=lambda tile: [], repr=False)
+
+    @property
+    def terms(self) -> list[CostTerm]:
+        """The cost terms of the busiest tile."""
+        return self.explain(int(self.cycles.argmax())) if len(self.cycles) else []
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Vertices of all blocks, by tile, and on a tile block after block: tile t has rows
+    `offsets[t]:offsets[t + 1]`, `count[b, t]` of them from block b."""
+
+    count: I8
+    offsets: I8
+    cycles: I8
+    sums: list[I8]  #: cycles of each block per tile
+
+
+def estimate_compute_set(
+    index: int, blocks: Sequence[VertexBlock], types: dict[str, int], machine: Machine, serialised: bool
+) -> ComputeEstimate:
+    """Cost a compute set of the graph. `types` maps vertex type names to rows; `serialised` = one vertex at a time,
+    as instrumentation of single vertices needs."""
+    if not blocks:
+        return ComputeEstimate(np.zeros(machine.tiles, np.int64))
+    costed = [_cost(block, types[block.type.name], machine) for block in blocks]
+    columns = _by_tile(costed, machine.tiles)
+    wall = np.zeros(machine.tiles, np.int64)
+    on_worker = np.array([c.kind == "worker" for c in costed])
+    worker = np.full(len(columns.cycles), NO_WORKER, np.uint8)
+    if on_worker.any():
+        mine = slice(None) if on_worker.all() else _of_rows(on_worker, columns)
+        per_tile = columns.count[on_worker].sum(axis=0)
+        offsets = np.concatenate([[0], np.cumsum(per_tile)])
+        contexts = 1 if serialised else footprint.WORKERS
+        worker[mine], longest = schedule(columns.cycles[mine], offsets, contexts)
+        wall += footprint.WORKERS * longest
+        if machine.hardware:
+            wall[per_tile > 0] += launch.WORKERS
+    for c, count, spent in zip(costed, columns.count, columns.sums, strict=True):
+        if c.kind != "worker":
+            wall += spent
+            if c.launch is not None:
+                wall += _sums(c.launch, count)
+    estimate = ComputeEstimate(wall, _total_flops(costed))
+    estimate.lanes = _lanes(index, costed, columns, worker, machine)
+    estimate.vertices = _by_type(index, costed, columns, machine)
+    estimate.explain = lambda tile: derivation(
+        f"computeSet:{index}", costed, _rows_of_tile(columns, worker, tile), machine.hardware
+    )
+    return estimate
+
+
+def estimate_local_copy(index: int, copy: LocalCopy, rate: int = local_copy.BYTES_PER_CYCLE) -> ComputeEstimate:
+    """Cost the copies of one compute set of local copies, `rate` bytes a cycle of a thread: source in
+    `simulator.machine.local_copy`."""
+    filled = np.zeros_like(copy.moved) if copy.filled is None else copy.filled
+    cycles = local_copy.local_copy_cycles(copy.moved, copy.runs, filled, rate)
+    filling = footprint.WORKERS * local_copy.fill_threads(filled)
+    name = f"computeSet:{index}"
+
+    def explain(tile: int) -> list[CostTerm]:
+        if not cycles[tile]:
+            return []
+        facts = (
+            ("tile", tile),
+            ("bytes moved", copy.moved[tile]),
+            ("runs", copy.runs[tile]),
+            ("bytes of constants", filled[tile]),
+            ("bytes a cycle of a thread", rate),
+        )
+        terms = [CostTerm(name, term, float(value), "exact: arrangement of the copy") for term, value in facts]
+        if filling[tile] == cycles[tile]:
+            return [*terms, CostTerm(name, "+ 6 x writing constants", float(filling[tile]), local_copy.FILL_SOURCE)]
+        return [*terms, CostTerm(name, "+ 6 x copying", float(cycles[tile]), local_copy.COPY_SOURCE)]
+
+    return ComputeEstimate(cycles, 0, explain=explain)
+
+
+def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
+    n = len(block)
+    given, flops, kind = block.cycles, block.flops, block.type.kind
+    launched = machine.hardware and kind != "worker"
+    if given is not None and (given >= 0).all():
+        costs = BlockCosts(given, "exact", "setPerfEstimate", flops)
+    else:
+        costs = block.type.costs(block, Elements(block), machine.target)
+    cycles = costs.cycles if given is None else np.where(given >= 0, given, costs.cycles)
+    if flops is None or (flops < 0).all():
+        flops = costs.flops
+    started = costs.launch if launched else None
+    if launched and started is None:
+        started = np.full(n, launch.CYCLES[kind], np.int64)
+    tile, order = block.tiles, None
+    if not (tile[1:] >= tile[:-1]).all():
+        # Tile numbers of 16 bits are sorted by counting.
+        order = np.argsort(tile.astype(np.uint16) if machine.tiles <= 1 << 16 else tile, kind="stable")
+        tile, cycles = tile[order], cycles[order]
+        flops = None if flops is None else flops[order]
+        started = None if started is None else started[order]
+    own = launched and costs.launch is not None
+    return CostedBlock(block, type_, kind, tile, cycles, started, flops, costs.provenance, costs.source, own, order)
+
+
+def _by_tile(costed: list[CostedBlock], tiles: int) -> _Columns:
+    borders = np.arange(tiles + 1)
+    if len(costed) == 1 and len(costed[0].tile) == tiles and np.array_equal(costed[0].tile, borders[:-1]):
+        # One vertex on each tile: nothing to look for or to add up.
+        return _Columns(np.ones((1, tiles), np.int64), borders, costed[0].cycles, [costed[0].cycles])
+    starts = [np.searchsorted(c.tile, borders) for c in costed]
+    count = np.stack([np.diff(start) for start in starts])
+    sums = [_sums(c.cycles, mine) for c, mine in zip(costed, count, strict=True)]
+    if len(costed) == 1:
+        return _Columns(count, starts[0], costed[0].cycles, sums)
+    offsets = np.sum(starts, axis=0)
+    cycles = np.empty(int(offsets[-1]), np.int64)
+    before = offsets[:-1].copy()
+    for c, mine, start in zip(costed, count, starts, strict=True):
+        # The block's vertices of a tile follow each other both in the block and in the columns.
+        cycles[np.repeat(before - start[:-1], mine) + np.arange(len(c.cycles))] = c.cycles
+        before += mine
+    return _Columns(count, offsets, cycles, sums)
+
+
+def _of_rows(of_block: npt.NDArray[T], columns: _Columns) -> npt.NDArray[T]:
+    """A fact of each block as a fact of each row."""
+    if len(of_block) == 1:
+        return np.full(len(columns.cycles), of_block[0])
+    return np.repeat(np.tile(of_block, columns.count.shape[1]), columns.count.T.reshape(-1))
+
+
+def _sums(values: I8, count: I8) -> I8:
+    """Sum values that lie one tile after another, `count` of each tile."""
+    busy = np.flatnonzero(count)
+    if len(busy) == len(values):
+        sums = np.zeros(len(count), np.int64)
+        sums[busy] = values
+        return sums
+    return segment_sums(values, np.concatenate([[0], np.cumsum(count)]))
+
+
+def _total_flops(costed: list[CostedBlock]) -> int:
+    """Operations of all blocks, -1 where one does not say."""
+    totals = [c.total_flops for c in costed]
+    return -1 if min(totals) < 0 else sum(totals)
+
+
+def _lanes(index: int, costed: list[CostedBlock], columns: _Columns, worker: U1, machine: Machine) -> list[VertexLanes]:
+    type_of = _of_rows(np.array([c.type for c in costed], np.uint32), columns)
+    lanes = []
+    for ipu in range(machine.num_ipus):
+        tiles = machine.tiles_of(ipu)
+        offsets = columns.offsets[tiles.start : tiles.stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        if rows.start < rows.stop:
+            offsets = offsets - rows.start
+            lanes.append(VertexLanes(index, ipu, offsets, type_of[rows], columns.cycles[rows], worker[rows]))
+    return lanes
+
+
+def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: Machine) -> list[ComputeSetVertices]:
+    """One row per type and IPU; the weakest provenance of a type's blocks counts."""
+    rows = []
+    for type_ in dict.fromkeys(c.type for c in costed):
+        places = [i for i, c in enumerate(costed) if c.type == type_]
+        mine = [costed[i] for i in places]
+        provenance = max((c.provenance for c in mine), key=PROVENANCE.index)
+        count, cycles = columns.count[places[0]], columns.sums[places[0]]
+        for i in places[1:]:
+            count, cycles = count + columns.count[i], cycles + columns.sums[i]
+        known = _total_flops(mine) >= 0
+        for ipu in range(machine.num_ipus):
+            part = machine.tiles_of(ipu)
+            if count[part].any():
+                flops = _flops_on(mine, part, machine) if known else -1
+                rows.append(ComputeSetVertices(index, type_, ipu, count[part], cycles[part], provenance, flops))
+    return rows
+
+
+def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
+    if machine.num_ipus == 1:
+        return _total_flops(costed)
+    return sum(
+        int(c.flops[(c.tile >= tiles.start) & (c.tile < tiles.stop)].sum()) for c in costed if c.flops is not None
+    )
+
+
+def _rows_of_tile(columns: _Columns, worker: U1, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
+    """(tile, [(block, vertex in order of the block's tiles, worker)]) in the order in which the tile runs them."""
+    found = []
+    row = int(columns.offsets[tile])
+    for block, count in enumerate(columns.count):
+        first = int(count[:tile].sum())
+        for vertex in range(first, first + int(count[tile])):
+            found.append((block, vertex, int(worker[row])))
+            row += 1
+    return tile, found

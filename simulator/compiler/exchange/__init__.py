@@ -1,0 +1,1 @@
+"""Exchange: bytes, messages, code and cycles of transfers between tiles."""

@@ -1,0 +1,76 @@
+"""What one lowered program reads and writes: elements of variables, not buffers.
+
+Elements are runs of the element space, disjoint and in ascending order; runs may reach over the borders of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.regions import distinct
+from simulator.compiler.lowering.element_map import union_in_groups
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+Elements = tuple[I8, I8]
+"""(starts, lengths)"""
+
+NOTHING: Elements = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Elements read and elements written; what is both is read first."""
+
+    reads: Elements = NOTHING
+    writes: Elements = NOTHING
+
+
+def elements_of(parts: Sequence[Elements]) -> Elements:
+    """The union of runs in any order."""
+    parts = [part for part in parts if len(part[0])]
+    if not parts:
+        return NOTHING
+    start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not length.all():
+        start, length = start[length > 0], length[length > 0]
+    if len(start) == 0:
+        return NOTHING
+    span = int((start + length).max())
+    _, start, length = union_in_groups(np.zeros(len(start), np.int64), start, length, span)
+    return start, length
+
+
+def variables_in(elements: Elements, bases: I8) -> I8:
+    """The variables that some of these elements belong to; `bases` = first element of each variable."""
+    start, length = elements
+    first = np.searchsorted(bases, start, side="right") - 1
+    last = np.searchsorted(bases, start + length - 1, side="right") - 1
+    count = last - first + 1
+    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return distinct(np.repeat(first, count) + within)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What an exchange does to variables: within IPUs, where packets for others are filled, where they arrive."""
+
+    inside: Accesses = Accesses()
+    packed: Accesses = Accesses()
+    arriving: Accesses = Accesses()
+
+
+def moves_of(crosses: Bools, length: I8, reads: I8 | None, writes: I8 | None) -> Moves:
+    """Rows of an exchange: `reads` and `writes` = element that each begins at, None where that is in a buffer;
+    `crosses` marks rows between IPUs."""
+
+    def runs(start: I8 | None, keep: Bools) -> Elements:
+        return NOTHING if start is None else elements_of([(start[keep], length[keep])])
+
+    inside = Accesses(runs(reads, ~crosses), runs(writes, ~crosses))
+    return Moves(inside, Accesses(reads=runs(reads, crosses)), Accesses(writes=runs(writes, crosses)))

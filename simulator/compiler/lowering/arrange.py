@@ -1,0 +1,280 @@
+"""Arrange: what must move before and after a compute set runs. Copies: `simulator.compiler.lowering.arrange_copies`.
+
+A vertex works on memory of its own tile. An operand (one edge of the vertex that must be one run of memory) is used
+where it lies when it is one local run (pieces that follow each other in the memory of a variable on the tile are one);
+comes by exchange when all of it is remote; and is gathered into a
+buffer of the tile when part of it is local and it is not one piece. The exchange writes remote parts of gathered
+operands straight into that buffer, so each of them is sent for itself; what several other operands of a tile read is
+sent to the tile once. An operand that comes wholly from other tiles and holds an element several times (a vector that
+is broadcast) is received once and spread into a gather buffer on the tile. Outputs mirror this.
+
+Buffers hold their contents in the order in which they appear here: gather buffers the gathered pieces of one field of
+one block after the other, message buffers the elements that a tile receives in ascending order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.lowering.accesses import Accesses, Elements, elements_of
+from simulator.compiler.lowering.element_map import ElementMap, Pieces, union_in_groups
+
+if TYPE_CHECKING:
+    from simulator.graph.store import FieldEdges, VertexBlock
+    from simulator.graph.vertex_type import FieldSpec
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+_NONE = np.empty(0, np.int64)
+#: An operand from other tiles is received once and spread where it holds each element so often (a guess: no public
+#: source says from where on Poplar broadcasts).
+REPEATS_OF_A_BROADCAST = 2
+
+Unmapped = Callable[[int, int], Exception]
+"""(variable, element within it) -> the exception to raise for an element without a tile"""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Runs that cross from tile to tile: row i moves `length[i]` elements of `item_bytes[i]`, from element `start[i]`
+    of the element space (the same element sent to several tiles is one multicast)."""
+
+    src: I8
+    dst: I8
+    start: I8
+    length: I8
+    item_bytes: I8
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @property
+    def bytes(self) -> I8:
+        return np.asarray(self.length * self.item_bytes, dtype=np.int64)
+
+
+EMPTY_TRANSFER = Transfer(_NONE, _NONE, _NONE, _NONE, _NONE)
+
+
+@dataclass(frozen=True)
+class LocalCopy:
+    """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
+    or empties (0 for a copy between variables), bytes of constants that it writes (None = none)."""
+
+    moved: I8
+    runs: I8
+    buffer: I8
+    filled: I8 | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))
+
+
+@dataclass(frozen=True)
+class Operands:
+    """Pieces of one field of one block that a compute set reads (or writes): the vertex's tile of each, whether it lies
+    in the gather buffer, and whether it is spread there from the message buffer."""
+
+    block: VertexBlock
+    field: str
+    tile: I8
+    pieces: Pieces
+    gathered: Bools
+    spread: Bools
+
+
+@dataclass(frozen=True)
+class ComputeArrangement:
+    before: Transfer  #: rows that fill the message buffer, then those of gathered pieces, each in order
+    message: I8  #: bytes per tile received into buffers that are not gather buffers
+    gather: LocalCopy
+    after: Transfer
+    output: I8  #: bytes per tile of outputs waiting to be sent
+    scatter: LocalCopy
+    accesses: Accesses  #: of the compute set itself: what is used where it lies
+    gathered: Elements  #: what is copied into gather buffers on its tile
+    scattered: Elements  #: what is copied back from them on its tile
+    message_rows: int  #: rows of `before` that fill the message buffer
+    inputs: Sequence[Operands]
+    outputs: Sequence[Operands]
+
+
+@dataclass
+class _Side:
+    """Pieces of all inputs (or outputs) of a compute set that need work; `tile` is the vertex's tile."""
+
+    tiles: int
+    remote: list[tuple[I8, Pieces, Bools]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
+    operands: list[Operands] = field(default_factory=list)
+    in_place: list[Elements] = field(default_factory=list)
+    copied: list[Elements] = field(default_factory=list)
+    moved: I8 = field(init=False)
+    runs: I8 = field(init=False)
+    buffer: I8 = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moved, self.runs, self.buffer = (np.zeros(self.tiles, np.int64) for _ in range(3))
+
+    def add(self, of: tuple[VertexBlock, str], tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
+        local = emap.tile[pieces.row] == tile
+        spread = _spread(operand, pieces, local)
+        gathered = _gathered(operand, pieces, local, emap) | spread
+        self.operands.append(Operands(*of, tile, pieces, gathered, spread))
+        for parts, kept in ((self.in_place, local & ~gathered), (self.copied, local & gathered)):
+            if kept.any():
+                parts.append((pieces.start[kept], pieces.length[kept]))
+        if gathered.any():
+            size = pieces.length[gathered] * emap.item_bytes[pieces.row[gathered]]
+            self.buffer += _per_tile(tile[gathered], size, self.tiles)
+            near = (local | spread)[gathered]
+            self.moved += _per_tile(tile[gathered][near], size[near], self.tiles)
+            self.runs += np.bincount(tile[gathered][near], minlength=self.tiles)
+        far = np.flatnonzero(~local)
+        if len(far):
+            self.remote.append((tile[far], pieces.take(far), (gathered & ~spread)[far]))
+
+    def local_copy(self) -> LocalCopy:
+        return LocalCopy(self.moved, self.runs, self.buffer)
+
+    def joined(self) -> tuple[I8, Pieces, Bools]:
+        if not self.remote:
+            return _NONE, Pieces(_NONE, _NONE, _NONE, _NONE), np.empty(0, np.bool_)
+        tile, pieces, gathered = zip(*self.remote, strict=True)
+        columns = (np.concatenate([getattr(p, c) for p in pieces]) for c in ("region", "start", "length", "row"))
+        return np.concatenate(tile), Pieces(*columns), np.concatenate(gathered)
+
+
+def arrange_compute_set(
+    blocks: Iterable[VertexBlock], emap: ElementMap, tiles: int, unmapped: Unmapped
+) -> ComputeArrangement:
+    """What a compute set needs. `tiles` = tiles of the device."""
+    inputs, outputs = _Side(tiles), _Side(tiles)
+    for block in blocks:
+        vertex_tile = block.tiles.astype(np.int64)
+        for name, edges in block.edges.items():
+            spec = block.type.fields_by_name[name]
+            owner = edges.vertex_of_region(len(block))
+            pieces = emap.cut(edges.starts, edges.lengths)
+            check_mapped(pieces, emap, unmapped)
+            tile = vertex_tile[owner[pieces.region]]
+            operand = _operands(spec, edges, owner, pieces)
+            if spec.direction in ("in", "inout"):
+                inputs.add((block, name), tile, pieces, operand, emap)
+            if spec.direction in ("out", "inout"):
+                outputs.add((block, name), tile, pieces, operand, emap)
+    before, message, message_rows = _incoming(inputs, emap, tiles)
+    after, output = _outgoing(outputs, emap, tiles)
+    accesses = Accesses(elements_of(inputs.in_place), elements_of(outputs.in_place))
+    copies = inputs.local_copy(), outputs.local_copy()
+    return ComputeArrangement(
+        before, message, copies[0], after, output, copies[1], accesses,
+        elements_of(inputs.copied), elements_of(outputs.copied),
+        message_rows, inputs.operands, outputs.operands,
+    )  # fmt: skip
+
+
+def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
+    """Raise for the first piece that has no tile."""
+    bad = np.flatnonzero(emap.tile[pieces.row] < 0)
+    if len(bad):
+        row = int(pieces.row[bad[0]])
+        variable = int(emap.variable[row])
+        first = int(np.flatnonzero(emap.variable == variable)[0])
+        raise unmapped(variable, int(pieces.start[bad[0]] - emap.begin[first]))
+
+
+def _operands(spec: FieldSpec, edges: FieldEdges, owner: I8, pieces: Pieces) -> I8 | None:
+    """The operand each piece belongs to, or None where every edge is a single element."""
+    if spec.kind in ("scalar", "scalars"):
+        return None
+    if spec.kind == "vector":
+        return owner[pieces.region]
+    if edges.row_offsets is None:
+        return pieces.region
+    return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
+
+
+def _gathered(operand: I8 | None, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:
+    if operand is None or len(operand) == 0:
+        return np.zeros(len(pieces.row), np.bool_)
+    count = np.bincount(operand)
+    if int(count.max()) <= 1:
+        return np.zeros(len(operand), np.bool_)
+    near = np.bincount(operand, weights=local)
+    # Pieces that follow each other in the memory of one variable on the tile are one run of it.
+    apart = np.bincount(operand, weights=~_follows(operand, pieces, local, emap))
+    return np.asarray(((apart > 1) & (near > 0))[operand])
+
+
+def _spread(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
+    """Pieces of operands that come wholly from other tiles and are broadcast, REPEATS_OF_A_BROADCAST or more. (A
+    few repeated elements, as of padding, are received where they are read.)"""
+    none = np.zeros(len(pieces.row), np.bool_)
+    if operand is None or len(operand) < 2:
+        return none
+    end = pieces.start + pieces.length
+    # Nearly all operands ascend, and then hold each element once.
+    back = (operand[1:] == operand[:-1]) & (pieces.start[1:] < end[:-1])
+    if not back.any():
+        return none
+    doubtful = np.bincount(operand[1:], back, int(operand.max()) + 1) > 0
+    doubtful &= np.bincount(operand, local, len(doubtful)) == 0
+    at = np.flatnonzero(doubtful[operand])
+    if not len(at):
+        return none
+    held = np.bincount(operand, pieces.length, len(doubtful))
+    owner, _, size = union_in_groups(operand[at], pieces.start[at], pieces.length[at], int(end.max()))
+    distinct_elements = np.bincount(owner, size, len(doubtful))
+    repeats = doubtful & (held >= REPEATS_OF_A_BROADCAST * distinct_elements)
+    return np.asarray(repeats[operand])
+
+
+def _follows(operand: I8, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:
+    """Whether each piece continues the one before it: same operand, same variable, both on the tile, no gap."""
+    follows = np.zeros(len(operand), np.bool_)
+    row = pieces.row
+    at = emap.place[row] + pieces.start - emap.begin[row]
+    same = (operand[1:] == operand[:-1]) & (emap.variable[row[1:]] == emap.variable[row[:-1]]) & local[1:] & local[:-1]
+    follows[1:] = same & (at[1:] == (at + pieces.length)[:-1])
+    return follows
+
+
+def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8, int]:
+    """What is received before the compute set, bytes of the message buffers, and how many rows fill these. Each element
+    comes once per tile into the message buffer, and once for each gathered operand."""
+    tile, pieces, gathered = side.joined()
+    if len(tile) == 0:
+        return EMPTY_TRANSFER, np.zeros(tiles, np.int64), 0
+    direct = ~gathered
+    to, start, length = union_in_groups(tile[direct], pieces.start[direct], pieces.length[direct], int(emap.end[-1]))
+    cut = emap.cut(start, length)
+    message = Transfer(emap.tile[cut.row], to[cut.region], cut.start, cut.length, emap.item_bytes[cut.row])
+    size = _per_tile(message.dst, message.bytes, tiles)
+    if direct.all():
+        return message, size, len(message)
+    own = pieces.take(gathered)
+    columns = (emap.tile[own.row], tile[gathered], own.start, own.length, emap.item_bytes[own.row])
+    rows = (message.src, message.dst, message.start, message.length, message.item_bytes)
+    both = (np.concatenate(pair) for pair in zip(rows, columns, strict=True))
+    return Transfer(*both), size, len(message)
+
+
+def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:
+    """What is sent after the compute set, from the vertex's tile to the owner of the element."""
+    tile, pieces, gathered = side.joined()
+    if len(tile) == 0:
+        return EMPTY_TRANSFER, np.zeros(tiles, np.int64)
+    size = pieces.length * emap.item_bytes[pieces.row]
+    src, start, length = union_in_groups(tile, pieces.start, pieces.length, int(emap.end[-1]))
+    cut = emap.cut(start, length)
+    transfer = Transfer(src[cut.region], emap.tile[cut.row], cut.start, cut.length, emap.item_bytes[cut.row])
+    return transfer, _per_tile(tile[~gathered], size[~gathered], tiles)
+
+
+def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+    return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

@@ -1,0 +1,152 @@
+"""Arrange copies between tensors: what crosses from tile to tile, and what is done on the tiles.
+
+A run whose two ends lie on different tiles goes by exchange. A run within a tile is copied there by an on-tile copy,
+after the exchange. Two rules spare some of that:
+
+- A constant of one value is not sent: the tiles that need it write it themselves. (Published: the padding of the matmul
+  chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
+- A tile with no more than 640 bytes of its own sends them to itself with the exchange that happens anyway within its
+  IPU (what goes to other IPUs goes through packets, with which nothing rides), if that gets hardly longer; such rows
+  have the tile at both ends and are not counted as traffic. (A guess from the chain's four copies, which leave up to
+  128, 512, 544 and 768 bytes on a few tiles: the second and third have no on-tile copy in the published tree, the
+  fourth has. The alternative, all local runs on tile, makes these two twice as long as published. Time does not set the
+  768 bytes apart: riding, their tiles would receive 320 words where the busiest receives 328; nor does their share of
+  what a tile receives, which is larger for the 512 bytes of the second copy.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base import regions
+from simulator.compiler.lowering.accesses import Accesses, elements_of
+from simulator.compiler.lowering.arrange import LocalCopy, Transfer, Unmapped, check_mapped
+from simulator.compiler.lowering.element_map import ElementMap
+from simulator.machine import exchange as fabric
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of a copy, and the element that the first of each goes to."""
+
+    transfer: Transfer
+    to: I8
+
+    def take(self, keep: Bools) -> Runs:
+        return Runs(_rows(self.transfer, keep), self.to[keep])
+
+
+#: Most bytes of its own that a tile sends to itself. Fitted: 544 ride and 768 do not, see the module text.
+RIDING_BYTES = 640
+
+#: An exchange may get longer by this part of the words of the busiest tile of the IPU. A guess.
+RIDING_SLACK = 32
+
+
+@dataclass(frozen=True)
+class CopyArrangement:
+    transfer: Transfer
+    local: LocalCopy
+    accesses: Accesses  #: of what is done on the tiles
+    sent: Runs  #: those of the transfer
+    near: Runs  #: copied on the tiles
+    filled: Runs  #: written by the tiles, which know the value
+
+
+def arrange_copy(
+    source: tuple[I8, I8],
+    destination: tuple[I8, I8],
+    emap: ElementMap,
+    ipu_of_tile: I8,
+    unmapped: Unmapped,
+    fills: Bools | None = None,
+) -> CopyArrangement:
+    """A copy between tensors given by their regions (starts, lengths), equally many elements. `fills`: one flag per
+    variable, set for constants of one value."""
+    tiles = len(ipu_of_tile)
+    every, to, variable = _paired(source, destination, emap, unmapped)
+    fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
+    far = (every.src != every.dst) & ~fill
+    near = ~far & ~fill
+    tile, size = _merged(_rows(every, near), to[near])
+    inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
+    riding = _riding(_rows(every, inside), tile, size, every.dst[fill], ipu_of_tile)
+    far |= near & riding[every.dst]
+    on_tile = ~riding[tile]
+    moved = _per_tile(tile[on_tile], size[on_tile], tiles)
+    count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64)
+    filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
+    local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
+    runs = Runs(every, to)
+    sent, copied, filling = runs.take(far), runs.take(near & ~far), runs.take(fill)
+    own = copied.transfer
+    written = elements_of([(part.to, part.transfer.length) for part in (copied, filling)])
+    accesses = Accesses(elements_of([(own.start, own.length)]), written)
+    return CopyArrangement(sent.transfer, local, accesses, sent, copied, filling)
+
+
+def paired_runs(source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, unmapped: Unmapped) -> Runs:
+    """Runs that lie on one tile at both ends (also where both ends are the same tile)."""
+    runs, to, _ = _paired(source, destination, emap, unmapped)
+    return Runs(runs, to)
+
+
+def _paired(
+    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, unmapped: Unmapped
+) -> tuple[Transfer, I8, I8]:
+    """(runs, element where each goes to, variable each comes from)."""
+    src, dst = emap.cut(*source), emap.cut(*destination)
+    check_mapped(src, emap, unmapped)
+    check_mapped(dst, emap, unmapped)
+    src_end, dst_end = np.cumsum(src.length), np.cumsum(dst.length)
+    end = regions.distinct(np.concatenate([src_end, dst_end]))
+    begin = np.concatenate([[0], end[:-1]])[: len(end)]
+    s = np.searchsorted(src_end, begin, side="right")
+    d = np.searchsorted(dst_end, begin, side="right")
+    start = src.start[s] + begin - (src_end[s] - src.length[s])
+    to = dst.start[d] + begin - (dst_end[d] - dst.length[d])
+    from_row, to_row = src.row[s], dst.row[d]
+    runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
+    return runs, to, emap.variable[from_row]
+
+
+def _rows(transfer: Transfer, keep: Bools) -> Transfer:
+    columns = (transfer.src, transfer.dst, transfer.start, transfer.length, transfer.item_bytes)
+    return Transfer(*(column[keep] for column in columns))
+
+
+def _merged(runs: Transfer, to: I8) -> tuple[I8, I8]:
+    """(tile, bytes) of runs within tiles after joining those that follow each other in both tensors."""
+    if len(runs) == 0:
+        return runs.dst, runs.dst
+    order = np.lexsort((to, runs.dst))
+    tile, start, length, to = (column[order] for column in (runs.dst, runs.start, runs.length, to))
+    fresh = np.ones(len(tile), np.bool_)
+    fresh[1:] = tile[1:] != tile[:-1]
+    fresh[1:] |= (start[1:] != (start + length)[:-1]) | (to[1:] != (to + length)[:-1])
+    head = np.flatnonzero(fresh)
+    return tile[head], np.add.reduceat(runs.bytes[order], head)
+
+
+def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, ipu_of_tile: I8) -> Bools:
+    """Which tiles send their own runs to themselves: those with few bytes, nothing to fill, and words to spare in the
+    exchange within their IPU. `transfer` = what crosses from tile to tile within IPUs."""
+    tiles = len(ipu_of_tile)
+    received, sent = (_per_tile(t, fabric.words(transfer.bytes), tiles) for t in (transfer.dst, transfer.src))
+    moved = np.maximum(received, sent)
+    busiest = np.zeros(int(ipu_of_tile.max(initial=0)) + 1, np.int64)
+    np.maximum.at(busiest, ipu_of_tile, moved)
+    words = _per_tile(tile, fabric.words(size), tiles)
+    few = (words > 0) & (_per_tile(tile, size, tiles) <= RIDING_BYTES)
+    few[filling] = False
+    return np.asarray(few & (moved + words <= (busiest + busiest // RIDING_SLACK)[ipu_of_tile]))
+
+
+def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+    return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

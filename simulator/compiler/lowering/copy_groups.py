@@ -1,0 +1,73 @@
+"""Adjacent copies that are independent run as one copy; and how copies are described in names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base import regions
+from simulator.compiler.lowering.element_map import ElementMap
+from simulator.graph import program as host
+
+I8 = npt.NDArray[np.int64]
+
+#: More variables than this in one name are replaced by an ellipsis.
+NAMES_SHOWN = 8
+
+
+def grouped(programs: Sequence[host.Program]) -> Iterator[host.Program | list[host.Copy]]:
+    """The programs in order, each run of adjacent independent tensor copies as one list. Copies of nothing vanish."""
+    group: list[host.Copy] = []
+    for program in programs:
+        if isinstance(program, host.Copy) and program.kind == "tensor":
+            if program.source.numElements() == 0:
+                continue
+            if group and not _independent(group, program):
+                yield group
+                group = []
+            group.append(program)
+            continue
+        if group:
+            yield group
+            group = []
+        yield program
+    if group:
+        yield group
+
+
+def _independent(group: list[host.Copy], copy: host.Copy) -> bool:
+    """Whether `copy` may run together with the group: neither reads nor writes what the other writes."""
+    written = regions_of([c.destination for c in group])
+    read = regions_of([c.source for c in group])
+    source, destination = copy.source.regions(), copy.destination.regions()
+    return not (
+        regions.intersect(source, written)
+        or regions.intersect(destination, written)
+        or regions.intersect(destination, read)
+    )
+
+
+def regions_of(tensors: Sequence[Any]) -> tuple[I8, I8]:
+    """The regions of several tensors, one after the other."""
+    parts = [tensor.regions() for tensor in tensors]
+    if len(parts) == 1:
+        return parts[0][0], parts[0][1]
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def description(source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, names: Sequence[str]) -> str:
+    """`Copy_<source>_to_<destination>`, with braces around several variables."""
+    return f"Copy_{_named(source, emap, names)}_to_{_named(destination, emap, names)}"
+
+
+def _named(of: tuple[I8, I8], emap: ElementMap, names: Sequence[str]) -> str:
+    variables = emap.variable[emap.find(of[0][of[1] > 0])]
+    _, first = np.unique(variables, return_index=True)
+    found = list(dict.fromkeys(names[v] or "<anonymous>" for v in variables[np.sort(first)].tolist()))
+    if len(found) == 1:
+        return found[0]
+    shown = found[:NAMES_SHOWN] + (["..."] if len(found) > NAMES_SHOWN else [])
+    return "{" + ",".join(shown) + "}"

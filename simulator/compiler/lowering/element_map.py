@@ -1,0 +1,98 @@
+"""Where elements live: the tile mapping as a table of intervals, and cutting regions along it.
+
+All variables lie end to end in one element space (see `simulator.graph.store`). A region is a half-open interval of
+that space. Cutting regions at the borders of the mapping gives *pieces*, each on one tile and within one variable;
+every question of the compiler about place and size is asked of pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ElementMap:
+    """The mapping table with what belongs to each of its rows. Row i covers elements `begin[i] .. end[i]`."""
+
+    begin: I8
+    end: I8
+    tile: I8  #: -1 = not mapped
+    variable: I8
+    item_bytes: I8
+
+    @cached_property
+    def place(self) -> I8:
+        """Where each row begins in the memory of its variable on its tile, in elements: the rows of a variable lie
+        there one after another, in their order."""
+        order = np.lexsort((self.begin, self.tile, self.variable))
+        length = (self.end - self.begin)[order]
+        before = np.cumsum(length) - length
+        fresh = np.ones(len(order), dtype=np.bool_)
+        fresh[1:] = (np.diff(self.variable[order]) != 0) | (np.diff(self.tile[order]) != 0)
+        heads = np.flatnonzero(fresh)
+        place = np.empty(len(order), np.int64)
+        place[order] = before - before[heads][np.cumsum(fresh) - 1]
+        return place
+
+    def find(self, elements: I8) -> I8:
+        """The row that holds each element."""
+        return np.searchsorted(self.end, elements, side="right")
+
+    def cut(self, starts: I8, lengths: I8) -> Pieces:
+        """Cut regions at the borders of the mapping; empty regions give no piece."""
+        keep = np.flatnonzero(lengths > 0)
+        starts, lengths = starts[keep], lengths[keep]
+        first = self.find(starts)
+        last = np.where(starts + lengths <= self.end[first], first, self.find(starts + lengths - 1))
+        count = last - first + 1
+        if len(count) == 0 or int(count.max()) == 1:
+            return Pieces(keep, starts, lengths, first)
+        region = np.repeat(np.arange(len(starts)), count)
+        ordinal = np.arange(len(region)) - np.repeat(np.cumsum(count) - count, count)
+        row = first[region] + ordinal
+        begin = np.maximum(starts[region], self.begin[row])
+        end = np.minimum(starts[region] + lengths[region], self.end[row])
+        return Pieces(keep[region], begin, end - begin, row)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Parts of regions, in order: `region` = index of the region each came from, `row` = row of the ElementMap."""
+
+    region: I8
+    start: I8
+    length: I8
+    row: I8
+
+    def take(self, index: npt.NDArray[np.bool_] | I8) -> Pieces:
+        return Pieces(self.region[index], self.start[index], self.length[index], self.row[index])
+
+
+def union_in_groups(group: I8, start: I8, length: I8, span: int) -> tuple[I8, I8, I8]:
+    """Merge intervals that overlap or touch within the same group: (group, start, length) of the disjoint union,
+    sorted. `span` exceeds every end; groups are non-negative."""
+    if len(start) == 0:
+        return group, start, length
+    position = group * (span + 1) + start
+    order = np.argsort(position, kind="stable")
+    begin = position[order]
+    reach = np.maximum.accumulate(begin + length[order])
+    fresh = np.concatenate([[True], begin[1:] > reach[:-1]])
+    head = np.flatnonzero(fresh)
+    tail = np.concatenate([head[1:] - 1, [len(begin) - 1]])
+    merged = begin[head]
+    return merged // (span + 1), merged % (span + 1), reach[tail] - merged
+
+
+def element_map(bases: I8, numels: I8, item_bytes: I8, ends: I8, tiles: I8) -> ElementMap:
+    """Join the mapping table of a GraphStore with its variables (rows with no elements own no interval)."""
+    begin = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    owners = np.flatnonzero(numels > 0)
+    variable = owners[np.searchsorted(bases[owners], begin, side="right") - 1] if len(ends) else begin
+    return ElementMap(begin, ends, tiles.astype(np.int64), variable, item_bytes[variable] if len(ends) else begin)

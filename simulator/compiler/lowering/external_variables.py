@@ -1,0 +1,94 @@
+"""Variables whose storage is outside the graph get their tiles, as linking gives symbols their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.errors import invalid_tile_mapping, link_error
+
+if TYPE_CHECKING:
+    from simulator.graph.preallocations import Parts
+    from simulator.graph.store import GraphStore
+
+I8 = npt.NDArray[np.int64]
+
+
+#: Addresses are multiples of this, so that every load can reach them (simulator.compiler.memory.layout).
+_ALIGNMENT = 16
+
+Addresses = dict[tuple[int, int], int]
+"""(variable, tile) -> the byte of the tile's memory at which what the tile holds of the variable begins"""
+
+
+def place_externals(store: GraphStore, places: Mapping[str, Parts | int], tiles: int, memory: int) -> Addresses:
+    """Map the external variables of a store to tiles of `memory` bytes each, and return the addresses that are given.
+    Others write them between runs, so they are always live.
+
+    Raises `link_error` for a symbol without a place and a place without a symbol, `invalid_tile_mapping` for tiles that
+    or addresses that there are not and for parts that leave elements out or name them twice."""
+    found: Addresses = {}
+    known = store.variables.external
+    unknown = sorted(set(places) - set(known.values()))
+    if unknown:
+        raise link_error(
+            f"Symbol '{unknown[0]}' is preallocated, but no external variable of the graph is called so.",
+            f"unreferenced symbol: {unknown[0]}",
+        )
+    for variable, symbol in known.items():
+        if symbol not in places:
+            raise link_error(
+                f"Undefined symbol '{symbol}': external variable '{store.variables.name[variable]}' is placed nowhere; "
+                "name its tiles in Preallocations.",
+                f"undefined symbol: {symbol}",
+            )
+        mapping = _mapping(symbol, places[symbol], store.variables.numel[variable], tiles)
+        store.variables.mapping[variable] = mapping
+        store.variables.host_visible[variable] = True
+        place = places[symbol]
+        if not isinstance(place, int):
+            size = store.variables.type[variable].size
+            found |= {(variable, t): at for t, at in _addresses(symbol, place, size, memory).items()}
+    return found
+
+
+def _addresses(symbol: str, parts: Parts, size: int, memory: int) -> dict[int, int]:
+    """Tile -> address, of those that have one. `size`: bytes of an element."""
+    found: dict[int, int] = {}
+    for tile, begin, end, address in parts:
+        if address == -1:
+            continue
+        if address < 0 or address % _ALIGNMENT or address + (end - begin) * size > memory:
+            raise invalid_tile_mapping(
+                f"Preallocations of '{symbol}': address {address} on tile {tile} is no multiple of {_ALIGNMENT} with "
+                f"room for {(end - begin) * size} bytes below {memory}."
+            )
+        if sum(other == tile for other, *_ in parts) > 1:
+            raise invalid_tile_mapping(
+                f"Preallocations of '{symbol}': tile {tile} has an address and several parts; give it one part."
+            )
+        found[tile] = address
+    return found
+
+
+def _mapping(symbol: str, place: Parts | int, count: int, tiles: int) -> tuple[I8, I8]:
+    """(interval ends, tile of each interval) of a whole variable."""
+    parts = ((place, 0, count, -1),) if isinstance(place, int) else tuple(sorted(place, key=lambda part: part[1]))
+    done = 0
+    for tile, begin, end, _ in parts:
+        if not 0 <= tile < tiles:
+            raise invalid_tile_mapping(f"Preallocations of '{symbol}': there is no tile {tile}, only 0 to {tiles - 1}.")
+        if begin != done or end <= begin:
+            raise invalid_tile_mapping(
+                f"Preallocations of '{symbol}': elements {done} to {begin} are named twice or left out; cover all "
+                f"{count} elements once."
+            )
+        done = end
+    if done != count:
+        raise invalid_tile_mapping(
+            f"Preallocations of '{symbol}' place {done} elements, but the variable has {count}; cover all once."
+        )
+    return np.array([part[2] for part in parts], np.int64), np.array([part[0] for part in parts], np.int64)

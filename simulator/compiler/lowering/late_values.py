@@ -1,0 +1,49 @@
+"""Vertex fields whose value a function of the program gives when the graph has been built (`Graph.setInitCallback`)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.graph.introspection import StorageInfo, VertexEdgeInfo, vector_sizes
+from simulator.graph.state_values import state_value
+
+if TYPE_CHECKING:
+    from simulator.graph.store import GraphStore, VertexBlock
+
+
+def settle_late_values(store: GraphStore) -> None:
+    """Call every callback once and keep what it returns as the value of its field."""
+    for block in store.blocks:
+        for field, callbacks in block.late.items():
+            column = _column(block, field)
+            for row, callback in callbacks.items():
+                column[row] = state_value(block.type, field, _called(callback, block, row))
+            block.values[field] = np.array(column) if all(np.ndim(value) == 0 for value in column) else column
+
+
+def _column(block: VertexBlock, field: str) -> list[Any]:
+    """The values of a field, one for each vertex of the block."""
+    known = block.values.get(field, 0)
+    return [*known] if isinstance(known, list) or np.ndim(known) else [known] * len(block)
+
+
+def _called(callback: Callable[..., Any], block: VertexBlock, row: int) -> Any:
+    try:
+        takes_info = bool(inspect.signature(callback).parameters)
+    except (TypeError, ValueError):  # a function of C
+        takes_info = False
+    return callback(_edge_info(block, row)) if takes_info else callback()
+
+
+def _edge_info(block: VertexBlock, row: int) -> VertexEdgeInfo:
+    storage: dict[str, list[StorageInfo]] = {}
+    for spec in block.type.fields:
+        if spec.kind != "value":
+            sizes = vector_sizes(block.edges[spec.name], row, spec.kind == "vectors")
+            item = spec.type.size if spec.type is not None else 4
+            storage[spec.name] = [StorageInfo(n, n * item) for n in sizes]
+    return VertexEdgeInfo(storage)

@@ -1,0 +1,126 @@
+"""The lowered programs: one row per node of the tree, in pre-order, and what each node does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile import model
+from simulator.compiler.exchange.exchange import Exchange
+from simulator.compiler.lowering.accesses import Accesses, Elements
+
+if TYPE_CHECKING:
+    from simulator.compiler.lowering.sent_words import SentWords
+
+I8 = npt.NDArray[np.int64]
+
+CONTROL, FUNCTION = "control", "function"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of the compiler's own that is live while the nodes that list it run."""
+
+    name: str
+    category: str
+    bytes: I8  #: per tile of the device
+    debug_id: int = -1  #: record of the compute set that needs it
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several host copies that a program became: the stream's elements [begin, end), or one direction of a call
+    of the host."""
+
+    number: int
+    of: int
+    begin: int
+    end: int
+
+
+@dataclass
+class Work:
+    """What a node does. Cycles of OnTileExecute nodes belong to their compute set instead."""
+
+    cycles: I8 | None = None  #: per tile of the device; None = no time of its own
+    exchange: Exchange | None = None  #: traffic of DoExchange and GlobalExchange nodes
+    code: bool = True  #: whether the exchange code is counted here (not at further uses of the same exchange)
+    rx: I8 | None = None  #: bytes received per tile by host copies
+    tx: I8 | None = None  #: bytes sent per tile by host copies
+    host_code: I8 | None = None  #: bytes of host exchange code per tile
+    accesses: Accesses | None = None
+    undefined: Elements | None = None  #: whose contents WriteUndef ends
+    buffers: tuple[int, ...] = ()  #: rows of Items.buffers
+    words: SentWords | None = None  #: that an If or Switch looks at
+    part: Part | None = None  #: of a StreamCopyMid; None = all that its program moves
+    host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
+    waiting: npt.NDArray[np.bool_] | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
+    sync_group: str = ""  #: of an external barrier: "GS1" (the IPUs of a replica) or "GS2" (all)
+    replica_map: tuple[int, ...] = ()  #: where each replica sends its part of a GlobalExchange, () = to itself
+
+
+@dataclass
+class ProgramTable:
+    type: list[str] = field(default_factory=list)
+    name: list[str] = field(default_factory=list)
+    owner: list[str] = field(default_factory=list)
+    compute_set: list[int] = field(default_factory=list)
+    repeat_count: list[int] = field(default_factory=list)
+    debug_id: list[int] = field(default_factory=list)
+    sync_type: list[str] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+    work: list[Work] = field(default_factory=list)
+    function: list[int] = field(default_factory=list)  #: function a Call calls, -1 elsewhere
+    function_roots: dict[int, int] = field(default_factory=dict)  #: row of each called function's body
+
+    def __len__(self) -> int:
+        return len(self.type)
+
+    def add(
+        self,
+        parent: int | None,
+        type_: str,
+        name: str = "",
+        *,
+        work: Work | None = None,
+        compute_set: int = -1,
+        repeat_count: int = 0,
+        debug_id: int = -1,
+        sync_type: str = "",
+        function: int = -1,
+        owner: str = CONTROL,
+    ) -> int:
+        """Append a node below `parent` (None: a root of the list `owner`) and return its row."""
+        row = len(self.type)
+        self.type.append(type_)
+        self.name.append(name)
+        self.owner.append(owner if parent is None else self.owner[parent])
+        self.compute_set.append(compute_set)
+        self.repeat_count.append(repeat_count)
+        self.debug_id.append(debug_id)
+        self.sync_type.append(sync_type)
+        self.children.append([])
+        self.work.append(work or Work())
+        self.function.append(function)
+        if parent is not None:
+            self.children[parent].append(row)
+        return row
+
+    def as_model(self) -> model.Programs:
+        """The columns that reports hold."""
+        counts = [len(c) for c in self.children]
+        return model.Programs(
+            type=self.type,
+            name=self.name,
+            owner=self.owner,
+            compute_set=np.array(self.compute_set, np.int32),
+            repeat_count=np.array(self.repeat_count, np.int64),
+            debug_id=np.array(self.debug_id, np.int64),
+            sync_type=self.sync_type,
+            child_offsets=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+            children=np.array([c for row in self.children for c in row], np.int64),
+            callee=np.array([self.function_roots[f] if f >= 0 else -1 for f in self.function], np.int64),
+        )

@@ -1,0 +1,74 @@
+"""Words that control needs on other tiles than its own: predicates, values of switches, numbers of rows.
+
+They are sent as whole words into message buffers. Each word goes to every tile that needs it, as the published exchange
+`switchControlBroadcast` does with the number of the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.exchange.exchange import Exchanges, plan_exchange
+from simulator.compiler.lowering.accesses import Elements, Moves, elements_of
+from simulator.compiler.lowering.arrange import Transfer
+
+if TYPE_CHECKING:
+    from simulator.compiler.lowering.items import Items, Packets
+    from simulator.graph.tensor import Tensor
+
+I8 = npt.NDArray[np.int64]
+
+#: The smallest message (poplar-model 1.1: what tiles store at once).
+WORD_BYTES = 4
+
+
+@dataclass
+class SentWords:
+    """How the elements of a small tensor reach other tiles. `exchange` moves nothing where none needs them."""
+
+    label: str
+    elements: Elements
+    exchange: Exchanges
+    moves: Moves
+    packets: Packets
+    buffers: tuple[int, ...]  #: of the tiles that they go to, in the order of `rows`
+    rows: Transfer
+    item_bytes: int  #: of an element, which takes a word on the way
+    placed: bool = False
+
+    def first_use(self) -> bool:
+        """Whether this is the first program that sends them, so that its code counts here."""
+        first, self.placed = not self.placed, True
+        return first
+
+
+def sent_words(items: Items, tensor: Tensor, receivers: I8, what: str) -> SentWords:
+    """The elements of a tensor sent to tiles; the same object for the same elements and tiles. Raises
+    invalid_tile_mapping for elements without a tile."""
+    starts, lengths = tensor.regions()
+    key = what, starts.tobytes(), lengths.tobytes(), receivers.tobytes()
+    if key not in items.words:
+        items.words[key] = _new(items, (starts, lengths), receivers, what)
+    return items.words[key]
+
+
+def _new(items: Items, regions: Elements, receivers: I8, what: str) -> SentWords:
+    pieces, m = items.mapped_pieces(regions), items.machine
+    sources = items.emap.tile[pieces.row]
+    src, dst = np.repeat(sources, len(receivers)), np.tile(receivers, len(sources))
+    start, length = (np.repeat(column, len(receivers)) for column in (pieces.start, pieces.length))
+    away = src != dst
+    rows = Transfer(src[away], dst[away], start[away], length[away], np.full(int(away.sum()), WORD_BYTES))
+    exchange = plan_exchange(rows, m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links)
+    number = items.number() if len(rows) else -1
+    label = f"copy{number}_{what}{number}/ExchangePre"
+    size = np.bincount(rows.dst, weights=rows.bytes, minlength=m.tiles).astype(np.int64)
+    buffers = items._buffer(label.replace("/ExchangePre", "/message"), "message", size, -1)
+    packets = items._packets(label.replace("/Exchange", "/Global"), exchange, rows, -1)
+    moves, item_bytes = items._moves(rows, rows.start, None), int(items.emap.item_bytes[pieces.row].max(initial=0))
+    elements = elements_of([regions])
+    return SentWords(label, elements, exchange, moves, packets, buffers, rows, item_bytes)

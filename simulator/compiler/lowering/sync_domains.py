@@ -1,0 +1,76 @@
+"""Who takes part in a barrier: the IPUs concerned, and on each of them its I/O tiles, its other tiles, or both.
+
+*I/O tiles* hold what streams bring and take away and run no vertex: the tiles of a streamed tensor of which no tile has
+a vertex. As long as an exchange or host copy concerns only them, the other tiles of the IPU go on computing, and the
+other way round: those not concerned answer the barrier ahead (`sans`), so input and output overlap with compute
+(poplar-model 3.2.9; graph-analyser 1.9, overlapped I/O). Once data moves between both kinds, all of the IPU waits. An
+IPU without any tile concerned goes on as well. The rule by which Poplar knows I/O tiles is not public. This one is a
+guess: it needs no mark by the program and leaves alone every program that streams into tiles that compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.graph import program as host
+from simulator.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from simulator.compiler.lowering.element_map import ElementMap
+    from simulator.graph.store import GraphStore
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class SyncDomains:
+    """The tiles of a replica by IPU and kind. `io`: one flag per tile."""
+
+    def __init__(self, io: Bools, ipu_of_tile: I8) -> None:
+        self.io = io
+        self._part = ipu_of_tile * 2 + io
+
+    def concerned(self, moving: Bools) -> Bools | None:
+        """All tiles that wait for each other when the `moving` tiles exchange data; None = all of the replica."""
+        parts = np.zeros(int(self._part.max()) + 1, np.bool_)
+        parts[self._part[moving]] = True
+        waiting = parts[self._part]
+        return None if waiting.all() else waiting
+
+
+def covers(standing: Bools | None, wanted: Bools | None) -> bool:
+    """Whether a barrier of the `standing` tiles holds up all `wanted` ones; None = all tiles."""
+    return standing is None or (wanted is not None and bool(standing[wanted].all()))
+
+
+def sync_domains(store: GraphStore, programs: Iterable[host.Program], emap: ElementMap, ipu_of_tile: I8) -> SyncDomains:
+    """The domains of a graph under these programs."""
+    tiles = len(ipu_of_tile)
+    computing = np.zeros(tiles, np.bool_)
+    for block in store.blocks:
+        computing[block.tiles] = True
+    computes = np.bincount(ipu_of_tile, weights=computing) > 0
+    io = np.zeros(tiles, np.bool_)
+    for tensor in _streamed([*programs, *store.functions]):
+        on = emap.tile[emap.cut(*tensor.regions()).row]
+        on = on[on >= 0]  # a tensor without a tile is refused when its copy is lowered
+        if not computing[on].any():
+            io[on] = True
+    return SyncDomains(io & computes[ipu_of_tile], ipu_of_tile)
+
+
+def _streamed(programs: Iterable[host.Program]) -> Iterator[Tensor]:
+    """Tensors that programs copy from or to streams."""
+    pending = list(programs)
+    while pending:
+        program = pending.pop()
+        match program:
+            case host.Copy() if program.kind not in ("tensor", "function"):
+                yield program.source if isinstance(program.source, Tensor) else program.destination
+            case host.Call():
+                yield from (*program.inputs, *program.outputs)
+        pending += program.nested()

@@ -1,0 +1,1 @@
+"""Memory: inventory, liveness, layout and what the report says of them."""

@@ -1,0 +1,174 @@
+"""Memory of a compiled program, as the columns of a report: from allocations with addresses to totals."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile import model
+from simulator.compiler.lowering.static_order import StaticOrder
+from simulator.compiler.machine import Machine
+from simulator.compiler.memory.allocation_parts import Parts, divided
+from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations, Inventory
+from simulator.compiler.memory.layout import CODE_CATEGORIES, lay_out
+from simulator.compiler.memory.layout_needs import Needs, check_fixed
+from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
+from simulator.compiler.memory.liveness import LiveClasses
+from simulator.compiler.memory.overlap import Coverage, coverage
+from simulator.compiler.settings import CompileSettings
+from simulator.machine.memory_map import FETCH_AHEAD
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """The memory columns of `model.Compilation`, by the same names."""
+
+    tile_memory: model.TileMemory
+    category_memory: Sequence[model.CategoryMemory]
+    variables: model.Variables
+    eq_classes: model.EquivalenceClasses
+    liveness: model.Liveness
+    vars_info: tuple[I8, I8, I8, I8]
+    lowered: Sequence[model.LoweredTile]
+    lowered_names: list[str]
+    part_of: list[int]  #: graph variable of each of the last rows of `variables`, which are parts of it
+    terms: Sequence[model.CostTerm] = ()
+    high_code: int = 0  #: tiles whose code ends where it cannot run
+    high_state: int = 0  #: tiles whose vertex state lies above the border against opt.limitVertexStateToLower256K
+
+
+def memory_report(
+    inventory: Inventory,
+    live: LiveClasses,
+    parts: Parts | None,
+    order: StaticOrder,
+    machine: Machine,
+    needs: Needs,
+    settings: CompileSettings,
+) -> MemoryReport:
+    """Lay out an inventory and sum it up."""
+    a = inventory.finish()
+    by_part = divided(a, parts, inventory)
+    pieces = by_part.rows
+    temps = pieces.take(pieces.live_class >= 0)
+    by_class = bytes_of_classes(temps.live_class, temps.tile, temps.bytes, len(live), machine.tiles)
+    peak = peak_by_tile(by_class, live)
+    low_state = settings.limit_vertex_state
+    address = lay_out(a, live, machine.tiles, machine.region_split, needs, peak, low_state=low_state)
+    check_fixed(a, needs.addresses(a), address, inventory.names)
+    # By the rows that the file has, so that a byte's owner is the one that a reader finds too.
+    place = address[by_part.owner] + by_part.offset
+    cover = coverage(pieces.tile, place, pieces.bytes, machine.region_split, machine.usable_bytes)
+    return MemoryReport(
+        _tile_memory(pieces, place, cover, peak, machine),
+        _category_memory(pieces, cover, machine),
+        inventory.variables(pieces),
+        model.EquivalenceClasses(live.offsets, live.starts, live.ends),
+        _liveness(by_class, live, order, machine),
+        _vars_info(a, len(inventory.names)),
+        _lowered(pieces, place, machine, settings.tiles_at_a_time) if settings.lowered_variables else (),
+        inventory.names,
+        inventory.part_of,
+        inventory.terms,
+        _tiles_above(a, address, CODE_CATEGORIES, machine.region_split - FETCH_AHEAD),
+        _tiles_above(a, address, ("vertexInstanceState",), machine.region_split) if low_state else 0,
+    )
+
+
+def _tile_memory(a: Allocations, address: I8, cover: Coverage, peak: I8, machine: Machine) -> model.TileMemory:
+    tiles = machine.tiles
+    including = np.zeros(tiles, np.int64)
+    np.maximum.at(including, a.tile, address + a.bytes)
+    used = cover.alone + cover.overlapped
+    return model.TileMemory(
+        including_gaps=including,
+        excluding_gaps=_sum(a.tile, used.sum(axis=0), tiles),
+        always_live=_sum(a.tile, np.where(a.live_class < 0, a.bytes, 0), tiles),
+        not_always_live=peak,
+        overflowed=_sum(a.tile, used[2], tiles),
+    )
+
+
+def _tiles_above(a: Allocations, address: I8, categories: Sequence[str], limit: int) -> int:
+    """Tiles on which something of these categories ends above an offset."""
+    of_them = np.isin(a.category, [CATEGORY_NUMBER[name] for name in categories])
+    return len(np.unique(a.tile[of_them & (address + a.bytes > limit)]))
+
+
+def _category_memory(a: Allocations, cover: Coverage, machine: Machine) -> list[model.CategoryMemory]:
+    tables = []
+    n = len(model.CATEGORIES)
+    key = a.category * machine.tiles + a.tile
+    for overlapped, figures in ((False, cover.alone), (True, cover.overlapped)):
+        for region, title in enumerate(model.REGIONS):
+            dense = _sum(key, figures[region], n * machine.tiles).reshape(n, machine.tiles)
+            for category in np.flatnonzero(dense.any(axis=1)).tolist():
+                for ipu in range(machine.num_ipus):
+                    part = dense[category, machine.tiles_of(ipu)]
+                    if part.any():
+                        name = model.CATEGORIES[category]
+                        tables.append(model.CategoryMemory(name, title, overlapped, ipu, part.copy()))
+    return tables
+
+
+def _liveness(by_class: I8, live: LiveClasses, order: StaticOrder, machine: Machine) -> model.Liveness:
+    ipus = by_class.reshape(len(live), machine.num_ipus, machine.tiles_per_ipu).sum(axis=2)
+    sums = sums_by_position(ipus, live, len(order))
+    columns: list[model.IntArray] = [sums[:, ipu].copy() for ipu in range(machine.num_ipus)]
+    return model.Liveness(np.array(order.program, np.int64), sums.sum(axis=1), columns)
+
+
+def _vars_info(a: Allocations, names: int) -> tuple[I8, I8, I8, I8]:
+    n = len(model.CATEGORIES)
+    key, inverse = np.unique((a.tile * n + a.category) * names + a.name, return_inverse=True)
+    total = _sum(inverse, a.bytes, len(key))
+    return key // names // n, key // names % n, key % names, total
+
+
+def _lowered(a: Allocations, address: I8, machine: Machine, at_a_time: int) -> list[model.LoweredTile]:
+    """All tiles, `at_a_time` of them at once (0 = all): sorting few needs less memory and looks at all of them again
+    and again."""
+    batch = at_a_time or machine.tiles
+    if batch >= machine.tiles:
+        return _lowered_batch(a, address, range(machine.tiles), 0, machine)
+    made: list[model.LoweredTile] = []
+    done = 0
+    for first in range(0, machine.tiles, batch):
+        tiles = range(first, min(first + batch, machine.tiles))
+        rows = np.flatnonzero((a.tile >= tiles.start) & (a.tile < tiles.stop))
+        made += _lowered_batch(a.take(rows), address[rows], tiles, done, machine)
+        done += len(rows)
+    return made
+
+
+def _lowered_batch(a: Allocations, address: I8, tiles: range, done: int, machine: Machine) -> list[model.LoweredTile]:
+    """Tiles whose allocations these are; `done` = allocations of the tiles before."""
+    order = np.lexsort((address, a.tile))
+    a, address = a.take(order), address[order]
+    region = np.where(address < machine.region_split, 0, np.where(address < machine.usable_bytes, 1, 2))
+    borders = np.searchsorted(a.tile, np.arange(tiles.start, tiles.stop + 1)).tolist()
+    eq_class = np.maximum(a.live_class, -1)
+    return [
+        model.LoweredTile(
+            tile,
+            done + i,
+            a.bytes[i:j],
+            address[i:j],
+            a.category[i:j],
+            region[i:j],
+            a.variable[i:j],
+            eq_class[i:j],
+            a.name[i:j],
+        )
+        for tile, (i, j) in zip(tiles, itertools.pairwise(borders), strict=True)
+    ]
+
+
+def _sum(key: I8, value: npt.NDArray[np.int64], n: int) -> I8:
+    return np.bincount(key, weights=value, minlength=n).astype(np.int64)

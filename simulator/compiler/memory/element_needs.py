@@ -1,0 +1,111 @@
+"""Where variables want to lie: in interleaved memory, at multiples of 16 bytes, in memory elements of their own.
+
+A field of a vertex asks for interleaved memory or a wide alignment. Two fields of a vertex that one cycle reads or
+writes together must lie in different memory elements (`VertexType.apart`); so must the two sides of a copy within a
+tile that loads and stores in one cycle (opt.enableMultiAccessCopies). Variables joined by such a pair on a tile get
+different element groups: the smallest number that no partner has, in the order of the variables. Buffers of what is
+received or gathered have no group: one buffer holds operands of several fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.lowering.accesses import variables_in
+from simulator.compiler.lowering.element_map import ElementMap, Pieces
+from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.memory.layout import ALIGNMENT
+from simulator.compiler.memory.layout_needs import Needs
+
+if TYPE_CHECKING:
+    from simulator.graph.store import FieldEdges, VertexBlock
+
+I8 = npt.NDArray[np.int64]
+Pairs = tuple[I8, I8]
+"""(variable, variable) that must not share a memory element"""
+
+
+def interleaved_variables(
+    blocks: Sequence[VertexBlock], emap: ElementMap, variables: int, has_interleaved: bool
+) -> npt.NDArray[np.bool_]:
+    """Variables connected to a field that asks for interleaved memory, where the target has some."""
+    wanted = np.zeros(variables, np.bool_)
+    if has_interleaved:
+        for block in blocks:
+            for name, edges in block.edges.items():
+                if block.type.fields_by_name[name].interleaved:
+                    wanted[_variables(edges, emap)] = True
+    return wanted
+
+
+def needs_of(
+    blocks: Sequence[VertexBlock], emap: ElementMap, copies: Iterable[Pairs], variables: int, rows: int
+) -> Needs:
+    """What the first `variables` of `rows` variable rows need. `copies` = pairs from copies within tiles."""
+    wide = np.zeros(rows, np.bool_)
+    pairs: list[Pairs] = list(copies)
+    for block in blocks:
+        for name, edges in block.edges.items():
+            if block.type.fields_by_name[name].alignment > ALIGNMENT:
+                wide[_variables(edges, emap)] = True
+        for one, other in block.type.apart:
+            if one in block.edges and other in block.edges:
+                pairs.append(_met(_local(block, one, emap), _local(block, other, emap), variables))
+    group = np.zeros(rows, np.int64)
+    group[:variables] = element_groups(pairs, variables)
+    return Needs(group, wide)
+
+
+def element_groups(pairs: Sequence[Pairs], variables: int) -> I8:
+    """A number per variable, 0 for those in no pair; the two of a pair get different ones."""
+    partners: dict[int, set[int]] = {}
+    for ones, others in pairs:
+        for one, other in zip(ones.tolist(), others.tolist(), strict=True):
+            if one != other:
+                partners.setdefault(one, set()).add(other)
+                partners.setdefault(other, set()).add(one)
+    group = np.zeros(variables, np.int64)
+    for variable in sorted(partners):
+        taken = {int(group[partner]) for partner in partners[variable]}
+        group[variable] = next(number for number in range(1, len(taken) + 2) if number not in taken)
+    return group
+
+
+def copied_pairs(table: ProgramTable, first_copy: int, bases: I8) -> list[Pairs]:
+    """The pairs of copies within tiles: what each reads with what it writes. Compute sets from `first_copy` on are
+    copies; `bases` = first element of each variable."""
+    pairs: list[Pairs] = []
+    for compute_set, work in zip(table.compute_set, table.work, strict=True):
+        if compute_set >= first_copy and work.accesses is not None:
+            written, reads = (variables_in(part, bases) for part in (work.accesses.writes, work.accesses.reads))
+            pairs.append((np.repeat(reads, len(written)), np.tile(written, len(reads))))
+    return pairs
+
+
+def _variables(edges: FieldEdges, emap: ElementMap) -> I8:
+    return emap.variable[emap.cut(edges.starts, edges.lengths).row]
+
+
+def _local(block: VertexBlock, field: str, emap: ElementMap) -> tuple[I8, I8]:
+    """(vertex, variable) of the pieces of a field that lie on the vertex's tile, each pair once."""
+    edges = block.edges[field]
+    pieces: Pieces = emap.cut(edges.starts, edges.lengths)
+    vertex = edges.vertex_of_region(len(block))[pieces.region]
+    near = emap.tile[pieces.row] == block.tiles[vertex]
+    wide = int(emap.variable.max(initial=0)) + 1
+    key = np.unique(vertex[near] * wide + emap.variable[pieces.row[near]])
+    return key // wide, key % wide
+
+
+def _met(one: tuple[I8, I8], other: tuple[I8, I8], variables: int) -> Pairs:
+    """Pairs of variables that meet in a vertex."""
+    first = np.searchsorted(other[0], one[0], side="left")
+    count = np.searchsorted(other[0], one[0], side="right") - first
+    of = np.repeat(np.arange(len(one[0])), count)
+    at = first[of] + np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
+    key = np.unique(one[1][of] * variables + other[1][at])
+    return key // max(variables, 1), key % max(variables, 1)

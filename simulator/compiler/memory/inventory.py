@@ -1,0 +1,189 @@
+"""Inventory: every allocation of every tile, as columns, before it has an address.
+
+One row per (tile, variable) or (tile, thing of the compiler). A *variable row* names what the report lists as a
+variable: the graph's variables first, then buffers, then one pseudo-variable per category of the compiler's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import CATEGORIES, CostTerm, Variables
+from simulator.compiler.lowering.element_map import ElementMap
+from simulator.compiler.lowering.program_table import Buffer
+from simulator.compiler.memory.liveness import ALWAYS, NEVER, LiveClasses
+
+I8 = npt.NDArray[np.int64]
+
+CATEGORY_NUMBER = {name: number for number, name in enumerate(CATEGORIES)}
+
+
+@dataclass(frozen=True)
+class Allocations:
+    """Columns over all allocations of the device."""
+
+    tile: I8
+    bytes: I8
+    category: I8  #: index into CATEGORIES
+    variable: I8  #: variable row
+    live_class: I8  #: row of LiveClasses, ALWAYS = always live
+    name: I8  #: row of Inventory.names
+    interleaved: npt.NDArray[np.bool_]  #: must lie in interleaved memory
+
+    def __len__(self) -> int:
+        return len(self.tile)
+
+    def take(self, index: I8 | npt.NDArray[np.bool_]) -> Allocations:
+        return Allocations(
+            self.tile[index],
+            self.bytes[index],
+            self.category[index],
+            self.variable[index],
+            self.live_class[index],
+            self.name[index],
+            self.interleaved[index],
+        )
+
+
+@dataclass
+class Inventory:
+    """Collects allocations; `finish` gives the columns and the variables of the report."""
+
+    names: list[str] = field(default_factory=list)
+    debug_ids: list[int] = field(default_factory=list)
+    classes: list[int] = field(default_factory=list)  #: live class of each variable row
+    part_of: list[int] = field(default_factory=list)  #: graph variable of each of the last rows, made by `part_rows`
+    terms: list[CostTerm] = field(default_factory=list)  #: what each category of the compiler's own consists of
+    _chunks: list[Allocations] = field(default_factory=list)
+    _pseudo: dict[str, int] = field(default_factory=dict)
+    _name_rows: dict[str, int] = field(default_factory=dict)
+    _name_of_variable: list[int] = field(default_factory=list)
+
+    def add_variables(
+        self,
+        names: Sequence[str],
+        debug_ids: Sequence[int],
+        constant: npt.NDArray[np.bool_],
+        interleaved: npt.NDArray[np.bool_],
+        emap: ElementMap,
+        live: LiveClasses,
+    ) -> None:
+        """The graph's variables; those that no program touches take no memory. Call this first."""
+        self._open_rows(names, debug_ids, live.of_variable.tolist())
+        used = np.flatnonzero((emap.tile >= 0) & (live.of_variable[emap.variable] != NEVER))
+        tiles = int(emap.tile.max(initial=0)) + 1
+        key = emap.variable[used] * tiles + emap.tile[used]
+        size = (emap.end[used] - emap.begin[used]) * emap.item_bytes[used]
+        pair, inverse = np.unique(key, return_inverse=True)
+        variable, tile = pair // tiles, pair % tiles
+        total = np.bincount(inverse, weights=size, minlength=len(pair)).astype(np.int64)
+        category = np.where(constant[variable], CATEGORY_NUMBER["constant"], CATEGORY_NUMBER["variable"])
+        live_class = live.of_variable[variable]
+        self._chunks.append(Allocations(tile, total, category, variable, live_class, variable, interleaved[variable]))
+
+    def part_rows(self, variable: I8, live_class: I8, repeat: I8, size: I8) -> I8:
+        """The variable row of each part of graph variables: the row of the variable for its largest part, further rows
+        of the same name for the others, opened here. `repeat` counts the parts of equal class before it on its tile, so
+        that a row has one allocation on a tile. Call this when everything else has been added."""
+        base, again = int(live_class.max()) + 1, int(repeat.max()) + 1
+        key, inverse = np.unique((variable * base + live_class) * again + repeat, return_inverse=True)
+        total = np.bincount(inverse, weights=size, minlength=len(key)).astype(np.int64)
+        owner, class_ = key // again // base, key // again % base
+        order = np.lexsort((class_, -total, owner))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = owner[order][1:] != owner[order][:-1]
+        main, others = order[first], order[~first]
+        row = np.empty(len(key), np.int64)
+        row[main] = owner[main]
+        row[others] = len(self.classes) + np.arange(len(others))
+        for variable_, number in zip(owner[main].tolist(), class_[main].tolist(), strict=True):
+            self.classes[variable_] = number
+        for variable_, number in zip(owner[others].tolist(), class_[others].tolist(), strict=True):
+            self._name_of_variable.append(self._name_of_variable[variable_])
+            self.debug_ids.append(self.debug_ids[variable_])
+            self.classes.append(number)
+            self.part_of.append(variable_)
+        return row[inverse]
+
+    def add_buffers(self, buffers: Sequence[Buffer], live: LiveClasses) -> None:
+        """The compiler's buffers; call this second."""
+        first = len(self.names)
+        self._open_rows([b.name for b in buffers], [b.debug_id for b in buffers], live.of_buffer.tolist())
+        for number, buffer in enumerate(buffers):
+            row = first + number
+            self._add_per_tile(buffer.bytes, buffer.category, row, row, int(live.of_buffer[number]))
+
+    def add_shared(self, category: str, name: str, size: I8, live_class: int) -> None:
+        """Memory of the compiler's own that is live at times: bytes per tile, a row of its own."""
+        row = len(self.classes)
+        self._open_rows([name], [-1], [live_class])
+        self._add_per_tile(size, category, row, len(self.names) - 1, live_class)
+
+    def add_own(self, category: str, name: str, size: I8, source: str = "") -> None:
+        """Always-live memory of the compiler's own: bytes per tile, shown as `name` in its category; `source` = where
+        the figure comes from, kept as a cost term."""
+        if not size.any():
+            return
+        if source:
+            self.explain(category, name, size, source)
+        if category not in self._pseudo:
+            self._pseudo[category] = len(self.classes)
+            self._open_rows([category], [-1], [ALWAYS])
+            self._name_rows[category] = len(self.names) - 1
+        if name not in self._name_rows:
+            self._name_rows[name] = len(self.names)
+            self.names.append(name)
+        self._add_per_tile(size, category, self._pseudo[category], self._name_rows[name], ALWAYS)
+
+    def explain(self, category: str, name: str, size: I8, source: str) -> None:
+        """Say of a part of a category where its bytes come from."""
+        if size.any():
+            self.terms.append(CostTerm(f"category:{category}", f"+ {name}", float(size.sum()), source))
+
+    def finish(self) -> Allocations:
+        """All columns."""
+
+        def joined(column: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(chunk, column) for chunk in self._chunks])
+
+        return Allocations(
+            joined("tile"),
+            joined("bytes"),
+            joined("category"),
+            joined("variable"),
+            joined("live_class"),
+            joined("name"),
+            joined("interleaved"),
+        )
+
+    def variables(self, allocations: Allocations) -> Variables:
+        """The report's table of variables."""
+        n = len(self.classes)
+        size = np.bincount(allocations.variable, weights=allocations.bytes, minlength=n).astype(np.int64)
+        classes = np.array(self.classes, np.int64)
+        always = classes == ALWAYS
+        return Variables(
+            name=[self.names[row] for row in self._name_of_variable],
+            debug_id=np.array(self.debug_ids, np.int64),
+            bytes=size,
+            always_live=always,
+            eq_class=np.where(classes >= 0, classes, -1),
+        )
+
+    def _open_rows(self, names: Sequence[str], debug_ids: Sequence[int], classes: Sequence[int]) -> None:
+        self._name_of_variable += range(len(self.names), len(self.names) + len(names))
+        self.names += names
+        self.debug_ids += debug_ids
+        self.classes += classes
+
+    def _add_per_tile(self, size: I8, category: str, variable: int, name: int, live_class: int) -> None:
+        tile = np.flatnonzero(size)
+        constant = (CATEGORY_NUMBER[category], variable, live_class, name)
+        category_, variable_, class_, name_ = (np.full(len(tile), value, np.int64) for value in constant)
+        flag = np.zeros(len(tile), np.bool_)
+        self._chunks.append(Allocations(tile, size[tile], category_, variable_, class_, name_, flag))

@@ -1,0 +1,85 @@
+"""Units: elements of one variable that every program treats alike, so that they live and die together.
+
+The borders of all accesses cut the element space into atoms. Two atoms of a variable belong to one unit when the same
+accesses cover them. Each access has a number of 64 bits; the sum of those that cover an atom stands for the set of them
+(two sets with one sum are as good as impossible: 1e6 atoms meet by chance once in 1e7 programs), and with a number of
+its variable for the unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.lowering.accesses import Elements
+
+I8 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Atom i covers elements `begin[i]` to `begin[i + 1]` (one more entry than atoms) and belongs to `unit[i]`. Per
+    unit: its `variable` and its first atom, `example`. Units are numbered by their first atoms."""
+
+    begin: I8
+    unit: I8
+    variable: I8
+    example: I8
+
+    def __len__(self) -> int:
+        return len(self.variable)
+
+    def touched(self, elements: Elements) -> I8:
+        """The units of some elements that are borders of an access, ascending."""
+        if len(elements[0]) == 0 or len(self) == 0:
+            return np.empty(0, np.int64)
+        at = self.begin[self.example]  # ascending, as units are numbered by their first atom
+        first = np.searchsorted(at, elements[0])
+        count = np.searchsorted(at, elements[0] + elements[1]) - first
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        return np.asarray(np.repeat(first, count) + within, dtype=np.int64)
+
+
+def units_of(accesses: Sequence[Elements], numels: I8) -> Units:
+    """The units of all variables, which lie end to end in the element space, `numels` elements each."""
+    ends = np.cumsum(numels)
+    number = np.repeat(np.arange(len(accesses)), [len(a[0]) for a in accesses])
+    mark, none = _scrambled(number + 1), np.zeros(len(ends) + 1, np.uint64)
+    starts = [a[0] for a in accesses]
+    stops = [a[0] + a[1] for a in accesses]
+    border = np.concatenate([np.zeros(1, np.int64), ends, *starts, *stops])
+    change = np.concatenate([none, mark, np.uint64(0) - mark])  # an access begins and ends; sums wrap around
+    order = np.argsort(border, kind="stable")
+    border = border[order]
+    head = np.flatnonzero(np.append(True, border[1:] != border[:-1]))
+    begin = border[head]
+    sign = np.cumsum(np.add.reduceat(change[order], head)[:-1], dtype=np.uint64)
+    return _numbered(begin, np.searchsorted(ends, begin[:-1], side="right"), sign)
+
+
+def _numbered(begin: I8, variable: I8, sign: U8) -> Units:
+    """Units of equal variable and sign; equal neighbours are one atom."""
+    if len(variable) == 0:
+        return Units(begin, variable, variable, variable)
+    fresh = np.ones(len(variable), np.bool_)
+    fresh[1:] = (variable[1:] != variable[:-1]) | (sign[1:] != sign[:-1])
+    head = np.flatnonzero(fresh)
+    key = sign[head] + _scrambled(-1 - variable[head])  # numbers that no access has
+    _, first, of_head = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    example = first[order]
+    return Units(np.append(begin[head], begin[-1]), rank[of_head], variable[head[example]], example)
+
+
+def _scrambled(number: I8) -> U8:
+    """A number of 64 bits for each number, as splitmix64 makes them."""
+    x = number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)

@@ -1,0 +1,280 @@
+"""Liveness: over which positions of the static order elements of variables, and buffers, hold data still needed.
+
+Ranges belong to *units*: elements of a variable that all programs treat alike (`live_units`). A unit
+is live from the program that writes it to the last program that reads it, both included. WriteUndef ends a range; the
+next begins at the first write after it, so that nothing takes memory while it is undefined (published-numbers 6.1: the
+curve does not rise at WriteUndef). What a loop reads before writing it is needed again at the loop's end. A variable of
+which a branch of the root switch reads any element before writing it must survive from run to run, so all of it is
+always live (poplar-model 6.2: variables "not fully rewritten each run"); so are constants, variables with initial
+values and those the host reads or writes. Ranges are half-open. A variable that no program touches is never live and
+takes no memory; elements that none touches, of a variable that some do, live as long as any other of it.
+
+Where data choose the way: `simulator.compiler.memory.branch_liveness`.
+
+A function's code is the same at every call, and so is what its programs find live: a variable of a function that is
+live at a program of its body in one call is live there in all calls (poplar-model 6.2). An overlay of a function (see
+`overlays`) is live from the copy that brings it in to the last call; one that is called without a
+copy stays for good.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.lowering.accesses import Elements
+from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.lowering.static_order import StaticOrder
+from simulator.compiler.memory.branch_liveness import BranchEvents
+from simulator.compiler.memory.live_events import KILL, LATER, READ, UNDEFINED, Events
+from simulator.compiler.memory.live_units import Units, units_of
+
+if TYPE_CHECKING:
+    from simulator.compiler.memory.overlays import Overlays
+
+I8 = npt.NDArray[np.int64]
+
+ALWAYS, NEVER = -1, -2
+
+
+@dataclass(frozen=True)
+class LiveClasses:
+    """Equivalence classes: class c is live over rows `offsets[c]:offsets[c + 1]` of starts and ends."""
+
+    offsets: I8
+    starts: I8
+    ends: I8
+    of_variable: I8  #: class of each variable while any of it is live, ALWAYS or NEVER
+    of_buffer: I8
+    of_overlay: I8 = field(default_factory=lambda: np.empty(0, np.int64))
+    parted: LiveParts | None = None  #: variables of which parts live at different times
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def hulls(self) -> tuple[I8, I8]:
+        """First start and last end of each class."""
+        return self.starts[self.offsets[:-1]], self.ends[self.offsets[1:] - 1]
+
+
+@dataclass(frozen=True)
+class LiveParts:
+    """Elements of variables whose parts live at different times: part i covers elements `begin[i]` to `end[i]`, in
+    ascending order, each such variable from its first to its last element."""
+
+    begin: I8
+    end: I8
+    live_class: I8
+
+
+def live_classes(
+    table: ProgramTable,
+    order: StaticOrder,
+    numels: I8,
+    always: npt.NDArray[np.bool_],
+    n_buffers: int,
+    overlays: Overlays | None = None,
+) -> LiveClasses:
+    """Analyse a program. `numels` = elements of each variable, in the order of the element space; `always` marks
+    variables that are always live for reasons outside the programs."""
+    n, extra = len(numels), len(overlays) if overlays is not None else 0
+    events, units = _events(table, order, numels, overlays)
+    variable = np.concatenate([units.variable, n + np.arange(extra)])  # an overlay is a variable of one unit
+    forever = np.concatenate([always, np.zeros(extra, np.bool_)])
+    apart = BranchEvents(events, order.choices, order.loops, len(variable))
+    for begin, end in order.branches:
+        forever[variable[apart.around.take(apart.around.unit < len(variable)).exposed_in(begin, end)]] = True
+    touched = np.zeros(n + extra, np.bool_)
+    touched[variable[events.unit]] = True
+    ranges = _alike_at_calls(_united(_segments(apart.events), apart), events, order)
+    classes = _Classes()
+    of_unit = np.full(len(variable), NEVER)
+    for unit, starts, ends in ranges:
+        if not forever[variable[unit]]:
+            of_unit[unit] = classes.number(starts, ends)
+    of_buffer = np.array([classes.number(*r) for r in _buffer_ranges(table, order, n_buffers)], np.int64)
+    of_variable = classes.of_variables(of_unit, variable, n + extra)
+    of_variable[forever & touched] = ALWAYS
+    parted = _parted(units, of_unit[: len(units)], of_variable)
+    return replace(classes.columns(of_variable[:n], of_buffer), of_overlay=of_variable[n:], parted=parted)
+
+
+def _parted(units: Units, of_unit: I8, of_variable: I8) -> LiveParts | None:
+    """The parts of variables that have units of several classes."""
+    wanted = of_variable[units.variable]
+    of_unit = np.where(of_unit == NEVER, wanted, of_unit)
+    several = np.zeros(len(of_variable), np.bool_)
+    several[units.variable[(of_unit != wanted) & (wanted >= 0)]] = True
+    kept = several[units.variable[units.unit]]
+    if not kept.any():
+        return None
+    class_, begin, end = of_unit[units.unit][kept], units.begin[:-1][kept], units.begin[1:][kept]
+    return LiveParts(begin, end, class_)
+
+
+class _Classes:
+    """Numbers distinct lists of ranges in order of appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[bytes, bytes], int] = {}
+        self._ranges: list[tuple[I8, I8]] = []
+
+    def number(self, starts: I8, ends: I8) -> int:
+        key = (starts.tobytes(), ends.tobytes())
+        if key not in self._numbers:
+            self._numbers[key] = len(self._ranges)
+            self._ranges.append((starts, ends))
+        return self._numbers[key]
+
+    def of_variables(self, of_unit: I8, variable: I8, variables: int) -> I8:
+        """The class of each variable: while any of its units is live; NEVER where none is."""
+        found = np.full(variables, NEVER)
+        rows = np.flatnonzero(of_unit >= 0)
+        key = np.unique(variable[rows] * (len(self._ranges) + 1) + of_unit[rows])
+        owner, class_ = key // (len(self._ranges) + 1), key % (len(self._ranges) + 1)
+        borders = np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner))
+        for first, last in itertools.pairwise(borders.tolist()):
+            found[owner[first]] = self._together(class_[first:last].tolist())
+        return found
+
+    def _together(self, classes: list[int]) -> int:
+        """The class of what is live while any of these is."""
+        if len(classes) == 1:
+            return classes[0]
+        starts, ends = (np.concatenate([self._ranges[c][side] for c in classes]) for side in (0, 1))
+        order = np.argsort(starts, kind="stable")
+        return self.number(*_joined(starts[order], ends[order]))
+
+    def columns(self, of_variable: I8, of_buffer: I8) -> LiveClasses:
+        counts = [len(starts) for starts, _ in self._ranges]
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+        none = [np.empty(0, np.int64)]
+        starts = np.concatenate(none + [r[0] for r in self._ranges])
+        ends = np.concatenate(none + [r[1] for r in self._ranges])
+        return LiveClasses(offsets, starts, ends, of_variable, of_buffer)
+
+
+def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overlays | None) -> tuple[Events, Units]:
+    """What happens to units (overlays count behind them), sorted."""
+    uses: dict[tuple[int, int], tuple[Elements, int, list[int]]] = {}  # by identity of the elements, and by kind
+    for position, row in enumerate(order.program):
+        work = table.work[row]
+        parts = [] if work.undefined is None else [(work.undefined, UNDEFINED)]
+        if work.accesses is not None:
+            parts += [(work.accesses.reads, READ), (work.accesses.writes, KILL)]
+        for elements, kind in parts:
+            if len(elements[0]):
+                uses.setdefault((id(elements), kind), (elements, kind, []))[2].append(position)
+    units = units_of([elements for elements, _, _ in uses.values()], numels)
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), READ)]
+    for elements, kind, positions in uses.values():
+        unit, at = units.touched(elements), np.array(positions, np.int64)
+        columns.append((np.tile(unit, len(at)), np.repeat(at, len(unit)), kind))
+    for number, position, loaded in overlays.uses(order) if overlays is not None else ():
+        columns.append((np.array([len(units) + number]), np.array([position]), KILL if loaded else READ))
+    found = Events(
+        np.concatenate([c[0] for c in columns]),
+        np.concatenate([c[1] for c in columns]),
+        np.concatenate([np.full(len(c[0]), c[2], np.int64) for c in columns]),
+    )
+    return found.sorted(), units
+
+
+def _segments(events: Events) -> list[tuple[int, I8, I8]]:
+    """(unit, starts, ends) of every unit with events: a segment begins at each kill (and at the first event)
+    and ends after the last event before the next."""
+    if len(events.unit) == 0:
+        return []
+    new_unit = np.concatenate([[True], events.unit[1:] != events.unit[:-1]])
+    events, new_unit = _without_undefined(events, new_unit)
+    if len(events.unit) == 0:
+        return []
+    head = np.flatnonzero(new_unit | (events.kind == KILL))
+    tail = np.concatenate([head[1:] - 1, [len(events.unit) - 1]])
+    starts, ends, unit = events.position[head], events.position[tail] + 1, events.unit[head]
+    borders = np.concatenate([np.flatnonzero(new_unit[head]), [len(head)]])
+    rows = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
+    return [(int(unit[a]), *_joined(starts[a:b], ends[a:b])) for a, b in rows]
+
+
+def _united(ranges: list[tuple[int, I8, I8]], apart: BranchEvents) -> list[tuple[int, I8, I8]]:
+    """The ranges of units in branches joined with those around them."""
+    found: dict[int, tuple[int, I8, I8]] = {}
+    for number, starts, ends in ranges:
+        unit = apart.plain_unit(number)
+        if unit in found:
+            starts, ends = np.concatenate([found[unit][1], starts]), np.concatenate([found[unit][2], ends])
+            order = np.argsort(starts, kind="stable")
+            starts, ends = _joined(starts[order], ends[order])
+        found[unit] = (unit, starts, ends)
+    return [found[unit] for unit in sorted(found)]
+
+
+def _without_undefined(events: Events, new_unit: npt.NDArray[np.bool_]) -> tuple[Events, npt.NDArray[np.bool_]]:
+    """Drop the marks of undefined contents: what follows each becomes the beginning of a range."""
+    undefined = events.kind == UNDEFINED
+    if not undefined.any():
+        return events, new_unit
+    after = np.concatenate([[False], undefined[:-1]]) & (events.kind != LATER)
+    kind = np.where(after, KILL, events.kind)
+    kept = ~undefined
+    unit = events.unit[kept]
+    fresh = np.concatenate([[True], unit[1:] != unit[:-1]])
+    return Events(unit, events.position[kept], kind[kept]), fresh
+
+
+def _alike_at_calls(ranges: list[tuple[int, I8, I8]], events: Events, order: StaticOrder) -> list[tuple[int, I8, I8]]:
+    """Where a function is called more than once: live at a place of its body in one call is live there in all, if the
+    function does something to the unit."""
+    for function, begins in sorted(order.bodies.items()):
+        if len(begins) < 2:
+            continue
+        length = order.lengths[function]
+        first = np.array(begins, np.int64)
+        inside = (events.position >= first[0]) & (events.position < first[0] + length)
+        of_function = set(events.unit[inside].tolist())
+        ranges = [
+            (unit, *_alike(starts, ends, first, length)) if unit in of_function else (unit, starts, ends)
+            for unit, starts, ends in ranges
+        ]
+    return ranges
+
+
+def _alike(starts: I8, ends: I8, bodies: I8, length: int) -> tuple[I8, I8]:
+    """Ranges with what lies within one body [b, b + length) repeated in all; unchanged where no body has any."""
+    begin = np.maximum(starts[:, None] - bodies, 0)
+    end = np.minimum(ends[:, None] - bodies, length)
+    inside = begin < end
+    if not inside.any():
+        return starts, ends
+    begins = np.concatenate([starts, (begin[inside][:, None] + bodies).reshape(-1)])
+    lasts = np.concatenate([ends, (end[inside][:, None] + bodies).reshape(-1)])
+    order = np.argsort(begins, kind="stable")
+    return _joined(begins[order], lasts[order])
+
+
+def _joined(starts: I8, ends: I8) -> tuple[I8, I8]:
+    """Join sorted ranges that touch or overlap (an undefined mark and a write at neighbouring positions, say)."""
+    if len(starts) == 1:
+        return starts, ends
+    reach = np.maximum.accumulate(ends)
+    fresh = np.concatenate([[True], starts[1:] > reach[:-1]])
+    head = np.flatnonzero(fresh)
+    return starts[head], reach[np.concatenate([head[1:] - 1, [len(starts) - 1]])]
+
+
+def _buffer_ranges(table: ProgramTable, order: StaticOrder, n_buffers: int) -> Sequence[tuple[I8, I8]]:
+    used: list[list[int]] = [[] for _ in range(n_buffers)]
+    for position, row in enumerate(order.program):
+        for buffer in table.work[row].buffers:
+            used[buffer].append(position)
+    ranges = []
+    for positions in used:
+        at = np.array(positions, np.int64)
+        ranges.append(_joined(at, at + 1))
+    return ranges

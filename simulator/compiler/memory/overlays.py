@@ -1,0 +1,128 @@
+"""Overlays: functions whose code comes from a function buffer, so that it is live only from the copy to the call.
+
+What belongs to a function alone is its overlay: the control code of its programs, the code of exchanges that no other
+program runs, and the constant graph state, that is state, field data and descriptors of vertices in compute sets that
+no other program executes. (Code of vertex types and of copies within tiles stays where it is: other functions may use
+it.) A LOCAL buffer keeps a second copy of the overlay on the same tiles for as long as the program; a REMOTE one keeps
+it outside and moves it through the host link. The documentation says what is moved and when it is live, not how;
+categories sharedCodeStorage and sharedDataStorage are those of published reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.lowering.static_order import StaticOrder
+from simulator.compiler.machine import Machine
+from simulator.compiler.memory.inventory import Inventory
+from simulator.compiler.memory.vertex_memory import vertex_memory
+
+if TYPE_CHECKING:
+    from simulator.graph.store import VertexBlock
+
+I8 = npt.NDArray[np.int64]
+
+CODE, DATA = "sharedCodeStorage", "sharedDataStorage"
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Bytes per tile of what one function alone needs; `rows` are the programs of its body."""
+
+    function: int
+    rows: frozenset[int]
+    exchanges: frozenset[int]  #: programs of `rows` whose exchange code belongs to it
+    compute_sets: frozenset[int]
+    code: I8
+    data: I8
+
+    @property
+    def bytes(self) -> I8:
+        return self.code + self.data
+
+
+@dataclass(frozen=True)
+class Overlays:
+    """The overlays of a program, numbered by position. `stored`: those with a LOCAL buffer."""
+
+    overlays: Sequence[Overlay] = ()
+    stored: frozenset[int] = frozenset()
+    loads: dict[int, int] = field(default_factory=dict)  #: program that brings an overlay in -> its number
+    saves: dict[int, int] = field(default_factory=dict)  #: program that reads it out
+
+    def __len__(self) -> int:
+        return len(self.overlays)
+
+    def rows(self) -> frozenset[int]:
+        """Programs whose control code is in an overlay."""
+        return frozenset().union(*(o.rows for o in self.overlays))
+
+    def exchanges(self) -> frozenset[int]:
+        """Programs whose exchange code is in an overlay."""
+        return frozenset().union(*(o.exchanges for o in self.overlays))
+
+    def compute_sets(self) -> frozenset[int]:
+        """Compute sets whose vertices' state is in an overlay."""
+        return frozenset().union(*(o.compute_sets for o in self.overlays))
+
+    def uses(self, order: StaticOrder) -> Iterator[tuple[int, int, bool]]:
+        """(overlay, position, loaded there or used) over the static order."""
+        users = {row: number for number, overlay in enumerate(self.overlays) for row in overlay.rows} | self.saves
+        for position, row in enumerate(order.program):
+            if row in self.loads:
+                yield self.loads[row], position, True
+            elif row in users:
+                yield users[row], position, False
+
+
+def overlay_of(
+    function: int, table: ProgramTable, control: Sequence[I8 | None], blocks: Sequence[VertexBlock], machine: Machine
+) -> Overlay:
+    """What belongs to one function alone. `control` = bytes of control code of every program."""
+    rows = _below(table, table.function_roots[function])
+    outside = [row for row in range(len(table)) if row not in rows]
+    shared_exchanges = {id(table.work[row].exchange) for row in outside}
+    shared_sets = {table.compute_set[row] for row in outside}
+    exchanges = frozenset(
+        row
+        for row in rows
+        if (e := table.work[row].exchange) is not None and table.work[row].code and id(e) not in shared_exchanges
+    )
+    compute_sets = frozenset(table.compute_set[row] for row in rows) - shared_sets - {-1}
+    code, data = (np.zeros(machine.tiles, np.int64) for _ in range(2))
+    if machine.counts_code:
+        for row in rows:
+            code += 0 if (own := control[row]) is None else own
+        for row in exchanges:
+            code += 0 if (exchange := table.work[row].exchange) is None else exchange.code
+    for block in blocks:
+        if block.compute_set in compute_sets:
+            memory = vertex_memory(block, machine.tiles, machine.architecture)
+            data += memory.state + memory.field_data + memory.list_descriptors
+    return Overlay(function, frozenset(rows), exchanges, compute_sets, code, data)
+
+
+def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: I8) -> None:
+    """The places of overlays, live as `of_overlay` says, and the stored copies of LOCAL buffers."""
+    for number, overlay in enumerate(overlays.overlays):
+        name = f"function {overlay.function}"
+        for category, size in ((CODE, overlay.code), (DATA, overlay.data)):
+            if size.any():
+                inventory.add_shared(category, name, size, int(of_overlay[number]))
+            if number in overlays.stored:
+                inventory.add_own(category, f"{name} buffer", size)
+
+
+def _below(table: ProgramTable, root: int) -> set[int]:
+    rows, pending = set(), [root]
+    while pending:
+        row = pending.pop()
+        rows.add(row)
+        pending += table.children[row]
+    return rows

@@ -1,0 +1,68 @@
+"""Which variables each lowered program reads or writes by itself, as rows of the report's table of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile import model
+from simulator.compiler.lowering.accesses import variables_in
+from simulator.compiler.lowering.program_table import ProgramTable, Work
+from simulator.compiler.memory.columns import MemoryReport
+
+I8 = npt.NDArray[np.int64]
+
+
+def program_variables(table: ProgramTable, numels: I8, memory: MemoryReport) -> Iterator[model.ProgramVariables]:
+    """One entry for each program that touches any; `numels` = elements of each variable of the graph.
+
+    Of a variable whose parts live at different times those parts count that live at a place of the program."""
+    bases = np.cumsum(numels) - numels
+    rows = _Rows(memory)
+    for program, work in enumerate(table.work):
+        touched = np.concatenate([_variables(work, bases), len(numels) + np.array(work.buffers, np.int64)])
+        if len(touched):
+            yield model.ProgramVariables(program, rows.of(program, np.unique(touched)))
+
+
+def _variables(work: Work, bases: I8) -> I8:
+    """Variables of the graph, one of them perhaps several times."""
+    elements = [] if work.accesses is None else [work.accesses.reads, work.accesses.writes]
+    elements += [] if work.undefined is None else [work.undefined]
+    found = [variables_in(part, bases) for part in elements if len(part[0])]
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
+class _Rows:
+    """From variables to their rows: one each, and one more for each further part."""
+
+    def __init__(self, memory: MemoryReport) -> None:
+        self._class = memory.variables.eq_class
+        self._ranges = memory.eq_classes
+        part_of = np.array(memory.part_of, np.int64)
+        self._parts = len(self._class) - len(part_of) + np.argsort(part_of, kind="stable")
+        self._owner = np.sort(part_of)
+        order = np.argsort(memory.liveness.program, kind="stable")
+        self._positions, self._program = order, memory.liveness.program[order]
+
+    def of(self, program: int, variables: I8) -> I8:
+        first, last = (np.searchsorted(self._owner, variables, side) for side in ("left", "right"))
+        if (first == last).all():
+            return variables
+        parts = [self._parts[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+        whole = variables[first == last]
+        cut = np.concatenate([variables[first < last], *parts])
+        return np.sort(np.concatenate([whole, cut[self._live(program, cut)]]))
+
+    def _live(self, program: int, rows: I8) -> npt.NDArray[np.bool_]:
+        """Which rows are live at a place of the program."""
+        begin, end = (np.searchsorted(self._program, program, side) for side in ("left", "right"))
+        places = np.sort(self._positions[begin:end])
+        found = np.zeros(len(rows), np.bool_)
+        for i, number in enumerate(self._class[rows].tolist()):
+            ranges = slice(int(self._ranges.offsets[number]), int(self._ranges.offsets[number + 1]))
+            reached = np.searchsorted(places, self._ranges.starts[ranges])
+            found[i] = (reached < np.searchsorted(places, self._ranges.ends[ranges])).any()
+        return found

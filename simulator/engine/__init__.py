@@ -1,0 +1,1 @@
+"""Engine: compile a graph, load it onto a device, run it, save it."""

@@ -1,0 +1,289 @@
+"""compileGraph and compileModule: from a graph and its programs to what an engine or another runtime runs.
+
+A graph is always left as it is: the columns that compilation keeps are copied. So there is no second form for graphs
+that are given away (`std::move` in C++).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, overload
+
+from simulator.base.errors import (
+    control_program_error,
+    graph_memory_allocation_error,
+    graph_program_compilation_error,
+    invalid_option,
+    poplar_error,
+)
+from simulator.base.options.table import RUNTIME_TABLE
+from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
+from simulator.base.target import TargetType
+from simulator.compiler.compile import compile_graph
+from simulator.compiler.lowering.program_visits import all_programs
+from simulator.compiler.settings import CompileSettings
+from simulator.engine.executable import Executable
+from simulator.engine.host_memory import check_host_memory
+from simulator.engine.lowered_dump import dump_lowered_variables
+from simulator.engine.module import Module
+from simulator.engine.options import EngineOptions, resolve
+from simulator.engine.progress import progress_thread
+from simulator.graph.debug_context import Context, as_context
+from simulator.graph.preallocations import Preallocations
+from simulator.graph.program import PrintTensor, Program
+from simulator.graph.store import GraphStore
+from simulator.programming.graph import Graph
+from simulator.runtime.recording.report_folder import ReportFolder
+
+ProgressFunc = Callable[[int, int], None]
+
+_OPTIONS = (
+    Parameter("opt", other_than(bool, Preallocations), None),
+    Parameter("progressCallBack", None, None),
+    Parameter("debugContext", None, ""),
+)
+_PLACES = Parameter("preallocations", instance_of(Preallocations))
+_CHECK = Parameter("checkOptionFlags", instance_of(bool))
+_GRAPH = (Parameter("graph", None), Parameter("progs", None))
+_COMPILE = Overloads(
+    "compileGraph",
+    poplar_error,
+    (
+        (*_GRAPH, *_OPTIONS),
+        (*_GRAPH, _CHECK, *_OPTIONS),
+        (*_GRAPH, _PLACES, *_OPTIONS),
+        (*_GRAPH, _PLACES, _CHECK, *_OPTIONS),
+    ),
+)
+_ONE = (Parameter("graph", None), Parameter("prog", None))
+_MODULE = Overloads("compileModule", poplar_error, ((*_ONE, *_OPTIONS), (*_ONE, _PLACES, *_OPTIONS)))
+
+
+@overload
+def compileGraph(
+    graph: Graph,
+    progs: Iterable[Program] | Program,
+    opt: Mapping[str, Any] | None = None,
+    progressCallBack: ProgressFunc | None = None,
+    debugContext: Context = "",
+) -> Executable: ...
+@overload
+def compileGraph(
+    graph: Graph,
+    progs: Iterable[Program] | Program,
+    checkOptionFlags: bool,
+    opt: Mapping[str, Any] | None = None,
+    progressCallBack: ProgressFunc | None = None,
+    debugContext: Context = "",
+) -> Executable: ...
+@overload
+def compileGraph(
+    graph: Graph,
+    progs: Iterable[Program] | Program,
+    preallocations: Preallocations,
+    opt: Mapping[str, Any] | None = None,
+    progressCallBack: ProgressFunc | None = None,
+    debugContext: Context = "",
+) -> Executable: ...
+@overload
+def compileGraph(
+    graph: Graph,
+    progs: Iterable[Program] | Program,
+    preallocations: Preallocations,
+    checkOptionFlags: bool,
+    opt: Mapping[str, Any] | None = None,
+    progressCallBack: ProgressFunc | None = None,
+    debugContext: Context = "",
+) -> Executable: ...
+def compileGraph(*arguments: Any, **named: Any) -> Executable:
+    """Compile a graph and programs, each of which `Engine.run` can run by its index. `checkOptionFlags` refuses options
+    that only matter at run time; `preallocations` say where external variables are; `progressCallBack(done, maximum)`
+    is called from one thread of its own.
+
+    Raises `invalid_option`; `stream_memory_allocation_error` for streams and remote buffers that the host has no room
+    for; `link_error` for external variables without a place, and its kind `graph_memory_allocation_error` when
+    simulated hardware has too little memory, after the profile is saved where options ask for it; and the errors of
+    incomplete graphs."""
+    given = _COMPILE.choose(arguments, named)[1]
+    flags = given["opt"] or {}
+    if given.get("checkOptionFlags"):
+        for name in flags:
+            if name in RUNTIME_TABLE:
+                raise invalid_option(f"Option '{name}' only matters at run time; give it to Engine or RuntimeOptions.")
+    programs = _listed(given["progs"])
+    places = given.get("preallocations") or Preallocations()
+    return _compile(given["graph"], programs, flags, given["progressCallBack"], given["debugContext"], places)
+
+
+@overload
+def compileModule(
+    graph: Graph,
+    prog: Program,
+    opt: Mapping[str, Any] | None = None,
+    progressCallBack: ProgressFunc | None = None,
+    debugContext: Context = "",
+) -> Module: ...
+@overload
+def compileModule(
+    graph: Graph,
+    prog: Program,
+    preallocations: Preallocations,
+    opt: Mapping[str, Any] | None = None,
+    progressCallBack: ProgressFunc | None = None,
+    debugContext: Context = "",
+) -> Module: ...
+def compileModule(*arguments: Any, **named: Any) -> Module:
+    """Compile a graph and one program to a module: code that another runtime branches to, without control streams. It
+    speaks with others through its external variables, which `preallocations` place. `simulator.engine.module` has a
+    runtime for it.
+
+    Raises `graph_program_compilation_error` for a graph with data streams, remote buffers, host functions or tensors
+    that the host reads or writes, and for programs that print; else as compileGraph does."""
+    given = _MODULE.choose(arguments, named)[1]
+    program, graph = given["prog"], given["graph"]
+    if not isinstance(program, Program):
+        raise control_program_error(f"{program!r} is not a program; a module has exactly one.")
+    if isinstance(graph, Graph):
+        _refuse_streams(graph.store, program)
+    places = given.get("preallocations") or Preallocations()
+    flags, progress, context = given["opt"] or {}, given["progressCallBack"], given["debugContext"]
+    return Module(_compile(graph, [program], flags, progress, context, places, module=True))
+
+
+def compile_for_engine(
+    graph: Graph, progs: Any, options: Mapping[str, Any] | None, progress: ProgressFunc | None, context: Context
+) -> Executable:
+    """What the Engine constructor does first."""
+    return _compile(graph, _listed(progs), options or {}, progress, context, Preallocations())
+
+
+def _listed(programs: Any) -> list[Any]:
+    if isinstance(programs, Program):
+        return [programs]
+    if not isinstance(programs, Iterable):
+        raise control_program_error(f"{programs!r} is not a program; give a program or a list of programs to run.")
+    return list(programs)
+
+
+def _compile(
+    graph: Any,
+    programs: list[Any],
+    flags: Mapping[str, Any],
+    progress: ProgressFunc | None,
+    context: Context,
+    places: Preallocations,
+    module: bool = False,
+) -> Executable:
+    if not isinstance(graph, Graph):
+        raise poplar_error(f"{graph!r} is not a graph; give the graph to compile, then its programs.")
+    for program in programs:
+        if not isinstance(program, Program):
+            raise control_program_error(f"{program!r} is not a program; give a list of programs to run.")
+    graph = graph.getTopLevelGraph()
+    target = graph.getTarget()
+    options = resolve(flags, os.environ, target)
+    if target.getTargetType() is not TargetType.CPU:
+        check_host_memory(graph.store, programs, extended=options.extended_memory)
+    settings = replace(_settings(options, target.getTargetType()), module=module, preallocations=dict(places.parts))
+    if module:  # which cannot speak with the host, so nobody would read what it records
+        settings = replace(settings, blocks=None)
+    _save_vertex_graph(graph, programs, options)
+    with progress_thread(progress) as report:
+        compiled = compile_graph(graph.store, target, programs, settings, report)
+    if options.lowered_dump is not None:
+        dump_lowered_variables(options.lowered_dump, compiled.compilation)
+    executable = Executable(compiled, options, as_context(context).getPathName(), graph._device_target)
+    if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
+        _refuse(executable)
+    return executable
+
+
+def _refuse_streams(store: GraphStore, program: Program) -> None:
+    """A module cannot speak with the host."""
+    for kind, names in (
+        ("data stream", store.streams.handle),
+        ("remote buffer", [buffer.name for buffer in store.remote_buffers]),
+        ("host function", [function.name for function in store.host_functions]),
+    ):
+        if names:
+            raise graph_program_compilation_error(
+                f"compileModule: the graph has the {kind} '{names[0]}', but a module cannot speak with the host; use "
+                "external variables, or compileGraph."
+            )
+    for part in all_programs([program, *store.functions]):
+        if isinstance(part, PrintTensor):
+            raise graph_program_compilation_error(
+                "compileModule: a PrintTensor program needs a data stream, which a module cannot have; leave it out."
+            )
+
+
+def _save_vertex_graph(graph: Graph, programs: list[Program], options: EngineOptions) -> None:
+    """target.saveOutputVertexGraph: the vertex graph of these programs in dot format."""
+    path = options.save_vertex_graph
+    if path is None:
+        return
+    try:
+        with path.open("w") as file:
+            graph.outputVertexGraph(file, programs)
+    except OSError as error:
+        raise poplar_error(
+            f"The vertex graph cannot be written to {path} ({error.strerror or error}); give "
+            "target.saveOutputVertexGraph another path."
+        ) from None
+
+
+def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
+    return CompileSettings(
+        memory=kind is not TargetType.CPU,
+        lowered_variables=(
+            options.output_lowered_vars
+            or options.save_archive is not None
+            or options.lowered_dump is not None
+            or options.address_accurate
+            or options.verify
+        ),
+        address_accurate=options.address_accurate,
+        verify=options.verify,
+        tiles_at_a_time=options.tiles_at_a_time,
+        compilation_threads=options.compilation_threads,
+        write_combining=options.write_combining,
+        step_by_step=options.trace or options.runtime_verify,
+        serialized_graph=options.output_serialized_graph,
+        compute_level=options.compute_instrumentation_level if options.instrument_compute else "",
+        external_exchange=options.instrument_external_exchange,
+        control_flow=options.instrument_control_flow,
+        branch_record_tile=options.branch_record_tile,
+        profiling_tile=options.profiling_tile,
+        worker_stack=options.worker_stack_bytes,
+        supervisor_stack=options.supervisor_stack_bytes,
+        flops=options.include_flop_estimates,
+        exchange_goal=options.exchange_goal,
+        multi_access_copies=options.multi_access_copies,
+        limit_vertex_state=options.limit_vertex_state,
+        sync_replicas_independently=options.sync_replicas_independently,
+        deterministic_workers=options.deterministic_workers,
+        blocks=options.blocks,
+    )
+
+
+def _tolerated(options: EngineOptions) -> bool:
+    """Only an explicit debug.allowOutOfMemory lets a program that does not fit pass; the one implied by a graph
+    profile is there to save the profile before the error."""
+    return options.given.get("debug.allowOutOfMemory") == "true"
+
+
+def _refuse(executable: Executable) -> None:
+    compiled, options = executable._compiled, executable._options
+    message = compiled.out_of_memory
+    if not options.output_graph_profile:
+        raise graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
+    folder = ReportFolder(options, executable._name)
+    try:
+        folder.write_compilation(compiled)
+    except poplar_error as error:
+        raise graph_memory_allocation_error(f"{message} The profile was not saved: {error}") from None
+    folder.close()
+    path = str(folder.profile_path)
+    raise graph_memory_allocation_error(f"{message} Profile saved to: {path}", path)

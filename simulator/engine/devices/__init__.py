@@ -1,0 +1,1 @@
+"""Devices: the simulated hardware of this computer, and the IPU Model."""

@@ -1,0 +1,116 @@
+"""Device: something an engine can be loaded onto."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simulator.base.errors import poplar_error
+from simulator.base.target import Target, TargetType
+from simulator.engine.devices.device_locks import DeviceLocks
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+@dataclass
+class DeviceCondition:
+    """Whether a stopped program left a device undefined, and how often it was reset."""
+
+    undefined: bool = False
+    resets: int = 0
+
+
+class Device:
+    """A group of IPUs (simulated hardware), an IPU Model or a CPU.
+
+    Simulated hardware must be attached; while it is, no other process can attach any of its IPUs."""
+
+    def __init__(
+        self, target: Target, id_: int = 0, ipus: tuple[int, ...] = (), locks: DeviceLocks | None = None
+    ) -> None:
+        self._target = target
+        self._id = id_
+        self._ipus = ipus
+        self._locks = locks
+        self._attached = False
+        self.condition = DeviceCondition()
+
+    @staticmethod
+    def createCPUDevice(numberOfTiles: int = 1) -> Device:
+        """A device that runs programs without a model of time or memory, with so many tiles."""
+        return Device(Target(TargetType.CPU, tiles_per_ipu=numberOfTiles))
+
+    def getTarget(self) -> Target:
+        return self._target
+
+    def getId(self) -> int:
+        return self._id
+
+    def getDriverIDs(self) -> list[int]:
+        """The IPUs of the system that the device consists of."""
+        return list(self._ipus)
+
+    def getNumIPUs(self) -> int:
+        return self._target.getNumIPUs()
+
+    def getAttributes(self) -> dict[str, str]:
+        return {
+            "simulated": "true",
+            "architecture": self._target.getTargetArchString(),
+            "type": self._target.type.value,
+        }
+
+    def supportsRemoteBuffers(self) -> bool:
+        """Always: their rows lie in memory of the host."""
+        return True
+
+    def hasRemoteBuffers(self) -> bool:
+        return True
+
+    def attach(self) -> bool:
+        """Take the device for this process; False when another one has any of its IPUs. Models are always free."""
+        if self._locks is None:
+            self._attached = True
+        elif not self._attached:
+            self._attached = self._locks.take(self._ipus)
+        return self._attached
+
+    def isAttached(self) -> bool:
+        return self._attached
+
+    def detach(self) -> None:
+        """Give the device back."""
+        if self._attached and self._locks is not None:
+            self._locks.give_back(self._ipus)
+        self._attached = False
+
+    def reset(self) -> None:
+        """Bring a device into its first state: programs must be loaded again, and one that was left undefined by
+        Engine.stop is usable. Raises poplar_error for hardware that is not attached."""
+        if not self._attached and self._locks is not None:
+            raise poplar_error(f"Device {self._id} is not attached; call attach() before reset().")
+        self.condition.undefined = False
+        self.condition.resets += 1
+
+    def createVirtualDevice(self, tilesPerIPU: int) -> Device:
+        """The same device seen as one with fewer tiles on each IPU."""
+        device = Device(
+            self._target.createVirtualTarget(self._target.getNumIPUs(), tilesPerIPU), self._id, self._ipus, self._locks
+        )
+        device._attached = self._attached
+        device.condition = self.condition
+        return device
+
+    def __enter__(self) -> Device:
+        if not self.attach():
+            raise poplar_error(f"Device {self._id} is in use by another process; choose another or wait.")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.detach()
+
+    def __repr__(self) -> str:
+        return f"Device(id={self._id}, {self._target.type.value}, {self._target.getNumIPUs()} IPUs)"

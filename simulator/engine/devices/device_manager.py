@@ -1,0 +1,86 @@
+"""DeviceManager: the simulated hardware of this computer.
+
+POPVISION_IPUS says how many IPUs there are (16 when it is not set). Devices are numbered as on real systems: first the
+single IPUs, then pairs of neighbours, then groups of four, and so on up to all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.base.errors import index_error, invalid_machine_model, invalid_option
+from simulator.base.target import Target, TargetType
+from simulator.engine.devices.device import Device
+from simulator.engine.devices.device_locks import DeviceLocks
+from simulator.engine.devices.what_if import overridden
+from simulator.machine.targets import MK2
+
+VARIABLE = "POPVISION_IPUS"
+DEFAULT_IPUS = 16
+
+
+class DeviceManager:
+    """Finds devices. Simulated hardware is a Mk2 system unless POPVISION_TARGET names another chip."""
+
+    def __init__(self) -> None:
+        text = os.environ.get(VARIABLE, str(DEFAULT_IPUS))
+        if not text.isdigit():
+            raise invalid_machine_model(f"{VARIABLE}='{text}' is not a number of IPUs; write a whole number.")
+        self._ipus = int(text)
+        self._locks = DeviceLocks()
+
+    @staticmethod
+    def createDeviceManager() -> DeviceManager:
+        return DeviceManager()
+
+    def _groups(self) -> list[tuple[int, ...]]:
+        groups: list[tuple[int, ...]] = []
+        size = 1
+        while size <= self._ipus:
+            groups += [tuple(range(first, first + size)) for first in range(0, self._ipus - size + 1, size)]
+            size *= 2
+        return groups
+
+    def getNumDevices(self) -> int:
+        return len(self._groups())
+
+    def getDevices(
+        self, type: TargetType | None = None, requiredNumIPUs: int | None = None, opts: Mapping[str, Any] | None = None
+    ) -> list[Device]:
+        """All devices, or those of a type with so many IPUs. Only TargetType.IPU lists hardware; a model or CPU is
+        listed once. An empty list means that there is none."""
+        _no_options(opts)
+        if type is TargetType.CPU:
+            return [Device.createCPUDevice()]
+        if type is TargetType.IPU_MODEL:
+            return [Device(_hardware(requiredNumIPUs or 1, TargetType.IPU_MODEL))]
+        return [
+            self._device(id_, group)
+            for id_, group in enumerate(self._groups())
+            if requiredNumIPUs is None or len(group) == requiredNumIPUs
+        ]
+
+    def getDevice(self, deviceId: int, opts: Mapping[str, Any] | None = None) -> Device:
+        """The device with this id, else `index_error`."""
+        _no_options(opts)
+        groups = self._groups()
+        if not 0 <= deviceId < len(groups):
+            raise index_error(
+                f"There is no device {deviceId}; {VARIABLE}={self._ipus} gives ids 0 to {len(groups) - 1}."
+            )
+        return self._device(deviceId, groups[deviceId])
+
+    def _device(self, id_: int, group: tuple[int, ...]) -> Device:
+        return Device(_hardware(len(group), TargetType.IPU), id_, group, self._locks)
+
+
+def _hardware(ipus: int, type_: TargetType) -> Target:
+    return overridden(Target(type_, MK2, num_ipus=ipus, compile_ipu_code=type_ is TargetType.IPU), os.environ)
+
+
+def _no_options(opts: Mapping[str, Any] | None) -> None:
+    if opts:
+        name, value = next(iter(opts.items()))
+        raise invalid_option(f"'{name}' (value '{value}') is not a device option; devices take none.")

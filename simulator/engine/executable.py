@@ -1,0 +1,51 @@
+"""Executable: a compiled graph, to make engines from, and to save."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from simulator.base.errors import poplar_error
+from simulator.base.target import Target
+from simulator.compiler.executable import Executable as Compiled
+from simulator.engine.options import EngineOptions
+
+__all__ = ["Executable"]
+
+
+class Executable:
+    """A compiled graph. Later edits of the graph do not reach it; several engines may be made from it."""
+
+    def __init__(self, compiled: Compiled, options: EngineOptions, name: str, target: Target) -> None:
+        self._compiled = compiled
+        self._target = target
+        self._options = options
+        self._name = name
+
+    def getTarget(self) -> Target:
+        """The target it was compiled for, with the IPUs of all replicas."""
+        return self._target
+
+    def serialize(self, out: IO[bytes]) -> None:
+        """Write it to a binary file object, in a form of the simulator's own (Cap'n Proto). Any target will do.
+
+        Raises poplar_error for what cannot be saved: codelets in Python that are not at the top of a module, and
+        executables compiled with debug.trace, debug.runtimeVerify or popvision.addressAccurate."""
+        from simulator.engine.executable_file import to_bytes
+
+        data = to_bytes(self._compiled, self._options, self._name, self._target)
+        try:
+            out.write(data)
+        except TypeError:
+            raise poplar_error("An executable is written to a binary file object: open(path, 'wb').") from None
+
+    @staticmethod
+    def deserialize(in_: IO[bytes], checkPackageHash: bool = True) -> Executable:
+        """Read what `serialize` wrote; `checkPackageHash` refuses files of another version of the simulator.
+
+        Raises file_load_error for anything else, and poplar_error for codelets in Python that have changed since."""
+        from simulator.engine.executable_file import from_file
+
+        return Executable(*from_file(in_, checkPackageHash))
+
+    def __repr__(self) -> str:
+        return f"Executable({self._compiled.num_programs} programs)"

@@ -1,0 +1,148 @@
+"""Executables as bytes: one Cap'n Proto message (popvision/formats/executable.capnp).
+
+What was compiled is kept whole: the report's columns, the lowered programs with their cycles, the variables with their
+values, and the programs. Library operations are named by their kernels, codelets of the user by module and class, C and
+C++ codelets by their text; kernels are bound again when the file is read, which takes a fraction of compiling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import IO, Any
+
+from popvision import __version__
+from popvision.formats.capnp_stream import load_schema, message_sizes, opened
+from popvision.formats.errors import FormatError
+from simulator.base.errors import file_load_error, poplar_error
+from simulator.base.target import Target
+from simulator.codelets.vertex import vertex_type
+from simulator.compiler.executable import Executable as Compiled
+from simulator.compiler.executable import GraphSource
+from simulator.engine.options import EngineOptions
+from simulator.engine.value_codec import Decoder, Encoder, Node, NotAnExecutableError
+from simulator.graph.program import Execute, LibraryGroup, Program
+from simulator.graph.store import GraphStore, VertexBlock
+from simulator.graph.vertex_type import BlockCosts, VertexType
+from simulator.runtime.values.numeric_plan import NumericPlan
+
+FORMAT, VERSION = "popvision.executable", "1.0.0"
+_SCHEMA = "executable.capnp"
+
+
+def to_bytes(compiled: Compiled, options: EngineOptions, name: str, target: Target) -> bytes:
+    """The message. Raises poplar_error for what cannot be saved, naming it."""
+    if compiled.source is None or compiled.address_facts is not None:
+        raise poplar_error("An executable compiled with popvision.addressAccurate cannot be saved; turn that off.")
+    if options.trace or options.runtime_verify:
+        raise poplar_error(
+            "An executable compiled with debug.trace or debug.runtimeVerify cannot be saved: library operations run "
+            "vertex by vertex, and the code of their vertices is not in the file."
+        )
+    store, programs = compiled.source.store, list(compiled.source.programs)
+    run = _executed(programs, store.functions)
+    kept = replace(
+        store,
+        settled_blocks=[_without_code(b) for b in store.settled_blocks if b.compute_set in run],
+        open_blocks={},
+        vertex_types={},
+        supplied={},
+        estimators={},
+    )
+    plain = {f.name: getattr(compiled, f.name) for f in fields(compiled) if f.name not in ("plan", "source")}
+    encoder = Encoder(kept)
+    root = encoder.encode(
+        {"executable": plain, "store": vars(kept), "programs": programs, "options": options, "name": name,
+         "target": target}
+    )  # fmt: skip
+    message = load_schema(_SCHEMA).ExecutableFile.new_message(
+        format=FORMAT, version=VERSION, package=__version__, root=root
+    )
+    nodes = message.init("nodes", len(encoder.nodes))
+    for into, node in zip(nodes, encoder.nodes, strict=True):
+        into.kind, into.text, into.data, into.children = node.kind, node.text, node.data, list(node.children)
+    return bytes(message.to_bytes())
+
+
+def from_file(in_: IO[bytes], check_package: bool) -> tuple[Compiled, EngineOptions, str, Target]:
+    """What `to_bytes` was given. Raises file_load_error for anything else; with `check_package` also for a file of
+    another version of the simulator; poplar_error for a codelet that is not there any more."""
+    data = in_.read()
+    if not isinstance(data, bytes):
+        raise file_load_error("An executable is read from a binary file object: open(path, 'rb').")
+    try:
+        return _read(data, check_package)
+    except (NotAnExecutableError, FormatError) as error:
+        raise file_load_error(f"The file holds no executable of this simulator: {error}.") from None
+    except poplar_error:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        raise file_load_error(
+            f"The file holds no executable of this simulator: it is damaged ({type(error).__name__}: {error})."
+        ) from None
+
+
+def _read(data: bytes, check_package: bool) -> tuple[Compiled, EngineOptions, str, Target]:
+    offset, length = next(message_sizes(data), (0, 0))
+    if not length:
+        raise NotAnExecutableError("it is empty")
+    with opened(load_schema(_SCHEMA).ExecutableFile, data[offset : offset + length]) as message:
+        if message.format != FORMAT:
+            raise NotAnExecutableError("it has another format")
+        if message.version.split(".")[0] != VERSION.split(".")[0]:
+            raise NotAnExecutableError(f"it has version {message.version}, this program reads {VERSION}")
+        if check_package and message.package != __version__:
+            raise NotAnExecutableError(
+                f"it was written by version {message.package} and this is {__version__}; compile again, or pass "
+                "checkPackageHash=False"
+            )
+        nodes = [Node(n.kind, n.text, bytes(n.data), tuple(n.children)) for n in message.nodes]
+        root = message.root
+    decoder = Decoder(nodes)
+    parts = decoder.decode(root)
+    stores = [value for value in decoder.made() if isinstance(value, GraphStore)]
+    store = stores[0] if stores else GraphStore()
+    store.__dict__.update(parts["store"])
+    for block in store.settled_blocks:
+        block.type = _with_code(block.type)
+    programs = tuple(parts["programs"])
+    plan = NumericPlan(store, programs)
+    compiled = Compiled(plan=plan, source=GraphSource(store, programs), **parts["executable"])
+    return compiled, parts["options"], parts["name"], parts["target"]
+
+
+def _executed(programs: list[Program], functions: list[Program]) -> set[int]:
+    """Compute sets that run vertex by vertex, not within a kernel."""
+    found: set[int] = set()
+    waiting = [*programs, *functions]
+    while waiting:
+        program = waiting.pop()
+        if isinstance(program, Execute):
+            found.add(program.compute_set)
+        elif not isinstance(program, LibraryGroup):
+            waiting += program.nested()
+    return found
+
+
+def _without_code(block: VertexBlock) -> VertexBlock:
+    """A block whose type is data: a compiled class, or a class of Python by name."""
+    type_ = block.type
+    if type_.compiled is None and type_.codelet is None:
+        raise poplar_error(
+            f"The executable cannot be saved: vertices of type {type_.name} run one by one, and their code belongs to "
+            "a library; execute that compute set as part of the library's operation."
+        )
+    code = replace(type_, costs=None, compute=None, compute_batch=None)  # type: ignore[arg-type]
+    return replace(block, type=code)
+
+
+def _with_code(type_: Any) -> VertexType:
+    """The type that can run again. Its costs are not asked for any more: they stand in the lowered programs."""
+    if not isinstance(type_, VertexType):
+        raise NotAnExecutableError("a block of vertices has no type")
+    if type_.codelet is not None:
+        return vertex_type(type_.codelet)
+    return replace(type_, costs=_no_costs)
+
+
+def _no_costs(*_: Any) -> BlockCosts:
+    raise poplar_error("A vertex of a saved executable has no cost function; its cycles are in the lowered programs.")

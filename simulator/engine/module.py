@@ -1,0 +1,114 @@
+"""Module: one program without control streams, and a runtime that branches to it.
+
+module = compileModule(graph, program, Preallocations({"table": 0}))
+runtime = ModuleRuntime(module)
+runtime.load(device)
+runtime.writeExternal("table", values)
+runtime.run()
+runtime.readExternal("table", values)
+"""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from simulator.base.errors import poplar_error, stream_connection_error, symbol_error
+from simulator.base.target import Target, TargetType
+from simulator.base.types import Type
+from simulator.engine.devices.device import Device
+from simulator.engine.executable import Executable
+from simulator.runtime.engine_core import EngineCore
+from simulator.runtime.host.host_buffers import memory_of
+from simulator.runtime.host.run_settings import RunSettings
+
+
+class Module:
+    """The code of one program for each tile. It cannot be given to an Engine."""
+
+    def __init__(self, executable: Executable) -> None:
+        self._executable = executable
+
+    def getTarget(self) -> Target:
+        """The target that it was compiled for."""
+        return self._executable.getTarget()
+
+    def getSymbols(self) -> list[str]:
+        """The symbols of its external variables."""
+        return list(_externals(self._executable).values())
+
+    def serialize(self, out: IO[bytes]) -> None:
+        """Write it to a binary file object. Raises poplar_error for a program that cannot be saved."""
+        self._executable.serialize(out)
+
+    @staticmethod
+    def deserialize(in_: IO[bytes]) -> Module:
+        """Read what `serialize` wrote. Raises poplar_error for anything else."""
+        return Module(Executable.deserialize(in_))
+
+    def __repr__(self) -> str:
+        return f"Module({', '.join(self.getSymbols())})"
+
+
+class ModuleRuntime:
+    """Loads a module's code and branches to it on every tile. Between runs, external variables belong to the caller."""
+
+    def __init__(self, module: Module) -> None:
+        self._executable = module._executable
+        self._core = EngineCore(self._executable._compiled, RunSettings(recording=False))
+
+    def load(self, device: Device) -> None:
+        """Load the code. Raises poplar_error for a device that it was not compiled for."""
+        mine, target = self._executable.getTarget(), device.getTarget()
+        if (mine.getTargetArchString(), mine.getNumTiles()) != (target.getTargetArchString(), target.getNumTiles()):
+            raise poplar_error(
+                f"The module was compiled for {mine.getNumTiles()} tiles of {mine.getTargetArchString()}, the device "
+                f"has {target.getNumTiles()} of {target.getTargetArchString()}; compile it for this device's target."
+            )
+        if target.getTargetType() is TargetType.IPU and not device.isAttached():
+            raise poplar_error(f"Device {device.getId()} is not attached; call device.attach() first.")
+        self._core.load()
+
+    def run(self) -> int:
+        """Branch to the start of the code on each tile; returns the modelled cycles until the last tile is done."""
+        if not self._core.loaded:
+            raise poplar_error("The module is not loaded; call load(device) before run().")
+        before = self._core.device_cycles
+        self._core.run(0, "")
+        return self._core.device_cycles - before
+
+    def writeExternal(self, symbol: str, buffer: Any) -> None:
+        """Copy a buffer of exactly its size into an external variable. Raises symbol_error for an unknown symbol and
+        stream_connection_error for another size or type."""
+        place, type_ = self._place(symbol)
+        values = self._memory(symbol, buffer, place, type_, writable=False)
+        for memory in self._core.memories:
+            memory.write(place, values)
+
+    def readExternal(self, symbol: str, buffer: Any) -> None:
+        """Copy an external variable into a buffer of exactly its size. Raises as writeExternal does."""
+        place, type_ = self._place(symbol)
+        self._memory(symbol, buffer, place, type_, writable=True)[...] = self._core.memories[0].read(place)
+
+    def _memory(self, symbol: str, buffer: Any, place: Any, type_: Type, *, writable: bool) -> Any:
+        flat = memory_of(buffer, type_, f"External variable '{symbol}'", writable=writable)
+        if len(flat) != place.shape[0]:
+            raise stream_connection_error(
+                f"External variable '{symbol}' has {place.shape[0]} elements, but the buffer holds {len(flat)}."
+            )
+        return flat
+
+    def _place(self, symbol: str) -> tuple[Any, Type]:
+        if not self._core.loaded:
+            raise poplar_error(f"The module is not loaded; call load(device) before '{symbol}' is read or written.")
+        for variable, name in _externals(self._executable).items():
+            if name == symbol:
+                source = self._executable._compiled.source
+                assert source is not None
+                return self._core.variable_place(variable), source.store.variables.type[variable]
+        known = ", ".join(_externals(self._executable).values()) or "none"
+        raise symbol_error(f"The module has no external variable '{symbol}'; its symbols are: {known}.")
+
+
+def _externals(executable: Executable) -> dict[int, str]:
+    source = executable._compiled.source
+    return {} if source is None else source.store.variables.external

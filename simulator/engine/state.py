@@ -1,0 +1,47 @@
+"""What the parts of `Engine` share: the executable, its options, and the loaded core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from simulator.base.target import TargetType
+from simulator.engine.executable import Executable
+from simulator.engine.options import EngineOptions
+from simulator.runtime.engine_core import EngineCore
+from simulator.runtime.host.run_settings import RunSettings
+
+
+class EngineState:
+    _executable: Executable
+    _options: EngineOptions
+    _core: EngineCore
+    _kind: TargetType
+
+    def _can_record(self) -> bool:
+        """Models record always, hardware when it is instrumented."""
+        if self._kind is TargetType.IPU:
+            return self._options.instrument_compute
+        return self._kind is TargetType.IPU_MODEL
+
+    def _start(self, executable: Executable, options: EngineOptions) -> None:
+        self._executable, self._options = executable, options
+        self._kind = executable.getTarget().getTargetType()
+        self._core = EngineCore(executable._compiled, _run_settings(options, self._can_record))
+
+
+def _run_settings(options: EngineOptions, can_record: Callable[[], bool]) -> RunSettings:
+    return RunSettings(
+        recording=can_record(),
+        runs_kept=options.runs_kept,
+        blocks_of_all=options.blocks is not None and not options.output_execution_profile,
+        measured_host=os.environ.get("POPVISION_HOST_CLOCK") == "measured",
+        float_exceptions=options.float_exceptions,
+        nan_on_overflow=options.nan_on_overflow,
+        trace=options.trace,
+        trace_file=options.trace_file,
+        verify=options.runtime_verify,
+        prefetch=options.prefetch,
+        several_threads=options.several_threads,
+        autoload=options.autoload,
+    )

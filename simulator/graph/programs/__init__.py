@@ -1,0 +1,1 @@
+"""The kinds of control programs, and the checks of what they are given."""

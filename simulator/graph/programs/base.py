@@ -1,0 +1,142 @@
+"""What every control program is, and the programs that only hold others in order.
+
+Programs are values, as in Poplar: what holds a program keeps it as it is then, and what is added to it later does not
+reach there. Only programs that can change have to be kept apart; each version of one is copied once, without what it
+holds, which is kept already.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from collections.abc import Sequence as SequenceOf
+from typing import Any, ClassVar, overload
+
+from simulator.base.errors import control_program_error
+from simulator.graph.debug_context import Context, DebugContext, as_context
+from simulator.graph.tensor import Tensor
+
+
+class Program:
+    """The base of all programs."""
+
+    debug: DebugContext
+
+    def isEmpty(self) -> bool:
+        return False
+
+    def as_part(self) -> Program:
+        """This program as it is now, for another one to hold."""
+        return self
+
+    def nested(self) -> SequenceOf[Program]:
+        """The programs that this one holds, in the order in which they are laid out."""
+        return ()
+
+    def reads(self) -> SequenceOf[Tensor]:
+        """The tensors that it reads by itself: not in compute sets, nor in what it holds."""
+        return ()
+
+    def writes(self) -> SequenceOf[Tensor]:
+        """The tensors that it writes by itself."""
+        return ()
+
+
+class Changeable(Program):
+    """A program that can be added to. What others hold of it is one copy as long as nothing is added."""
+
+    _grows: ClassVar[str]  #: the attribute with the list that `add` adds to
+    _part: Changeable | None = None  #: the copy of what it is now, once another program holds it
+    _held = False  #: whether it is such a copy
+
+    def as_part(self) -> Program:
+        if self._held:
+            return self
+        if self._part is None:
+            part = copy.copy(self)
+            part._held = True
+            setattr(part, self._grows, list(getattr(self, self._grows)))
+            self._part = part
+        return self._part
+
+    def _grow(self, item: Any) -> None:
+        if self._held:
+            raise control_program_error(
+                f"This {type(self).__name__} is a part of another program and cannot be added to; add to the one that "
+                "you made."
+            )
+        getattr(self, self._grows).append(item)
+        self._part = None
+
+
+class Sequence(Changeable):
+    """Programs one after another. `Sequence(a, b)` and `Sequence([a, b])` are the same.
+
+    As in Poplar it keeps programs as they are when they are added: adding to one of them later does not reach it."""
+
+    _grows = "programs"
+
+    @overload
+    def __init__(self, *programs: Program, debugContext: Context = "") -> None: ...
+    @overload
+    def __init__(self, programs: Iterable[Program], debugContext: Context = "", /) -> None: ...
+    def __init__(self, *programs: Any, debugContext: Context = "") -> None:
+        if programs and not isinstance(programs[0], Program):
+            if not isinstance(programs[0], str | DebugContext | Iterable):
+                checked(programs[0])
+            items = list(programs[0]) if not isinstance(programs[0], str | DebugContext) else []
+            contexts = programs[1:] if not isinstance(programs[0], str | DebugContext) else programs
+            debugContext = contexts[0] if contexts else debugContext
+        else:
+            items = list(programs)
+            if items and not isinstance(items[-1], Program):
+                debugContext = items.pop()
+        self.programs: list[Program] = [checked(item) for item in items]
+        self.debug = as_context(debugContext)
+
+    def add(self, program: Program) -> None:
+        """Append a program, as it is now."""
+        self._grow(checked(program))
+
+    def isEmpty(self) -> bool:
+        return not self.programs
+
+    def nested(self) -> SequenceOf[Program]:
+        return self.programs
+
+
+def checked(program: Any) -> Program:
+    """What to hold of a program; raises `control_program_error` for anything else."""
+    if not isinstance(program, Program):
+        raise control_program_error(
+            f"{program!r} is not a program; wrap compute sets in Execute and functions in Call."
+        )
+    return program.as_part()
+
+
+class LibraryGroup(Sequence):
+    """The programs of one library operation, with the kernel that computes its result over whole arrays.
+
+    Lowering treats it as its programs; the numeric plan calls the kernel registered as `kernel` with `inputs` and
+    `outputs` instead of running their vertices."""
+
+    def __init__(
+        self,
+        programs: Iterable[Program],
+        kernel: str,
+        inputs: SequenceOf[Tensor],
+        outputs: SequenceOf[Tensor],
+        attributes: dict[str, Any] | None = None,
+        debugContext: Context = "",
+    ) -> None:
+        super().__init__(list(programs), debugContext)
+        self.kernel = kernel
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.attributes = attributes or {}
+
+    def reads(self) -> SequenceOf[Tensor]:
+        return self.inputs
+
+    def writes(self) -> SequenceOf[Tensor]:
+        return self.outputs

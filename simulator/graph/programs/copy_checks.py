@@ -1,0 +1,99 @@
+"""What a copy needs of its ends: types, counts, directions."""
+
+from __future__ import annotations
+
+from simulator.base.errors import graph_connection_error
+from simulator.base.types import INT, UNSIGNED_INT
+from simulator.graph.objects import DataStream, Function, FunctionBuffer, RemoteBuffer
+from simulator.graph.tensor import Tensor
+
+
+def check_tensor_copy(source: Tensor, destination: Tensor, what: str = "Copy") -> None:
+    """Raise graph_connection_error unless `what` can copy one tensor to the other."""
+    if source.elementType() is not destination.elementType():
+        raise graph_connection_error(
+            f"{what}: the source holds {source.elementType()} and the destination {destination.elementType()}; "
+            "use popops.cast to convert."
+        )
+    if source._store is not destination._store:
+        raise graph_connection_error(f"{what}: source and destination are of different graphs.")
+    if source.numElements() != destination.numElements():
+        raise graph_connection_error(
+            f"{what}: the source has {source.numElements()} elements (shape {source.shape()}), "
+            f"the destination {destination.numElements()} (shape {destination.shape()}); they must be equal."
+        )
+    check_writeable(destination, what)
+    if source.intersectsWith(destination):
+        raise graph_connection_error(f"{what}: source and destination share elements; copy through another variable.")
+
+
+def check_function_copy(source: object, destination: object) -> None:
+    """Raise graph_connection_error unless code of one function can be copied from source to destination."""
+    for end in (source, destination):
+        if not isinstance(end, Function | FunctionBuffer):
+            raise graph_connection_error(
+                f"Copy: a function buffer is copied to or from a function or another buffer, not {end!r}."
+            )
+    of = [end.id if isinstance(end, Function) else end.function for end in (source, destination)]  # type: ignore[attr-defined]
+    if of[0] != of[1]:
+        raise graph_connection_error(
+            f"Copy: the source holds the code of function {of[0]}, the destination that of function {of[1]}; "
+            "make the buffer with the function that it is copied to."
+        )
+    if source == destination:
+        raise graph_connection_error("Copy: source and destination are the same function buffer.")
+
+
+def check_stream_copy(stream: DataStream, tensor: Tensor, to_device: bool) -> None:
+    """Raise graph_connection_error unless a tensor can be copied from a stream (`to_device`) or to it."""
+    if stream.to_device != to_device:
+        other = "addHostToDeviceFIFO" if to_device else "addDeviceToHostFIFO"
+        raise graph_connection_error(f"Copy: stream '{stream.name}' goes the other way; make it with Graph.{other}.")
+    if stream.elementType() is not tensor.elementType():
+        raise graph_connection_error(
+            f"Copy: stream '{stream.name}' carries {stream.elementType()}, the tensor holds {tensor.elementType()}."
+        )
+    if stream.numElements() != tensor.numElements():
+        raise graph_connection_error(
+            f"Copy: stream '{stream.name}' moves {stream.numElements()} elements, the tensor has "
+            f"{tensor.numElements()}; they must be equal."
+        )
+    if to_device:
+        check_writeable(tensor)
+
+
+def check_remote_copy(source: object, destination: object, offset: Tensor | None) -> None:
+    """Raise graph_connection_error unless a tensor can be copied from or to the rows of a remote buffer that `offset`
+    names: one number per row, None = row 0."""
+    buffer, tensor = (source, destination) if isinstance(source, RemoteBuffer) else (destination, source)
+    if not isinstance(buffer, RemoteBuffer) or not isinstance(tensor, Tensor):
+        raise graph_connection_error(f"Copy: a remote buffer is copied to or from a tensor, not {tensor!r}.")
+    if buffer.elementType() is not tensor.elementType():
+        raise graph_connection_error(
+            f"Copy: remote buffer '{buffer.name}' holds {buffer.elementType()}, the tensor {tensor.elementType()}."
+        )
+    rows = 1
+    if offset is not None:
+        if not isinstance(offset, Tensor) or offset.elementType() not in (INT, UNSIGNED_INT) or offset.rank() > 1:
+            given = f"{offset.elementType()}{offset.shape()}" if isinstance(offset, Tensor) else repr(offset)
+            raise graph_connection_error(
+                f"Copy: the offset into remote buffer '{buffer.name}' is a scalar or a vector of type UNSIGNED_INT or "
+                f"INT, got {given}."
+            )
+        rows = offset.numElements()
+    wanted = rows * buffer.numElements()
+    if tensor.numElements() != wanted:
+        raise graph_connection_error(
+            f"Copy: {rows} rows of remote buffer '{buffer.name}' are {wanted} elements, the tensor has "
+            f"{tensor.numElements()}; they must be equal."
+        )
+    if tensor is destination:
+        check_writeable(tensor)
+
+
+def check_writeable(tensor: Tensor, what: str = "Copy") -> None:
+    """Raise graph_connection_error for a tensor that `what` cannot write: constants and aliases."""
+    if tensor.containsConstant():
+        raise graph_connection_error(f"{what}: the destination holds a constant; constants cannot be written.")
+    if tensor.containsAliases():
+        raise graph_connection_error(f"{what}: the destination holds an element twice; it must be free of aliases.")

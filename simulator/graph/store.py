@@ -1,0 +1,263 @@
+"""The columns of a graph: the one thing that `Graph` fills and the compiler reads.
+
+All variables lie end to end in one *element space*: variable v owns elements `base[v] .. base[v] + numel[v]`.
+A region of any tensor is therefore a half-open interval of that space, tile mapping is one sorted interval table
+over it, and the compiler's questions ("which of these edges are remote?") are `searchsorted` calls, not loops over
+variables. Vertices come in blocks: everything a bulk `addVertices` (or a run of `addVertex` calls of one type)
+added to one compute set, one array per field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.regions import split_by_table
+from simulator.graph import tile_mapping
+
+if TYPE_CHECKING:
+    from simulator.codelets.compiled.library import CodeletLibrary
+    from simulator.graph.vertex_type import CostFunction, VertexType
+
+I8 = npt.NDArray[np.int64]
+U4 = npt.NDArray[np.uint32]
+
+
+@dataclass
+class FieldEdges:
+    """Regions connected to one field of the vertices of a block, in element space.
+
+    Vertex i's regions are rows `offsets[i]:offsets[i + 1]`; `offsets` None = exactly one region per vertex.
+    For a field that is a vector of vectors, every region is one inner vector unless `row_offsets` is given:
+    then inner vector j (counted over the block) is regions `row_offsets[j]:row_offsets[j + 1]` and `offsets`
+    counts inner vectors."""
+
+    starts: I8
+    lengths: I8
+    offsets: I8 | None = None
+    row_offsets: I8 | None = None
+
+    def elements_per_vertex(self, n: int) -> I8:
+        """Number of elements connected to each of the block's n vertices."""
+        if self.offsets is None:
+            return self.lengths
+        rows = self.lengths
+        if self.row_offsets is not None:
+            rows = segment_sums(self.lengths, self.row_offsets)
+        return segment_sums(rows, self.offsets)
+
+    def vertex_of_region(self, n: int) -> I8:
+        """The vertex (row within the block) that each region belongs to."""
+        if self.offsets is None:
+            return np.arange(n, dtype=np.int64)
+        owner = np.repeat(np.arange(n, dtype=np.int64), np.diff(self.offsets))
+        if self.row_offsets is not None:
+            owner = np.repeat(owner, np.diff(self.row_offsets))
+        return owner
+
+
+def segment_sums(values: I8, offsets: I8) -> I8:
+    """Sums of `values[offsets[i]:offsets[i + 1]]`, 0 where there are none."""
+    filled = offsets[1:] > offsets[:-1]
+    values = values[: int(offsets[-1])]
+    if filled.all():
+        return values if len(filled) == len(values) else np.add.reduceat(values, offsets[:-1])
+    sums = np.zeros(len(filled), np.int64)
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, offsets[:-1][filled])
+    return sums
+
+
+@dataclass(frozen=True)
+class ExternalExchange:
+    """How the tile of an external exchange vertex is set up before it runs."""
+
+    incoming_down_count: int
+    uses_east_edge: bool
+    sends_xreq: bool
+
+
+@dataclass
+class VertexBlock:
+    """Vertices of one type in one compute set. `values` hold simple state fields: one for all or one per vertex."""
+
+    compute_set: int
+    type: VertexType
+    first_id: int
+    tiles: U4
+    edges: dict[str, FieldEdges] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    #: explicit setPerfEstimate figures per vertex, -1 where none was given; None = none at all
+    cycles: I8 | None = None
+    flops: I8 | None = None
+    debug_id: int = -1
+    #: of external exchange vertices, by row
+    external: dict[int, ExternalExchange] = field(default_factory=dict)
+    #: field -> row -> function that gives the value when storage is allocated
+    late: dict[str, dict[int, Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.tiles)
+
+
+@dataclass
+class VariableColumns:
+    """One row per variable (constants included), in order of creation."""
+
+    base: list[int] = field(default_factory=list)
+    numel: list[int] = field(default_factory=list)
+    type: list[Any] = field(default_factory=list)  #: simulator.base.types.Type
+    name: list[str] = field(default_factory=list)
+    debug_id: list[int] = field(default_factory=list)
+    constant: list[Any] = field(default_factory=list)  #: ndarray of values for constants, else None
+    initial: list[Any] = field(default_factory=list)  #: list of (offset, ndarray) of setInitialValue
+    #: always live by use: connected to host read/write, initial value, or constant
+    host_visible: list[bool] = field(default_factory=list)
+    mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
+    #: element -> its value in each replica, where replicas differ from the beginning
+    by_replica: dict[int, list[int]] = field(default_factory=dict)
+    #: variable of type QUARTER -> the element that holds its metadata
+    metadata: dict[int, int] = field(default_factory=dict)
+    #: variable -> symbol of the storage outside the graph that it stands for
+    external: dict[int, str] = field(default_factory=dict)
+    #: per variable (interval ends within the variable, tile of each interval; tile -1 = unmapped) or None; ask
+    #: `GraphStore.mapping_of`, which first carries out `pending_mapping`
+    pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
+
+
+@dataclass
+class StreamColumns:
+    handle: list[str] = field(default_factory=list)
+    type: list[Any] = field(default_factory=list)
+    numel: list[int] = field(default_factory=list)
+    to_device: list[bool] = field(default_factory=list)
+    options: list[dict[str, str]] = field(default_factory=list)
+    #: "fifo" for user streams, "read"/"write" for createHostRead/Write
+    kind: list[str] = field(default_factory=list)
+    broadcast: list[bool] = field(default_factory=list)  #: all replicas get the same transfer
+
+
+class OpenBlock(Protocol):
+    """A block that single `addVertex` calls still grow (`simulator.graph.vertex_builder`)."""
+
+    block: VertexBlock
+
+    def settle(self) -> None:
+        """Bring the arrays of `block` up to date."""
+
+
+def _no_codelets() -> CodeletLibrary:
+    from simulator.codelets.compiled.library import CodeletLibrary  # imports vertex types, which look at this module
+
+    return CodeletLibrary()
+
+
+@dataclass
+class GraphStore:
+    """All state of a graph and its virtual graphs: that of one replica."""
+
+    replicas: int = 1  #: how often the graph runs at once
+    variables: VariableColumns = field(default_factory=VariableColumns)
+    streams: StreamColumns = field(default_factory=StreamColumns)
+    compute_set_names: list[str] = field(default_factory=list)
+    compute_set_debug_ids: list[int] = field(default_factory=list)
+    #: compute set with vertices -> whether these are external exchange vertices
+    external_sets: dict[int, bool] = field(default_factory=dict)
+    #: compute set -> (term, value, source) that the library which made it states of its costs
+    compute_set_terms: dict[int, list[tuple[str, float, str]]] = field(default_factory=dict)
+    #: tensors that a library makes once for a graph, by the library's name for them
+    library_tensors: dict[str, Any] = field(default_factory=dict)
+    #: blocks in order of creation; read them through `blocks`
+    settled_blocks: list[VertexBlock] = field(default_factory=list)
+    open_blocks: dict[tuple[int, str], OpenBlock] = field(default_factory=dict)
+    #: the first of each name. Library vertices of one name may differ in what they are made for (groups of channels,
+    #: shape of a kernel), so that a block keeps the type that it was made with.
+    vertex_types: dict[str, VertexType] = field(default_factory=dict)
+    codelets: CodeletLibrary = field(default_factory=_no_codelets)  #: compiled sources
+    #: placeholders whose code came later, which blocks may have been opened before
+    supplied: dict[str, VertexType] = field(default_factory=dict)
+    #: cost functions of the program, for all vertices of a type name
+    estimators: dict[str, CostFunction] = field(default_factory=dict)
+    functions: list[Any] = field(default_factory=list)  #: simulator.graph.program.Program bodies
+    #: (function, simulator.base.types.FunctionBufferMappingType) of each function buffer
+    function_buffers: list[tuple[int, Any]] = field(default_factory=list)
+    remote_buffers: list[Any] = field(default_factory=list)  #: simulator.graph.objects.RemoteBuffer
+    host_functions: list[Any] = field(default_factory=list)  #: simulator.graph.objects.HostFunction
+    #: (kind "read"|"write", handle, tensor) of createHostRead / createHostWrite, in order
+    host_copies: list[tuple[str, str, Any]] = field(default_factory=list)
+    num_elements: int = 0
+    #: DebugInfo records in order; a debug id is an index here
+    debug_infos: list[dict[str, Any]] = field(default_factory=list)
+
+    #: fields connected to fields that are connected to nothing yet (`simulator.graph.field_links`)
+    field_links: list[Any] = field(default_factory=list)
+    #: variables that are not constants, for a quick test
+    plain_variables: set[int] = field(default_factory=set)
+    #: `variables.base` as an array, grown on demand
+    base_array: I8 = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def blocks(self) -> list[VertexBlock]:
+        """Every block, settled."""
+        self.settle()
+        return self.settled_blocks
+
+    def settle(self) -> None:
+        """Bring the arrays of the blocks up to date and count `first_id` in order of creation."""
+        for open_block in self.open_blocks.values():
+            open_block.settle()
+        first = 0
+        for block in self.settled_blocks:
+            block.first_id = first
+            if block.type.awaits_code:
+                block.type = self.supplied.get(block.type.name, block.type)
+            costs = self.estimators.get(block.type.name)
+            if costs is not None and block.type.costs is not costs:
+                block.type = replace(block.type, costs=costs)
+            first += len(block)
+
+    @property
+    def num_vertices(self) -> int:
+        return sum(len(block) for block in self.blocks)
+
+    def bases(self) -> I8:
+        """First element of every variable."""
+        if len(self.base_array) != len(self.variables.base):
+            self.base_array = np.array(self.variables.base, np.int64)
+        return self.base_array
+
+    def variable_of(self, elements: I8) -> I8:
+        """The variable that each element belongs to."""
+        return np.searchsorted(self.bases(), elements, side="right") - 1
+
+    def cut_at_variables(self, starts: I8, lengths: I8) -> tuple[I8, I8]:
+        """Regions cut where one variable ends and the next begins."""
+        ends = np.append(self.bases()[1:], self.num_elements)
+        starts, lengths, _ = split_by_table(starts, lengths, ends)
+        return starts, lengths
+
+    def mapping_of(self, variable: int) -> tuple[I8, I8]:
+        """(ends, tiles) of one variable: ends within the variable, tile -1 = unmapped."""
+        v = self.variables
+        writes = v.pending_mapping.pop(variable, None)
+        if writes:
+            v.mapping[variable] = tile_mapping.painted(v.numel[variable], v.mapping[variable], writes)
+        return v.mapping[variable] or (np.array([v.numel[variable]], np.int64), np.array([-1], np.int64))
+
+    def mapping_table(self) -> tuple[I8, I8]:
+        """(ends, tiles): the tile mapping of the whole element space as sorted half-open intervals that begin where
+        the previous one ends; tile -1 = unmapped."""
+        ends: list[I8] = []
+        tiles: list[I8] = []
+        v = self.variables
+        for variable, (base, numel) in enumerate(zip(v.base, v.numel, strict=True)):
+            if numel:
+                own_ends, own_tiles = self.mapping_of(variable)
+                ends.append(own_ends + base)
+                tiles.append(own_tiles)
+        if not ends:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(ends), np.concatenate(tiles)

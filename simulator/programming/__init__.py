@@ -1,0 +1,1 @@
+"""The class Graph: what a program calls to build a graph."""

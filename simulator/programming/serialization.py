@@ -1,0 +1,166 @@
+"""Graphs and tensors as text and as Cap'n Proto messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from popvision.formats.errors import FormatError
+from popvision.formats.serialized_graph import SerializedGraph
+from popvision.formats.tensor_views import TensorEntry, TensorViews, VariableEntry, read_tensor_views
+from simulator.base.errors import parse_error, poplar_error
+from simulator.base.types import SerializationFormat, type_named
+from simulator.graph import program as host
+from simulator.graph.programs.parts import programs_within
+from simulator.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from simulator.graph.store import GraphStore
+
+
+def graph_columns(store: GraphStore, programs: Sequence[host.Program], target: dict[str, Any]) -> SerializedGraph:
+    """Variables, mappings, compute sets, vertices and fields of a graph, and the copies of programs: `facts["copies"]`,
+    the variables that each copies from and to."""
+    v, blocks = store.variables, store.blocks
+    ends, tiles = store.mapping_table()
+    begins = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    types = list(dict.fromkeys(b.type.name for b in blocks))
+    parts = [(number, name, edges) for number, b in enumerate(blocks) for name, edges in b.edges.items()]
+    copies = list(_copies(store, programs))
+    return SerializedGraph(
+        facts={"simulated": True, **target, "copies": copies},
+        variable_name=list(v.name),
+        variable_type=[t.name for t in v.type],
+        variable_base=np.array(v.base, np.int64),
+        variable_elements=np.array(v.numel, np.int64),
+        variable_constant=np.array([c is not None for c in v.constant], np.uint8),
+        variable_debug_id=np.array(v.debug_id, np.int64),
+        mapping_start=begins,
+        mapping_length=ends - begins,
+        mapping_tile=tiles,
+        compute_set_name=list(store.compute_set_names),
+        compute_set_debug_id=np.array(store.compute_set_debug_ids, np.int64),
+        vertex_type_name=types,
+        block_compute_set=np.array([b.compute_set for b in blocks], np.int64),
+        block_vertex_type=np.array([types.index(b.type.name) for b in blocks], np.int64),
+        block_offsets=_offsets([len(b) for b in blocks]),
+        vertex_tile=_joined([b.tiles for b in blocks]),
+        field_block=np.array([number for number, _, _ in parts], np.int64),
+        field_name=[name for _, name, _ in parts],
+        field_offsets=_offsets([len(edges.starts) for _, _, edges in parts]),
+        region_vertex=_joined([edges.vertex_of_region(len(blocks[number])) for number, _, edges in parts]),
+        region_start=_joined([edges.starts for _, _, edges in parts]),
+        region_length=_joined([edges.lengths for _, _, edges in parts]),
+        program_type=["Copy"] * len(copies),
+        program_name=[copy["name"] for copy in copies],
+        program_compute_set=np.full(len(copies), -1, np.int64),
+        program_repeat_count=np.zeros(len(copies), np.int64),
+        program_child_offsets=np.zeros(len(copies) + 1, np.int64),
+    )
+
+
+def as_json(graph: SerializedGraph) -> str:
+    """The same columns as pretty-printed JSON."""
+    columns = {f.name: getattr(graph, f.name) for f in fields(graph)}
+    plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in columns.items()}
+    return json.dumps(plain, indent=2) + "\n"
+
+
+def _copies(store: GraphStore, programs: Sequence[host.Program]) -> Iterator[dict[str, Any]]:
+    for program in programs_within(store, programs):
+        if isinstance(program, host.Copy | host.CrossReplicaCopy):
+            ends = {"from": program.source, "to": program.destination}
+            yield {"name": program.debug.getPathName(), **{side: _end(end) for side, end in ends.items()}}
+
+
+def _end(end: object) -> dict[str, Any]:
+    if isinstance(end, Tensor):
+        return {"variables": end._variables(), "elements": end.numElements()}
+    handle = getattr(end, "handle", None)
+    return {"outside": handle() if callable(handle) else repr(end)}
+
+
+def _offsets(counts: list[int]) -> Any:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+
+
+def _joined(parts: list[Any]) -> Any:
+    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
+
+
+# ---- tensors ---------------------------------------------------------------------------------------------------------
+
+
+def views_of(store: GraphStore, tensors: Sequence[Tensor]) -> TensorViews:
+    """Tensors and the variables that they are made of. Raises `poplar_error` for a tensor of another graph."""
+    numbers: dict[int, int] = {}
+    entries = []
+    for t in tensors:
+        if not isinstance(t, Tensor) or not t.valid() or t._store is not store:
+            raise poplar_error(f"serializeTensors: {t!r} is not a tensor of this graph.")
+        runs = t.getVarRegions()
+        for run in runs:
+            numbers.setdefault(run.var.id, len(numbers))
+        rows = [(numbers[r.var.id], r.interval.begin, r.interval.size()) for r in runs]
+        entries.append(TensorEntry(t.elementType().name, t.shape(), rows))
+    v = store.variables
+    variables = [VariableEntry(v.name[i], v.type[i].name, v.numel[i]) for i in numbers]
+    return TensorViews(variables, entries)
+
+
+def views_as_json(views: TensorViews) -> str:
+    """Tensors as pretty-printed JSON."""
+    return json.dumps(asdict(views), indent=2) + "\n"
+
+
+def checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
+    """Tensors from a message; raises `poplar_error` for JSON, `parse_error` for what does not fit together."""
+    if format_ is not SerializationFormat.Binary:
+        raise poplar_error(f"deserializeTensors: {format_} cannot be read; serialize with SerializationFormat.Binary.")
+    try:
+        views = read_tensor_views(message)
+    except FormatError as error:
+        raise parse_error(f"deserializeTensors: the data cannot be read: {error}.") from None
+    for number, tensor in enumerate(views.tensors):
+        type_named(tensor.type)
+        if sum(length for _, _, length in tensor.regions) != prod(tensor.shape):
+            raise parse_error(f"deserializeTensors: tensor {number} has other elements than its shape {tensor.shape}.")
+        for variable, begin, length in tensor.regions:
+            if variable >= len(views.variables) or begin + length > views.variables[variable].num_elements:
+                raise parse_error(f"deserializeTensors: tensor {number} reaches outside its variables.")
+            if type_named(views.variables[variable].type).size != type_named(tensor.type).size:
+                raise parse_error(
+                    f"deserializeTensors: tensor {number} holds {tensor.type}, but its variable "
+                    f"{views.variables[variable].type}."
+                )
+    return views
+
+
+def write_text(out: Any, text: str) -> None:
+    """Text to a text file, or to a binary one in UTF-8; `poplar_error` for what is no file."""
+    _check_file(out)
+    try:
+        out.write(text)
+    except TypeError:
+        out.write(text.encode())
+
+
+def write_bytes(out: Any, data: bytes) -> None:
+    """Bytes to a binary file; `poplar_error` for a text file and for what is no file."""
+    _check_file(out)
+    try:
+        out.write(data)
+    except TypeError:
+        raise poplar_error(
+            f"The binary format needs a file that takes bytes, such as open(path, 'wb'), not {out!r}."
+        ) from None
+
+
+def _check_file(out: Any) -> None:
+    if not hasattr(out, "write"):
+        raise poplar_error(f"{out!r} is not a file to write to; give one that open(path, 'w') returned.")

@@ -1,0 +1,1 @@
+"""Modelled time: what every tile does in every step of a run, in device cycles."""

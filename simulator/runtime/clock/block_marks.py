@@ -1,0 +1,66 @@
+"""When recorded programs begin and end, as marks in modelled time, and the time that recording takes.
+
+Recording a block moves its tile's clock between two steps. No step's row shows that time by itself: it belongs to the
+next step in which the tile takes part (`State.owed`), so steps still lie end to end on every tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.blocks.recording import BlockRecording
+from simulator.compiler.machine import Machine
+from simulator.runtime.clock.segments import Marks, Parts, Segment, State
+
+I8 = npt.NDArray[np.int64]
+
+StateOf = Callable[[I8, I8 | None], State]
+"""The state with these clocks, and cycles owed to the next step."""
+
+
+class BlockMarks:
+    """Puts marks around the recorded programs of a device. `parts` begins a piece of time at a state."""
+
+    def __init__(
+        self, recording: BlockRecording | None, machine: Machine, parts: Callable[[State], Parts], state_of: StateOf
+    ) -> None:
+        self._programs = {} if recording is None else recording.programs
+        self._machine, self._parts, self._state_of = machine, parts, state_of
+        self._device_tiles: dict[int, I8] = {}
+
+    def around(self, state: State, row: int, run: Callable[[State], Segment]) -> Segment:
+        """A program from a state, with its marks if it is recorded."""
+        if row not in self._programs:
+            return run(state)
+        program, parts = self._programs[row], self._parts(state)
+        parts.add(self._mark(state, row, False, program.before, 0))
+        parts.add(run(parts.state))
+        parts.add(self._mark(parts.state, row, True, program.inside, program.after))
+        return parts.joined()
+
+    def _mark(self, state: State, row: int, end: bool, before: int, after: int) -> Segment:
+        """A record, `before` cycles after the clocks of its tiles; `after` cycles later they go on."""
+        tiles = self._tiles(row)
+        ipus = self._machine.device_ipus
+        none, then, elapsed = np.empty((0, ipus), np.int64), state, 0
+        if before + after:
+            owed = np.zeros_like(state.offsets) if state.owed is None else state.owed.copy()
+            owed[tiles] += before + after
+            clocks = state.offsets.copy()
+            clocks[tiles] += before + after
+            elapsed = int(clocks.min())
+            then = self._state_of(clocks - elapsed, owed)
+        event = np.full(len(tiles), 2 * row + end, np.int64)
+        marks = Marks(event, tiles, state.offsets[tiles] + before)
+        return Segment(np.empty(0, np.int64), none, none, then, elapsed, marks=marks)
+
+    def _tiles(self, row: int) -> I8:
+        """Tiles of the device that record a program."""
+        if row not in self._device_tiles:
+            m, tiles = self._machine, self._programs[row].tiles
+            first = np.arange(m.num_replicas, dtype=np.int64) * m.tiles
+            self._device_tiles[row] = (first[:, None] + tiles).reshape(-1)
+        return self._device_tiles[row]

@@ -1,0 +1,294 @@
+"""The modelled time of one run: what every tile does in every step, in device cycles.
+
+Each tile has a clock. A step adds its cycles to the clocks of the tiles that take part; a barrier brings tiles
+together, and the waiting is the barrier's. So on every tile a step starts where the one before ended. The clocks, less
+the smallest, are a *state*; what a program does to a state never changes, so results are kept by (state, program): a
+loop in steady state is found out after one trip and costs nothing further. Of data only what they chose in a run
+matters. Nothing depends on the host, unless waits measured there are given.
+
+Where nothing brings the tiles together, clocks drift apart and every step is new. Two caps keep that in bounds:
+MAX_STEPS steps of a run, and MAX_ARRAYS distinct arrays. Beyond a cap steps are no longer recorded and the
+record is marked truncated; the length of the run stays exact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import PHASE_OF_TYPE, IntArray, StepOnIpu
+from simulator.compiler.blocks.recording import BlockRecording
+from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.machine import Machine
+from simulator.runtime.clock.barriers import external_barrier, internal_barrier
+from simulator.runtime.clock.block_marks import BlockMarks
+from simulator.runtime.clock.chosen_time import ChosenTime
+from simulator.runtime.clock.data_choices import CHOOSING, DataChoices
+from simulator.runtime.clock.idle_tiles import BusyTiles, carried, owed_by, put_back
+from simulator.runtime.clock.run_time import RunTime, finished
+from simulator.runtime.clock.segments import Parts, Segment, State
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+#: Steps recorded of one run.
+MAX_STEPS = 4_000_000
+
+#: Distinct arrays kept per IPU: starts, and cycles of barriers (4 bytes per tile: 236 MB on 1,472 tiles).
+MAX_ARRAYS = 40_000
+
+#: Bytes of states kept before the results of earlier ones are forgotten.
+_MAX_STATE_BYTES = 64 << 20
+#: Choices of data up to which a run is kept for another one that takes the same way.
+_LONGEST_WAY = 1000
+#: Trips of a loop among which the same state is looked for.
+_LONGEST_PERIOD = 256
+
+
+class DeviceClock:
+    """Runs branches of the root switch in modelled time.
+
+    `cycles[row]` = cycles per tile of a replica of each lowered program, None where it takes no time by itself.
+    Every replica spends them; clocks are those of all tiles of the device."""
+
+    def __init__(
+        self,
+        table: ProgramTable,
+        cycles: list[I8 | None],
+        function_roots: dict[int, int],
+        machine: Machine,
+        max_steps: int = MAX_STEPS,
+        max_arrays: int = MAX_ARRAYS,
+        blocks: BlockRecording | None = None,
+    ) -> None:
+        self._table = table
+        self._cycles = cycles
+        self._functions = function_roots
+        self._machine = machine
+        self._max_steps = max_steps
+        self._max_arrays = max_arrays * machine.device_ipus
+        self._max_states = max(1, _MAX_STATE_BYTES // (8 * machine.device_tiles))
+        self._additive: dict[int, bool] = {}
+        self._busy = BusyTiles(table, cycles, function_roots, machine, blocks.costly() if blocks else None)
+        self._marks = BlockMarks(blocks, machine, self._parts, self._state)
+        self._waits: Iterator[I8] | None = None
+        self._branch = -1
+        self._data: dict[int, DataChoices] = {}
+        self._forget()
+
+    def run(self, branch: int, waits: Iterator[I8] | None = None, choices: Sequence[int] = ()) -> RunTime:
+        """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
+        one figure per replica; results are then not kept. `choices`: what data chose in this run, in order."""
+        way = branch, tuple(choices)
+        if waits is None and way in self._runs:
+            return self._runs[way]
+        if len(self._arrays) >= self._max_arrays:
+            self._forget()
+        self._waits, self._branch = waits, branch
+        self.chooses(branch)
+        ways = self._parts, self._in_order, self._alike
+        self._chosen = ChosenTime(self._table, self._data[branch], choices, *ways, waits is None)
+        segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64)), 0)
+        run = finished(segment, self.patterns, self._machine, repeatable=waits is None)
+        if waits is None and len(choices) <= _LONGEST_WAY:
+            self._runs[way] = run
+        return run
+
+    def chooses(self, branch: int) -> bool:
+        """Whether data decide about the way of a branch, so that its time is not known before it has run."""
+        if branch not in self._data:
+            self._data[branch] = DataChoices(self._table, self._functions, branch)
+        return self._data[branch].in_program(branch)
+
+    def _forget(self) -> None:
+        self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to
+        self._runs: dict[tuple[int, tuple[int, ...]], RunTime] = {}
+        self._states: dict[bytes, State] = {}
+        self._arrays: dict[bytes, IntArray] = {}
+
+    def _state(self, offsets: I8, owed: I8 | None = None) -> State:
+        """The state with these clocks; the same object while it is remembered."""
+        owed = None if owed is None or not owed.any() else owed
+        key = _digest(offsets) if owed is None else _digest(offsets) + _digest(owed)
+        state = self._states.get(key)
+        if state is None:
+            if len(self._states) >= self._max_states:
+                for old in self._states.values():
+                    old.segments.clear()
+                    old.ways.clear()
+                self._states.clear()
+            state = self._states[key] = State(offsets, owed)
+        return state
+
+    def _segment(self, state: State, row: int) -> Segment:
+        """Run the program in this row from a state."""
+        kept = state.segments.get(row) if self._waits is None else None
+        if kept is not None:
+            return kept
+        by_data = self._data[self._branch].in_program(row)
+        segment = self._marks.around(state, row, lambda s: self._unmarked(s, row, by_data))
+        chosen_by_host = self._table.type[row] == "OnEveryTileSwitch"
+        if self._waits is None and row != 0 and not by_data and not chosen_by_host:
+            state.segments[row] = segment
+        return segment
+
+    def _unmarked(self, state: State, row: int, by_data: bool) -> Segment:
+        """The program in this row from a state, without marks of its own. `by_data`: data choose something in it."""
+        type_ = self._table.type[row]
+        if by_data and (type_ == "Repeat" or type_ in CHOOSING):
+            return self._chosen.segment(state, row)
+        if type_ == "Repeat":
+            return self._loop(state, self._table.children[row], self._table.repeat_count[row])
+        if type_ == "Call":
+            return self._segment(state, self._functions[self._table.function[row]])
+        if type_ == "OnEveryTileSwitch":
+            return self._segment(state, self._branch)
+        if self._table.children[row] or type_ not in PHASE_OF_TYPE:
+            return self._in_order(state, self._table.children[row])
+        return self._step(state, row)
+
+    def _parts(self, state: State) -> Parts:
+        return Parts(self._machine.device_ipus, self._max_steps, state)
+
+    def _alike(self, state: State, rows: list[int], count: int) -> Segment:
+        return self._loop(state, rows, count) if count else self._in_order(state, ())
+
+    def _in_order(self, state: State, rows: Sequence[int]) -> Segment:
+        parts = self._parts(state)
+        for row in rows:
+            parts.add(self._segment(parts.state, row))
+        return parts.joined()
+
+    def _loop(self, state: State, rows: list[int], count: int) -> Segment:
+        tiles = self._machine.tiles_per_ipu
+        busy_tiles = self._busy.of(rows)
+        busy = busy_tiles.reshape(-1, tiles).any(axis=1)
+        if busy.all() or not busy.any():
+            spare = None if busy_tiles.all() or not busy.any() else ~busy_tiles
+            return self._repeat(state, rows, count, lambda s: self._in_order(s, rows), spare)
+        idle = np.repeat(~busy, tiles)
+        loop, low = self._carrying(state, rows, count, idle)
+        own = {}
+        for ipu in np.flatnonzero(~busy).tolist():
+            clocks = state.ends[self._machine.tiles_of(ipu)]
+            own[ipu] = len(self.patterns)
+            self.patterns.append(StepOnIpu(self._kept(clocks - clocks.min()), self._kept(np.zeros(tiles, np.int64))))
+        return put_back(loop, state, low, idle, own, self._state)
+
+    def _carrying(self, state: State, rows: list[int], count: int, idle: Bools) -> tuple[Segment, int]:
+        """A loop with its idle tiles carried along, and the smallest clock of the others before it."""
+        low = int(state.offsets[~idle].min())
+        inner = self._state(np.where(idle, 0, state.offsets - low), owed_by(idle, None, state.owed))
+        return self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state)), low
+
+    def _repeat(
+        self, state: State, rows: list[int], count: int, trip: Callable[[State], Segment], spare: Bools | None = None
+    ) -> Segment:
+        """Trips until a state comes back; from there on the trips since then repeat. `spare`: tiles to carry along once
+        nothing is recorded any more."""
+        parts = self._parts(state)
+        seen: dict[State, int] = {}
+        trips: list[Segment] = []  # those since `seen` was begun; `done` before
+        done = 0
+        while done + len(trips) < count:
+            if self._waits is None and parts.state in seen:
+                break
+            if parts.truncated and all(self._adds_only(row) for row in rows):
+                parts.skip(*self._without_recording(parts.state, trip, count - done - len(trips)))
+                return parts.joined()
+            if parts.truncated and spare is not None:
+                rest, low = self._carrying(parts.state, rows, count - done - len(trips), spare)
+                rest = put_back(rest, parts.state, low, spare, {}, self._state)
+                parts.skip(rest.state, rest.elapsed)
+                return parts.joined()
+            if len(seen) >= _LONGEST_PERIOD:
+                done, seen, trips = done + len(trips), {}, []
+            seen[parts.state] = len(trips)
+            trips.append(trip(parts.state))
+            parts.add(trips[-1])
+        left = count - done - len(trips)
+        if left:
+            period = trips[seen[parts.state] :]
+            whole = self._parts(parts.state)
+            for part in period:
+                whole.add(part)
+            parts.add_times(whole.joined(), left // len(period))
+            for part in period[: left % len(period)]:
+                parts.add(part)
+        return parts.joined()
+
+    def _adds_only(self, row: int) -> bool:
+        """Whether a program adds the same cycles to each tile's clock from any state: it holds no barrier."""
+        if row not in self._additive:
+            below = list(self._table.children[row])
+            if self._table.function[row] >= 0:
+                below.append(self._functions[self._table.function[row]])
+            own = self._table.type[row] not in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch", *CHOOSING)
+            self._additive[row] = own and all(self._adds_only(child) for child in below)
+        return self._additive[row]
+
+    def _without_recording(self, state: State, trip: Callable[[State], Segment], trips: int) -> tuple[State, int]:
+        """State and elapsed cycles after `trips` trips of a body that only adds."""
+        first = trip(state)
+        once = first.state.offsets + first.elapsed - state.offsets
+        after = state.offsets + trips * once
+        elapsed = int(after.min())
+        return self._state(after - elapsed), elapsed
+
+    def _step(self, state: State, row: int) -> Segment:
+        offsets = state.offsets
+        spent = self._duration(offsets, row)
+        m = self._machine
+        after = offsets + spent
+        elapsed = int(after.min())
+        begins = state.ends
+        cycles, owed = state.charged(spent)
+        then = self._state(after - elapsed, owed)
+        if len(self._arrays) >= self._max_arrays:
+            none = np.empty((0, m.device_ipus), np.int64)
+            return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
+        base = np.empty((1, m.device_ipus), np.int64)
+        pattern = np.empty((1, m.device_ipus), np.int64)
+        own = self._cycles[row] if state.owed is None else None
+        for ipu in range(m.device_ipus):
+            part = m.tiles_of(ipu)
+            base[0, ipu] = begins[part].min()
+            pattern[0, ipu] = len(self.patterns)
+            busy = self._kept(cycles[part]) if own is None else own[m.tiles_of(ipu % m.num_ipus)]
+            self.patterns.append(StepOnIpu(self._kept(begins[part] - base[0, ipu]), busy))
+        return Segment(np.array([row]), base, pattern, then, elapsed)
+
+    def _kept(self, values: I8) -> IntArray:
+        """The values, in half the room where they fit; the same array for equal ones."""
+        key = _digest(values)
+        kept = self._arrays.get(key)
+        if kept is None:
+            kept = values.astype(np.int32) if int(values.max()) < 2**31 else values
+            self._arrays[key] = kept
+        return kept
+
+    def _duration(self, offsets: I8, row: int) -> I8:
+        """Cycles each tile spends in a leaf that begins at these clocks."""
+        type_, work = self._table.type[row], self._table.work[row]
+        m = self._machine
+        if type_ == "Sync":
+            if self._table.sync_type[row] == "external":
+                return external_barrier(offsets, work.waiting, m, work.sync_group, m.global_sync_cycles)
+            return internal_barrier(offsets, work.waiting, m)
+        if type_ == "StreamCopyBegin":
+            wait: int | I8 = work.host_wait
+            if self._waits is not None and row not in self._table.children[0]:  # no control copy
+                wait = next(self._waits, wait)
+            return external_barrier(offsets, work.waiting, m, work.sync_group, wait)
+        cycles = self._cycles[row]
+        if cycles is None:
+            return np.zeros(m.device_tiles, np.int64)
+        return cycles if m.num_replicas == 1 else np.tile(cycles, m.num_replicas)
+
+
+def _digest(values: I8) -> bytes:
+    """Stands for the values: 16 bytes, equal for equal arrays."""
+    return hashlib.blake2b(values.tobytes(), digest_size=16).digest()

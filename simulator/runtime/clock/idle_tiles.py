@@ -1,0 +1,95 @@
+"""Loops that leave some tiles alone: those keep their clocks, while the loop moves the others.
+
+Seen over the whole device no state of such a loop comes back, since one part runs away from the other. So trips are
+counted with the idle tiles *carried along*, at the smallest clock of the busy ones; afterwards they get their own clock
+back. No step of the loop looks at the clock of an idle tile, so nothing else changes. Where all of an IPU is idle,
+records of the trips are alike too; an idle tile on a busy IPU (an I/O tile, say) makes every trip's record another one,
+because starts are counted from the smallest clock of the IPU, so there only time beyond the caps is found this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.compiler.lowering.program_table import ProgramTable
+from simulator.compiler.machine import Machine
+from simulator.runtime.clock.segments import Segment, State
+
+I8 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+StateOf = Callable[[I8, I8 | None], State]
+
+
+class BusyTiles:
+    """Which tiles lowered programs concern: those that spend time in one of them, or in what they call. `recording`:
+    tiles that spend time on recording a program."""
+
+    def __init__(
+        self,
+        table: ProgramTable,
+        cycles: list[I8 | None],
+        functions: dict[int, int],
+        machine: Machine,
+        recording: Mapping[int, I8] | None = None,
+    ) -> None:
+        self._table, self._cycles, self._functions, self._machine = table, cycles, functions, machine
+        self._recording = recording or {}
+        self._known: dict[int, Bools] = {}
+
+    def of(self, rows: list[int]) -> Bools:
+        """One flag per tile of the device."""
+        found = np.zeros(self._machine.tiles, np.bool_)
+        for row in rows:
+            found = found | self._of_one(row)
+        return np.tile(found, self._machine.num_replicas)
+
+    def _of_one(self, row: int) -> Bools:
+        if row not in self._known:
+            own, waiting = self._cycles[row], self._table.work[row].waiting
+            found: Bools = np.zeros(self._machine.tiles, np.bool_)
+            if own is not None:
+                found |= own > 0
+            if self._table.type[row] in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch"):
+                found |= True if waiting is None else waiting
+            if row in self._recording:
+                found[self._recording[row]] = True
+            below = list(self._table.children[row])
+            if self._table.function[row] >= 0:
+                below.append(self._functions[self._table.function[row]])
+            for child in below:
+                found = found | self._of_one(child)
+            self._known[row] = found
+        return self._known[row]
+
+
+def carried(trip: Segment, idle: Bools, state_of: StateOf) -> Segment:
+    """A trip after which the idle tiles (flags) stand at the smallest clock of the others."""
+    clocks = trip.state.offsets + trip.elapsed
+    elapsed = int(clocks[~idle].min())
+    return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed), trip.state.owed), elapsed=elapsed)
+
+
+def put_back(loop: Segment, before: State, low: int, idle: Bools, own: dict[int, int], state_of: StateOf) -> Segment:
+    """The loop as seen from the state `before` it, in which the busy tiles began at `low`. `own`: for each idle IPU the
+    pattern of its tiles as they stand."""
+    clocks = np.where(idle, before.offsets, loop.state.offsets + loop.elapsed + low)
+    base, pattern = loop.base + low, loop.pattern.copy()
+    tiles = len(clocks) // base.shape[1]
+    for ipu, row in own.items():
+        base[:, ipu] = before.ends[ipu * tiles : (ipu + 1) * tiles].min()
+        pattern[:, ipu] = row
+    elapsed = int(clocks.min())
+    state = state_of(clocks - elapsed, owed_by(idle, before.owed, loop.state.owed))
+    return replace(loop, base=base, pattern=pattern, state=state, elapsed=elapsed, marks=loop.marks.later(low))
+
+
+def owed_by(idle: Bools, before: I8 | None, after: I8 | None) -> I8 | None:
+    """Cycles owed to the next step: idle tiles those of `before`, the others those of `after`."""
+    if before is None and after is None:
+        return None
+    first, then = (np.zeros(len(idle), np.int64) if each is None else each for each in (before, after))
+    return np.where(idle, first, then)

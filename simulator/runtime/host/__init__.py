@@ -1,0 +1,1 @@
+"""The host side of a run: streams, callbacks, host functions, remote buffers, printing."""

@@ -1,0 +1,88 @@
+"""Memory of the program's own that an engine reads and writes: its elements, nothing copied."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.errors import stream_connection_error
+from simulator.base.types import Type, numpy_type
+
+Array = npt.NDArray[Any]
+
+
+def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> Array:
+    """A flat view of a buffer's memory as elements of `type_`.
+
+    Accepts the type itself, another type of plain bytes (uint8), and uint16 for HALF. Raises stream_connection_error
+    for anything else, memory that is not contiguous, or read-only memory that would be written."""
+    dtype = numpy_type(type_)
+    try:
+        array = np.asarray(memoryview(buffer))
+    except (TypeError, ValueError):
+        raise stream_connection_error(
+            f"{what}: a {type(buffer).__name__} has no memory to share; give an ndarray, for example np.zeros(n)."
+        ) from None
+    if not array.flags.c_contiguous:
+        raise stream_connection_error(f"{what}: the buffer is not contiguous; copy it with np.ascontiguousarray first.")
+    if writable and not array.flags.writeable:
+        raise stream_connection_error(f"{what}: the buffer is read-only, but the device writes it.")
+    raw = array.dtype == np.uint8 or (dtype == np.float16 and array.dtype == np.uint16)
+    if array.dtype != dtype and not raw:
+        raise stream_connection_error(f"{what} holds {type_}, but the buffer holds {array.dtype}; use {dtype}.")
+    if array.nbytes % dtype.itemsize:
+        raise stream_connection_error(f"{what}: {array.nbytes} bytes are no whole number of {type_} elements.")
+    return array.reshape(-1).view(dtype)
+
+
+def fixed_memory(pointer: Any, type_: Type, count: int, what: str) -> Any:
+    """What a pointer without a size stands for: `count` elements from there on, where it is a ctypes pointer; anything
+    else unchanged."""
+    address = _address(pointer)
+    return pointer if address is None else _bytes_at(address, count * numpy_type(type_).itemsize, what)
+
+
+def memory_between(begin: Any, end: Any, what: str) -> Any:
+    """The bytes from `begin` up to `end`: two ctypes pointers, or an array and a view of its end (`a, a[n:]`). NumPy
+    forgets where an empty view is, so one stands for the end of the array that `begin` is."""
+    if _address(begin) is None and isinstance(end, np.ndarray) and end.size == 0:
+        return begin
+    first, last = (_address(p) if _address(p) is not None else _start_of(p, what) for p in (begin, end))
+    assert first is not None
+    assert last is not None
+    if last < first:
+        raise stream_connection_error(f"{what}: the buffer ends before it begins; give its begin and its end.")
+    if _address(begin) is not None:
+        return _bytes_at(first, last - first, what)
+    whole = np.asarray(memoryview(begin)).reshape(-1)
+    size, rest = divmod(last - first, whole.itemsize)
+    if rest or size > len(whole):
+        raise stream_connection_error(f"{what}: the end given is not within the buffer; give a view such as a[n:].")
+    return whole[:size]
+
+
+def _address(pointer: Any) -> int | None:
+    """The address that a ctypes pointer holds; None for what is no pointer."""
+    if isinstance(pointer, ctypes.c_void_p):
+        return pointer.value or 0
+    if isinstance(pointer, ctypes._Pointer):
+        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+    return None
+
+
+def _bytes_at(address: int, size: int, what: str) -> Array:
+    if address == 0:
+        raise stream_connection_error(f"{what}: the pointer is null.")
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+def _start_of(buffer: Any, what: str) -> int:
+    try:
+        return int(np.asarray(memoryview(buffer)).__array_interface__["data"][0])
+    except (TypeError, ValueError):
+        raise stream_connection_error(
+            f"{what}: {type(buffer).__name__} is neither a pointer nor memory; give an ndarray and a view of its end."
+        ) from None

@@ -1,0 +1,164 @@
+"""The host's end of a loaded program: what programs ask for as they run, and tensors that the host reads and writes."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.errors import poplar_error, stream_connection_error
+from simulator.base.quarter import QuarterMetadata
+from simulator.codelets.printing import CodeletPrints, Workers
+from simulator.compiler.executable import Executable
+from simulator.compiler.lowering.program_visits import Place
+from simulator.graph.program import PrintTensorFmt, Program
+from simulator.runtime.host.host_buffers import memory_of
+from simulator.runtime.host.host_functions import HostFunctions
+from simulator.runtime.host.print_tensor import printed
+from simulator.runtime.host.quarter_ends import QuarterEnds, checked
+from simulator.runtime.host.remote_memory import RemoteMemory
+from simulator.runtime.host.run_ended import RunStoppedError
+from simulator.runtime.host.run_settings import RunSettings
+from simulator.runtime.host.streams import StreamInfo, Streams
+from simulator.runtime.watching.watch import Action, Watcher, watched, watched_row
+
+Array = npt.NDArray[Any]
+
+
+class HostEnd:
+    """Streams, host functions, remote buffers and printing of one engine. `memories`: the values of each replica, none
+    while not loaded."""
+
+    def __init__(self, executable: Executable, settings: RunSettings) -> None:
+        plan, self._replicas = executable.plan, executable.machine.num_replicas
+        streams = {h: StreamInfo(*facts, plan.buffering[h]) for h, facts in plan.streams.items()}
+        self.streams = Streams(streams, self._replicas, settings.prefetch)
+        self.metadata = QuarterEnds(self._replicas)
+        self.remote = RemoteMemory(plan.remote_buffers, self._replicas, settings.verify)
+        self.host_functions = HostFunctions(plan.host_functions, self._replicas)
+        self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
+        self.printf_stream: TextIO | None = None  #: of codelets; None = standard error
+        self.threads = 1
+        workers = Workers(executable.compilation.vertex_lanes, executable.machine.tiles_per_ipu)
+        self.codelet_prints = CodeletPrints(self._replicas, workers)
+        self.print_codelet = self.codelet_prints.write
+        self.choices: list[int] = []  #: what data decided in the last run, in order
+        self.watchers: list[Watcher] = []
+        self.together: Callable[[Sequence[Action]], None] = _one_by_one
+        self.memories: list[Any] = []
+        self._stop = False
+        self._host_types = plan.host_types
+        self.verify = settings.verify
+
+    # What programs ask for
+
+    def read_stream(self, handle: str, replica: int, into: Array) -> None:
+        self._sync()
+        self.streams.read_stream(handle, replica, into)
+
+    def write_stream(self, handle: str, replica: int, values: Array) -> None:
+        self._sync()
+        self.streams.write_stream(handle, replica, values)
+
+    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
+        self._sync()
+        return self.remote.read_rows(handle, replica, rows)
+
+    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None:
+        self._sync()
+        self.remote.write_rows(handle, replica, rows, values)
+
+    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
+        self._sync()
+        return self.host_functions.call(handle, replica, inputs)
+
+    def get_metadata(self, handle: str, replica: int) -> int:
+        return self.metadata.get(handle, replica)
+
+    def put_metadata(self, handle: str, replica: int, byte: int) -> None:
+        self.metadata.put(handle, replica, byte)
+
+    def chose(self, choice: int) -> None:
+        self.choices.append(choice)
+
+    def watched(self, place: Place, program: Program, action: Action) -> Action:
+        return watched(self.watchers, place, program, action)
+
+    def at_row(self, row: int, action: Action) -> Action:
+        return watched_row(self.watchers, row, action)
+
+    def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
+        self._sync()
+        begin = time.perf_counter()
+        stream = self.print_stream or sys.stderr
+        if self._replicas > 1:
+            title = f"{title} (replica {replica})" if title else f"replica {replica}"
+        stream.write(printed(title, values, form) + "\n")
+        if self.streams.host_seconds is not None:
+            self.streams.host_seconds.append((replica, time.perf_counter() - begin))
+
+    def connect_stream(self, handle: str, metadata: Any, begin: Any, end: Any = None) -> None:
+        """Connect memory to a stream, and to one of QUARTER its metadata."""
+        self.streams.connect(handle, begin, end)
+        self.metadata.connect(handle, self.streams.info(handle).type, metadata)
+
+    def connect_callback(self, handle: str, callback: Any, replica: int | None) -> None:
+        """Connect a callback to a stream; what it says of metadata is that of the transfers from now on."""
+        info = self.streams.info(handle)
+        mine = self.metadata.of_callbacks(handle, info.type, callback, info.broadcast)
+        self.streams.connect_callback(handle, callback, replica, mine)
+
+    def ask_to_stop(self) -> None:
+        """Let a running program end at its next synchronisation with the host."""
+        self._stop = True
+        self.streams.drop()
+
+    def _sync(self) -> None:
+        if self._stop:
+            raise RunStoppedError
+
+    # Tensors that the host reads and writes
+
+    def read_tensor(self, handle: str, place: Any, buffer: Any) -> None:
+        """Copy a tensor into a buffer of exactly its size, replica after replica."""
+        for row, memory in zip(self._rows("read", handle, place, buffer), self.memories, strict=True):
+            row[...] = memory.read(place).reshape(-1)
+
+    def write_tensor(self, handle: str, place: Any, buffer: Any) -> None:
+        """Copy a buffer of exactly its size, replica after replica, into a tensor."""
+        for row, memory in zip(self._rows("write", handle, place, buffer), self.memories, strict=True):
+            memory.write(place, row)
+
+    def read_metadata(self, handle: str, metadata: QuarterMetadata | None, place: Any) -> None:
+        """The metadata of a QUARTER tensor into an object of the host."""
+        known = checked(f"Tensor '{handle}'", self._host_types["read", handle], metadata)
+        if known is not None:
+            known.set(QuarterMetadata(int(self.memories[0].read(place))))
+
+    def write_metadata(self, handle: str, metadata: QuarterMetadata | None, place: Any) -> None:
+        """An object of the host into the metadata of a QUARTER tensor."""
+        known = checked(f"Tensor '{handle}'", self._host_types["write", handle], metadata)
+        for memory in self.memories if known is not None else []:
+            memory.write(place, np.array(known.getBinary(), np.uint8))
+
+    def _rows(self, kind: str, handle: str, place: Any, buffer: Any) -> Array:
+        """The buffer as elements, a row for each replica."""
+        if not self.memories:
+            raise poplar_error(f"The engine is not loaded; call load(device) before '{handle}' is read or written.")
+        what = f"Tensor '{handle}'"
+        flat = memory_of(buffer, self._host_types[kind, handle], what, writable=kind == "read")
+        size, replicas = math.prod(place.shape), len(self.memories)
+        if len(flat) != size * replicas:
+            each = "" if replicas == 1 else f" in each of {replicas} replicas, {size * replicas} in all"
+            raise stream_connection_error(f"{what} has {size} elements{each}, but the buffer holds {len(flat)}.")
+        return np.asarray(flat.reshape(replicas, size))
+
+
+def _one_by_one(actions: Sequence[Action]) -> None:
+    for action in actions:
+        action()

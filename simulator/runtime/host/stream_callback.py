@@ -1,0 +1,137 @@
+"""Callbacks of streams and host functions, under Poplar's names.
+
+What an engine takes for a stream: a function called with the transfer's memory, a `StreamCallback`, or any object with
+its methods. The memory is an ndarray of the stream's element type, valid during the call.
+
+    device asks for a transfer      fetch(memory), then complete()
+    the last one has ended          prefetch(memory) for the next, where the engine prefetches: Result.Success = it was
+                                    filled (then complete() is all that follows when the device asks), or
+                                    Result.NotAvailable (then fetch and complete follow)
+    what was prefetched is dropped  invalidatePrefetched(): the transfers since the last complete() come again
+
+Callbacks of QUARTER streams are `StreamCallbackWithMetadata`, or functions called with (metadata, memory).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, final
+
+import numpy.typing as npt
+
+from simulator.base.errors import stream_connection_error
+from simulator.base.quarter import QuarterMetadata
+
+Array = npt.NDArray[Any]
+
+
+class StreamCallback(ABC):
+    """Makes or takes the data of one stream."""
+
+    class Result(Enum):
+        """What became of a prefetch."""
+
+        Success = 0
+        NotAvailable = 1
+
+    @abstractmethod
+    def prefetch(self, p: Array) -> StreamCallback.Result:
+        """Fill the memory ahead of time (host to device only). It may be called though no further transfer comes."""
+
+    @abstractmethod
+    def fetch(self, p: Array) -> None:
+        """Fill the memory, or take what it holds (device to host)."""
+
+    @abstractmethod
+    def complete(self) -> None:
+        """The transfer of what was fetched or prefetched last has taken place."""
+
+    def invalidatePrefetched(self) -> None:  # noqa: B027  # most callbacks have nothing to take back
+        """All that was prefetched since the last complete() is dropped; give it again."""
+
+
+class LegacyStreamCallback(StreamCallback):
+    """A callback that only fetches."""
+
+    @final
+    def prefetch(self, p: Array) -> StreamCallback.Result:
+        return StreamCallback.Result.NotAvailable
+
+    @final
+    def complete(self) -> None:
+        """Nothing to do."""
+
+    @final
+    def invalidatePrefetched(self) -> None:
+        """Nothing is ever prefetched."""
+
+
+class StreamCallbackWithMetadata(StreamCallback):
+    """Makes or takes the data of a stream whose type has metadata: QUARTER. The metadata comes first, as in the
+    Engine's functions (nothing public says the order in C++): a callback sets that of what it makes
+    (`metadata.set(...)`), and finds that of what it takes."""
+
+    @abstractmethod
+    def prefetch(self, metadata: QuarterMetadata, p: Array) -> StreamCallback.Result:  # type: ignore[override]
+        """As `StreamCallback.prefetch`, for both."""
+
+    @abstractmethod
+    def fetch(self, metadata: QuarterMetadata, p: Array) -> None:  # type: ignore[override]
+        """As `StreamCallback.fetch`, for both."""
+
+
+class StreamCallbackHandle:
+    """A stream's callback of whatever form. Raises stream_connection_error for what cannot be called."""
+
+    def __init__(self, callback: Any, what: str = "Stream") -> None:
+        if isinstance(callback, StreamCallbackHandle):
+            self.__dict__.update(vars(callback))
+            return
+        if not callable(getattr(callback, "fetch", callback)):
+            raise stream_connection_error(f"{what}: {callback!r} is neither callable nor an object with fetch(memory).")
+        self.callback = callback  #: as it was given
+        self._fetch: Callable[..., Any] = getattr(callback, "fetch", callback)
+        self._complete: Callable[[], Any] | None = getattr(callback, "complete", None)
+        self._prefetch: Callable[..., Any] | None = getattr(callback, "prefetch", None)
+        self._invalidate: Callable[[], Any] | None = getattr(callback, "invalidatePrefetched", None)
+
+    def fetch(self, memory: Array, metadata: QuarterMetadata | None = None) -> None:
+        """One transfer; `metadata` of a stream that has some."""
+        self._fetch(memory) if metadata is None else self._fetch(metadata, memory)
+
+    def complete(self) -> None:
+        if self._complete is not None:
+            self._complete()
+
+    def prefetch(self, memory: Array, metadata: QuarterMetadata | None = None) -> bool:
+        """Whether the memory was filled."""
+        if self._prefetch is None:
+            return False
+        done = self._prefetch(memory) if metadata is None else self._prefetch(metadata, memory)
+        return done is StreamCallback.Result.Success
+
+    def invalidate(self) -> None:
+        if self._invalidate is not None:
+            self._invalidate()
+
+
+class HostCallback(ABC):
+    """The code of a host function as an object."""
+
+    @abstractmethod
+    def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Fill `outputs` from `inputs`: flat arrays, one per argument, valid during the call."""
+
+
+class HostCallbackHandle:
+    """The code of a host function of whatever form. Raises stream_connection_error for what cannot be called."""
+
+    def __init__(self, callback: Any, what: str = "Host function") -> None:
+        if not callable(callback):
+            raise stream_connection_error(f"{what}: {callback!r} cannot be called; give a function (inputs, outputs).")
+        self._callback: Callable[[Sequence[Array], Sequence[Array]], Any] = callback
+
+    def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        self._callback(inputs, outputs)

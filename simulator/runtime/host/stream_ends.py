@@ -1,0 +1,135 @@
+"""The host's end of one stream: a buffer of the program's, or a callback."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base.quarter import QuarterMetadata
+from simulator.runtime.host.callback_threads import CallbackThreads
+from simulator.runtime.host.resumable_callback import CallbackDroppedError, ResumableStreamCallback
+from simulator.runtime.host.run_ended import RunStoppedError
+from simulator.runtime.host.stream_callback import StreamCallbackHandle
+
+Array = npt.NDArray[Any]
+
+
+class CircularBuffer:
+    """A buffer of the program's. Each transfer goes on where the last one ended and wraps at the end, so a buffer of
+    exactly one transfer is a fixed location."""
+
+    def __init__(self, memory: Array) -> None:
+        self._memory = memory
+        self._position = 0
+
+    def read(self, into: Array) -> None:
+        self._transfer(len(into), lambda part, at: np.copyto(into[at : at + len(part)], part))
+
+    def write(self, values: Array) -> None:
+        self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
+
+    def drop(self) -> None:
+        """A buffer is never suspended."""
+
+    def invalidate(self) -> None:
+        """Nothing is prefetched from a buffer."""
+
+    def _transfer(self, count: int, move: Callable[[Array, int], None]) -> None:
+        done = 0
+        while done < count:
+            part = self._memory[self._position : self._position + count - done]
+            move(part, done)
+            done += len(part)
+            self._position = (self._position + len(part)) % len(self._memory)
+
+
+class CallbackEnd:
+    """A callback that fetches each transfer, or has prefetched up to `depth` of them: `depth` 0 = never. `metadata` is
+    that of the last transfer, None for types without.
+
+    With `threads`, its functions run there: prefetches while the device goes on, all of one callback in order. A
+    callback that can be suspended has a thread of its own."""
+
+    def __init__(
+        self,
+        callback: StreamCallbackHandle,
+        depth: int,
+        threads: CallbackThreads,
+        metadata: QuarterMetadata | None = None,
+    ) -> None:
+        self._callback = callback
+        self._depth = depth
+        self._threads = threads
+        self._metadata = metadata
+        self._resumable = callback.callback if isinstance(callback.callback, ResumableStreamCallback) else None
+        self._ready: deque[tuple[Array, QuarterMetadata | None]] = deque()  #: filled ahead of time, oldest first
+        self._under_way: Future[None] | None = None
+
+    def read(self, into: Array) -> None:
+        self._wait()
+        if self._ready:
+            into[...], metadata = self._ready.popleft()
+            if self._metadata is not None and metadata is not None:
+                self._metadata.set(metadata)
+            self._call(self._callback.complete)
+        else:
+            self._call(lambda: self._fetched(into))
+        if self._depth:
+            prefetch = lambda: self._prefetch(into)  # noqa: E731  # the same for both kinds of thread
+            own = self._resumable
+            self._under_way = self._threads.start(prefetch) if own is None else own._start(prefetch)
+
+    def write(self, values: Array) -> None:
+        memory = values.copy()
+        self._call(lambda: self._fetched(memory))
+
+    def drop(self) -> None:
+        """End what is suspended: the program is stopped."""
+        if self._resumable is not None:
+            self._resumable._drop()
+
+    def invalidate(self) -> None:
+        """Drop what was prefetched, and tell the callback so."""
+        self.drop()
+        with suppress(RunStoppedError):
+            self._wait()
+        if self._ready:
+            self._ready.clear()
+            self._call(self._callback.invalidate)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if self._resumable is None:
+            self._threads.call(function)
+        else:
+            _result(self._resumable._start(function))
+
+    def _fetched(self, memory: Array) -> None:
+        self._callback.fetch(memory, self._metadata)
+        self._callback.complete()
+
+    def _prefetch(self, like: Array) -> None:
+        while len(self._ready) < self._depth:
+            memory = np.zeros_like(like)
+            metadata = None if self._metadata is None else QuarterMetadata()
+            if not self._callback.prefetch(memory, metadata):
+                return
+            self._ready.append((memory, metadata))
+
+    def _wait(self) -> None:
+        """Until the last prefetch is done; what it raised is raised here."""
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None:
+            _result(under_way)
+
+
+def _result(running: Future[None]) -> None:
+    try:
+        running.result()
+    except CallbackDroppedError:
+        raise RunStoppedError from None

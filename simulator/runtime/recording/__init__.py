@@ -1,0 +1,1 @@
+"""Recording: what ran, and the files of a report folder."""

@@ -1,0 +1,151 @@
+"""Keeps what ran: run records as reports hold them.
+
+Recorded runs lie end to end on one clock that starts with the first of them. What a run's steps look like is worked out
+once per modelled run; a further run of the same program shares the arrays and only moves their base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.formats.profile.model import BranchRecord, RunRecord, TileBlocks
+from simulator.compiler.executable import Lowered
+from simulator.compiler.machine import Machine
+from simulator.runtime.clock.device_clock import DeviceClock
+from simulator.runtime.clock.run_time import RunTime
+from simulator.runtime.recording.block_buffers import blocks_of_run, later
+from simulator.runtime.recording.branch_record import branch_record
+
+I8 = npt.NDArray[np.int64]
+
+
+class Recorder:
+    """Records up to `runs_kept` runs of each program. `records` holds them all until `reset`."""
+
+    def __init__(self, lowered: Lowered, machine: Machine, runs_kept: int) -> None:
+        self.records: list[RunRecord] = []
+        self.block_records: list[list[TileBlocks]] = []  #: of runs of which nothing else is recorded
+        self.cycles = 0  #: length of all recorded runs
+        self._runs_kept = runs_kept
+        self._counts: dict[int, int] = {}
+        self._shapes: dict[int, tuple[RunTime, RunRecord]] = {}
+        self._known_blocks: dict[int, tuple[RunTime, list[TileBlocks]]] = {}
+        self._bytes_in, self._bytes_out = _bytes_by_program(lowered, machine)
+        self._lowered = lowered
+        self._branches: dict[int, BranchRecord] = {}
+
+    def wants(self, program_index: int) -> bool:
+        """Whether a further run of this program would be kept."""
+        return self._counts.get(program_index, 0) < self._runs_kept
+
+    def record(
+        self,
+        clock: DeviceClock,
+        run: RunTime,
+        program_index: int,
+        name: str,
+        host_start_us: int,
+        host_end_us: int,
+        choices: Sequence[int] = (),
+    ) -> RunRecord:
+        """Keep one run. `choices`: what data decided in it, in order."""
+        shape = self._shape(clock, run)
+        record = RunRecord(
+            program_index=program_index,
+            name=name,
+            host_start_us=host_start_us,
+            host_end_us=host_end_us,
+            cycles=run.cycles,
+            program=shape.program,
+            base=shape.base + self.cycles,
+            pattern=shape.pattern,
+            patterns=shape.patterns,
+            tail=shape.tail,
+            data_in=shape.data_in,
+            data_out=shape.data_out,
+            truncated=shape.truncated,
+            branches=self._branch_record(program_index, choices),
+            blocks=later(shape.blocks, self.cycles),
+        )
+        self.records.append(record)
+        self.cycles += run.cycles
+        self._counts[program_index] = self._counts.get(program_index, 0) + 1
+        return record
+
+    def record_blocks(self, run: RunTime) -> list[TileBlocks]:
+        """Keep the blocks of a run of which nothing else is kept."""
+        assert self._lowered.blocks is not None
+        blocks = later(self._blocks(run), self.cycles)
+        self.block_records.append(blocks)
+        self.cycles += run.cycles
+        return blocks
+
+    def reset(self) -> None:
+        """Forget all records; the clock starts again."""
+        self.records, self.block_records = [], []
+        self.cycles = 0
+        self._counts = {}
+
+    def _branch_record(self, program_index: int, choices: Sequence[int]) -> BranchRecord | None:
+        """None where control flow is not instrumented. The same for every run in which data decided nothing."""
+        if not self._lowered.control_flow:
+            return None
+        if choices:
+            return branch_record(self._lowered, program_index, choices)
+        if program_index not in self._branches:
+            self._branches[program_index] = branch_record(self._lowered, program_index)
+        return self._branches[program_index]
+
+    def _shape(self, clock: DeviceClock, run: RunTime) -> RunRecord:
+        """A record without name and time, from base 0."""
+        kept = self._shapes.get(id(run))
+        if kept is not None and kept[0] is run:
+            return kept[1]
+        segment = run.segment
+        used, pattern = np.unique(segment.pattern, return_inverse=True)
+        shape = RunRecord(
+            program_index=0,
+            name="",
+            host_start_us=0,
+            host_end_us=0,
+            cycles=run.cycles,
+            program=segment.program,
+            base=segment.base,
+            pattern=pattern.reshape(segment.pattern.shape).astype(np.int32),
+            patterns=[clock.patterns[i] for i in used.tolist()],
+            tail=list(run.tail),
+            data_in=self._bytes_in[segment.program],
+            data_out=self._bytes_out[segment.program],
+            truncated=segment.truncated,
+            blocks=self._blocks(run),
+        )
+        if run.repeatable:
+            self._shapes[id(run)] = (run, shape)
+        return shape
+
+    def _blocks(self, run: RunTime) -> list[TileBlocks]:
+        recording = self._lowered.blocks
+        if recording is None:
+            return []
+        known = self._known_blocks.get(id(run))
+        if known is None or known[0] is not run:
+            known = run, blocks_of_run(run.segment.marks, recording, self._lowered.table, run.cycles)
+            if run.repeatable:
+                self._known_blocks[id(run)] = known
+        return known[1]
+
+
+def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[I8, I8]:
+    """Bytes received and sent by each lowered program, (programs, ipus of all replicas)."""
+    received = np.zeros((len(lowered.table), machine.num_ipus), np.int64)
+    sent = np.zeros_like(received)
+    for row, work in enumerate(lowered.table.work):
+        rx = work.exchange.rx if work.exchange is not None else work.rx
+        tx = work.exchange.tx if work.exchange is not None else work.tx
+        for table, size in ((received, rx), (sent, tx)):
+            if size is not None:
+                table[row] = size.reshape(machine.num_ipus, -1).sum(axis=1)
+    return np.tile(received, machine.num_replicas), np.tile(sent, machine.num_replicas)

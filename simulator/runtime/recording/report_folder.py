@@ -1,0 +1,260 @@
+"""The report folder of an engine: which files, where, and writing them.
+
+All engines of a process that write into one directory share a run_id, with the host trace if there is one, and the
+debug files at its root. An engine with a name writes its profile into a sub-folder of that name; of those without,
+the first uses the directory itself and the next ones `engine_1`, `engine_2` ... Only files that the options ask for
+are overwritten.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from popvision import pvti
+from popvision.formats.archive import write_archive
+from popvision.formats.debug_info import DebugInfo, write_debug_info
+from popvision.formats.errors import FormatError
+from popvision.formats.profile.model import Compilation, RunRecord, TileBlocks
+from popvision.formats.profile.writer import ProfileWriter
+from popvision.formats.serialized_graph import write_serialized_graph
+from simulator.base.errors import poplar_error
+from simulator.compiler.executable import Executable
+from simulator.engine.options import EngineOptions
+from simulator.runtime.recording.archive_images import archive_images
+from simulator.runtime.recording.report_meta import report_meta
+from simulator.runtime.recording.source_texts import source_texts
+
+PROFILE_NAME, GRAPH_NAME, ARCHIVE_NAME = "profile.pop", "serialized_graph.capnp", "archive.a"
+
+
+@dataclass
+class _Directory:
+    """What engines of this process have put into one report directory."""
+
+    run_id: str = field(default_factory=lambda: pvti.runId() or uuid.uuid4().hex)
+    contexts: list[DebugInfo] = field(default_factory=list)
+    unnamed: int = 0
+    names: dict[str, int] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def folder_name(self, engine_name: str) -> str:
+        """The sub-folder of the next engine of this name, "" for the directory itself."""
+        with self.lock:
+            if not engine_name:
+                self.unnamed += 1
+                return "" if self.unnamed == 1 else f"engine_{self.unnamed - 1}"
+            name = re.sub(r"[^\w.+-]+", "_", engine_name).strip(".") or "engine"
+            seen = self.names.get(name, 0)
+            self.names[name] = seen + 1
+            return f"{name}_{seen}" if seen else name
+
+    def add_contexts(self, infos: Iterable[dict[str, Any]]) -> int:
+        """Append one engine's debug records; returns what was added to their ids."""
+        with self.lock:
+            shift = len(self.contexts)
+            self.contexts += debug_contexts(infos, shift)
+            return shift
+
+
+_directories: dict[Path, _Directory] = {}
+
+
+class ReportFolder:
+    """Writes the reports of one engine. Nothing is on disk before `write_compilation`."""
+
+    def __init__(self, options: EngineOptions, engine_name: str) -> None:
+        self._options = options
+        self._engine_name = engine_name
+        self._root = options.report_directory
+        self._directory = _directories.setdefault(self._root.absolute(), _Directory())
+        self.folder = self._root / self._directory.folder_name(engine_name)
+        self._writer: ProfileWriter | None = None
+        self._waiting: list[RunRecord | Sequence[TileBlocks]] = []
+        self._failed = False
+
+    @property
+    def profile_path(self) -> Path:
+        return self.folder / PROFILE_NAME
+
+    def write_compilation(self, executable: Executable) -> None:
+        """Make the folder and write what compilation knows. Raises poplar_error when it cannot be written."""
+        _make(self._root)
+        _make(self.folder)
+        shift = self._directory.add_contexts(executable.debug_infos)
+        compilation = _shifted(executable.compilation, shift)
+        run_id = self._directory.run_id
+        try:
+            if self._options.output_debug_info:
+                contexts = self._directory.contexts
+                write_debug_info(self._root, contexts, run_id, sources=source_texts(contexts))
+            if executable.serialized is not None:
+                write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
+            if self._archive_path is not None:
+                images = archive_images(compilation, self._options.linker_threads, self._options.all_symbols)
+                write_archive(self._archive_path, images, run_id)
+            if self._options.output_graph_profile or self._options.output_execution_profile:
+                self._open_profile(compilation, executable)
+        except FormatError as error:
+            full = "full" in str(error)  # that sentence names the fix itself
+            fix = "" if full else " Give autoReport.directory or target.saveArchive another path."
+            raise poplar_error(_sentence(error) + fix) from None
+
+    @property
+    def _archive_path(self) -> Path | None:
+        """Where the archive goes: beside the profile when it is one of the reports, else where it was asked for."""
+        if self._options.output_archive and "target.saveArchive" not in self._options.given:
+            return self.folder / ARCHIVE_NAME
+        return self._options.save_archive
+
+    def _open_profile(self, compilation: Compilation, executable: Executable) -> None:
+        if not self._options.output_graph_profile:
+            compilation = without_memory(compilation)
+        elif not self._options.output_lowered_vars:
+            compilation = replace(compilation, lowered=())
+        meta = report_meta(self._options, self._engine_name, self._directory.run_id, executable)
+        writer = ProfileWriter(self.profile_path)
+        writer.write_compilation(replace(compilation, meta=meta))
+        self._writer = writer
+
+    def append_run(self, record: RunRecord) -> None:
+        """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""
+        if not self._options.output_execution_profile:
+            self.append_blocks(record.blocks)
+        else:
+            self._take(record)
+
+    def append_blocks(self, blocks: Sequence[TileBlocks]) -> None:
+        """Add what lightweight profiling recorded of a run, of which no steps are kept, likewise."""
+        if blocks:
+            self._take(blocks)
+
+    def _take(self, record: RunRecord | Sequence[TileBlocks]) -> None:
+        if self._writer is None or self._failed:
+            return
+        if not self._options.stream_at_each_run:
+            self._waiting.append(record)
+            return
+        self._append(record)
+
+    def close(self) -> None:
+        """Write what waits and finish the file. Idempotent."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        try:
+            for record in self._waiting:
+                _write(writer, record)
+        except FormatError as error:
+            raise poplar_error(_sentence(error)) from None
+        finally:
+            self._waiting = []
+            writer.close()
+
+    def _append(self, record: RunRecord | Sequence[TileBlocks]) -> None:
+        assert self._writer is not None
+        try:
+            _write(self._writer, record)
+        except FormatError as error:
+            self._failed = True
+            raise poplar_error(
+                f"{_sentence(error)} The report keeps the runs before this one; further runs are not recorded."
+            ) from None
+
+
+def _write(writer: ProfileWriter, record: RunRecord | Sequence[TileBlocks]) -> None:
+    if isinstance(record, RunRecord):
+        writer.append_run(record)
+    else:
+        writer.append_blocks(record)
+
+
+def debug_contexts(infos: Iterable[dict[str, Any]], shift: int = 0) -> list[DebugInfo]:
+    """A graph's debug records as debug files hold them, `shift` added to their ids."""
+    return [_context(info, shift) for info in infos]
+
+
+def without_memory(compilation: Compilation) -> Compilation:
+    """The compilation without what only a graph profile shows."""
+    return replace(
+        compilation,
+        tile_memory=None,
+        category_memory=(),
+        variables=None,
+        eq_classes=None,
+        liveness=None,
+        vars_info=None,
+        lowered=(),
+        lowered_names=[],
+    )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        file = next(path for path in (folder, *folder.parents) if path.exists() and not path.is_dir())
+        raise poplar_error(
+            f"The report folder {folder} cannot be made: {file} is a file; give autoReport.directory another path."
+        ) from None
+    except OSError as error:
+        raise poplar_error(
+            f"The report folder {folder} cannot be made ({error.strerror or error}); "
+            "give autoReport.directory another path."
+        ) from None
+
+
+def _shifted(compilation: Compilation, shift: int) -> Compilation:
+    """Debug ids as they are in the directory's debug files."""
+    if shift == 0:
+        return compilation
+
+    def moved(ids: Any) -> Any:
+        return ids + shift * (ids >= 0)
+
+    programs, compute_sets, variables = compilation.programs, compilation.compute_sets, compilation.variables
+    return replace(
+        compilation,
+        programs=replace(programs, debug_id=moved(programs.debug_id)),
+        compute_sets=replace(compute_sets, debug_id=moved(compute_sets.debug_id)),
+        variables=None if variables is None else replace(variables, debug_id=moved(variables.debug_id)),
+    )
+
+
+def _context(info: dict[str, Any], shift: int) -> DebugInfo:
+    parent = int(info["parentId"])
+    return DebugInfo(
+        id=int(info["id"]) + shift,
+        parents=(parent + shift,) if parent >= 0 else (),
+        layer=info["layer"],
+        name=info["name"],
+        arguments=_plain(info["arguments"] | {"category": info["category"]}),
+        outputs=_plain(info["outputs"]),
+        file=info["file"],
+        line=info["line"],
+    )
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Arguments as JSON values; what is none is shown as text."""
+    return {str(name): _json_value(value) for name, value in values.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_json_value(v) for v in value]
+    if isinstance(value, dict):
+        return _plain(value)
+    return str(value)
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,65 @@
+"""Facts about a report: who made it, from what, for what."""
+
+from __future__ import annotations
+
+import os
+import platform
+import uuid
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from simulator.compiler.executable import Executable
+from simulator.engine.options import EngineOptions
+
+#: The API level that is followed; our own version stands where an SDK has its build hash.
+API_LEVEL = "3.4.0"
+
+#: Version of the cost and memory model; grows when figures change.
+MODEL_VERSION = "1"
+
+
+def popvision_version() -> str:
+    """The version of the installed package."""
+    try:
+        return version("popvision")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+def host_facts() -> dict[str, str]:
+    """The machine that compiles and runs, without anything that names it, its user or its folders."""
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": str(os.cpu_count() or 0),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def report_meta(options: EngineOptions, engine_name: str, run_id: str, executable: Executable) -> dict[str, Any]:
+    """`Compilation.meta` of a new report."""
+    target, what_if = executable.compilation.target, executable.machine.target.overrides
+    level = options.compute_instrumentation_level.capitalize() if options.instrument_compute else "Off"
+    changed = {"whatIf": " ".join(what_if)} if what_if else {}
+    return {
+        "poplarVersion": f"{API_LEVEL} (popvision {popvision_version()})",
+        "modelVersion": MODEL_VERSION,
+        "simulated": True,
+        "engineOptions": dict(options.values),
+        "engineOptionsGiven": dict(options.given),
+        "targetOptions": {"type": target.type, "architecture": target.architecture} | changed,
+        **changed,
+        "engineName": engine_name,
+        "host": host_facts(),
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "reportId": uuid.uuid4().hex,
+        "runId": run_id,
+        "computeInstrumentation": level,
+        "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
+        "remoteBuffers": list(executable.plan.remote_buffers),
+        "controlFlowInstrumentation": "On" if options.instrument_control_flow else "Off",
+    }

@@ -1,0 +1,1 @@
+"""Values: what a program computes, over whole arrays."""

@@ -1,0 +1,170 @@
+"""The arena: the values of all variables of all replicas in one block of bytes, a row for each replica, and places
+within a row.
+
+A place is a tensor as the runtime sees it: a strided window of the arena where the tensor is one (reading it copies
+nothing), else a list of item numbers made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision import pvti
+from simulator.base import regions
+from simulator.base.types import numpy_type
+from simulator.codelets.compiled.session import Session
+from simulator.codelets.compiled.shared_bytes import SharedBytes
+
+if TYPE_CHECKING:
+    from simulator.codelets.compiled.linking import Program
+    from simulator.graph.store import GraphStore
+    from simulator.graph.tensor import Tensor
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+_channel = pvti.channel("Poplar Runtime")
+
+#: Variables begin at multiples of this, so that every item type may index the arena and vector loads are aligned.
+_ALIGNMENT = 64
+
+
+class ArenaLayout:
+    """Where each variable lies. Items of a type are numbered from the beginning of the arena.
+
+    `shared` = groups of variables that take turns in the memory of the first, which is the largest of its group."""
+
+    def __init__(self, store: GraphStore, shared: Sequence[Sequence[int]] = ()) -> None:
+        v = store.variables
+        self._bases = np.array(v.base, np.int64)
+        self._item_bytes = np.array([t.size for t in v.type], np.int64)
+        size = -(-np.array(v.numel, np.int64) * self._item_bytes // _ALIGNMENT) * _ALIGNMENT
+        for group in shared:
+            size[group[1:]] = 0
+        self._offsets = np.cumsum(size) - size
+        for group in shared:
+            self._offsets[group] = self._offsets[group[0]]
+        self.total_bytes = int(size.sum())
+        self.replicas = store.replicas
+        self.initial: list[tuple[int, Array]] = []  #: (byte offset, values) of constants and initial values
+        #: (byte offset, values by replica) of what differs between replicas from the beginning
+        own = self.items(np.array([*v.by_replica], np.int64)).tolist()
+        self.by_replica = [(4 * at, np.array(w, np.uint32)) for at, w in zip(own, v.by_replica.values(), strict=True)]
+        for variable, (constant, initial) in enumerate(zip(v.constant, v.initial, strict=True)):
+            offset, item = int(self._offsets[variable]), int(self._item_bytes[variable])
+            if constant is not None:
+                self.initial.append((offset, np.ascontiguousarray(constant).copy()))
+            self.initial += [(offset + first * item, values) for first, values in initial]
+
+    def byte_offset(self, variable: int) -> int:
+        """Where a variable begins."""
+        return int(self._offsets[variable])
+
+    def items(self, starts: I8) -> I8:
+        """The item number of elements of the element space; a region's further elements follow."""
+        if len(starts) == 0:
+            return starts
+        variable = np.searchsorted(self._bases, starts, side="right") - 1
+        return np.asarray(
+            self._offsets[variable] // self._item_bytes[variable] + starts - self._bases[variable], dtype=np.int64
+        )
+
+    def place(self, tensor: Tensor) -> Place:
+        """A tensor as a place."""
+        dtype = numpy_type(tensor.elementType())
+        shape = tuple(tensor.shape())
+        strided = tensor.strided()
+        if strided is not None:
+            variable, offset, strides = strided
+            begin = self.byte_offset(variable) + offset * dtype.itemsize
+            return Place(dtype, shape, begin, tuple(s * dtype.itemsize for s in strides), None)
+        starts, lengths = tensor.regions()
+        return Place(dtype, shape, 0, (), regions.elements(self.items(starts), lengths))
+
+
+@dataclass(frozen=True)
+class Place:
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int  #: byte offset of the first element of a strided window
+    strides: tuple[int, ...]  #: bytes
+    items: I8 | None  #: item numbers in flattened order, None for a strided window
+
+
+class Arena:
+    """The bytes of one replica. `memory` is its row, filled with zeros; gets constants and initial values, from the
+    host or, where `loaded` is given, as that replica has them. `session`: the process of compiled codelets that the
+    memory is shared with."""
+
+    def __init__(
+        self,
+        layout: ArenaLayout,
+        memory: Array,
+        replica: int,
+        session: Session | None = None,
+        loaded: Arena | None = None,
+    ) -> None:
+        self.replica = replica
+        self.session = session
+        self.offset = replica * layout.total_bytes  #: of the row within the memory of all replicas
+        self._bytes = memory
+        self._flat: dict[np.dtype[Any], Array] = {}
+        own = [(offset, values[replica : replica + 1]) for offset, values in layout.by_replica]
+        if loaded is None:
+            with pvti.Tracepoint(_channel, "poplar::core::loadFromHost"):
+                self._take(layout.initial)
+        else:
+            with pvti.Tracepoint(_channel, "poplar::core::loadFromReplica"):
+                for offset, values in layout.initial:
+                    self._bytes[offset : offset + values.nbytes] = loaded._bytes[offset : offset + values.nbytes]
+        self._take(own)
+
+    def _take(self, initial: Sequence[tuple[int, Array]]) -> None:
+        for offset, values in initial:
+            raw = values.view(np.uint8).reshape(-1)
+            self._bytes[offset : offset + len(raw)] = raw
+
+    def flat(self, dtype: np.dtype[Any]) -> Array:
+        """The whole arena as items of a type."""
+        if dtype not in self._flat:
+            self._flat[dtype] = self._bytes.view(dtype)
+        return self._flat[dtype]
+
+    def window(self, place: Place) -> Array:
+        """The view of a strided place; shared memory."""
+        return np.ndarray(place.shape, place.dtype, self._bytes.data, place.begin, place.strides)
+
+    def read(self, place: Place) -> Array:
+        """The values: a view of a strided place, else a new array."""
+        if place.items is None:
+            return self.window(place)
+        return self.flat(place.dtype)[place.items].reshape(place.shape)
+
+    def write(self, place: Place, values: Array) -> None:
+        """Store values of the place's shape, or flattened."""
+        if place.items is None:
+            window = self.window(place)
+            window[...] = values.reshape(place.shape)
+        else:
+            self.flat(place.dtype)[place.items] = values.reshape(-1)
+
+
+def arenas(layout: ArenaLayout, codelets: Program | None = None, autoload: bool = False) -> list[Arena]:
+    """The arenas of all replicas in their first state: rows of one block, shared with the process of `codelets`.
+    `autoload`: the host loads the first, which the others take their values from."""
+    session = None
+    if codelets is None:
+        block: Array = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
+    else:
+        shared = SharedBytes(layout.replicas * layout.total_bytes)
+        session = Session(codelets, shared)
+        size = layout.replicas * layout.total_bytes  # may be 0: vertices need no fields
+        block = shared.memory[:size].reshape(layout.replicas, layout.total_bytes)
+    made: list[Arena] = []
+    for replica, row in enumerate(block):
+        made.append(Arena(layout, row, replica, session, made[0] if autoload and made else None))
+    return made

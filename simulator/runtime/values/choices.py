@@ -1,0 +1,69 @@
+"""What data decide while a program runs: which branch, another trip or not, abort or go on.
+
+Shared by everything that runs programs: `values` are those of one scalar, one per replica, and must agree, because all
+replicas run the same code at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simulator.compiler.lowering.program_visits import Place
+from simulator.graph import program as host
+from simulator.runtime.host.print_tensor import printed
+from simulator.runtime.host.run_ended import RunEndedError
+
+Values = Sequence[int]
+Decision = Callable[[Values], int]
+"""From the values of the scalar that decides to the place in `Program.nested()` of what runs next; of a loop 1 for its
+body and 0 for the end; of an abort 0 for going on."""
+
+
+def decision(program: host.Program, place: Place) -> Decision:
+    """How a program that chooses does it. Raises RunEndedError where values rule it out."""
+    match program:
+        case host.If():
+            return lambda values: 0 if _agreed(values, "If", place) else 1
+        case host.Switch():
+            return lambda values: _case(program, _agreed(values, "Switch", place), place)
+        case host.RepeatWhile():
+            name = type(program).__name__
+            return lambda values: int(bool(_agreed(values, name, place)) == program.wanted)
+        case host.AbortOnCondition():
+            return lambda values: _abort(program.message, place) if any(values) else 0
+        case _:
+            raise TypeError(f"{type(program).__name__} does not choose")
+
+
+def ending(program: host.Abort | host.ErrorProgram, place: Place) -> Callable[[Sequence[object]], None]:
+    """What a program does that always ends the run, given the tensors that it shows, one per replica."""
+
+    def end(shown: Sequence[object]) -> None:
+        if isinstance(program, host.Abort):
+            _abort(program.message, place)
+        text = ", ".join(printed("", values, host.PrintTensorFmt()) for values in shown)  # type: ignore[arg-type]
+        raise RunEndedError(f"{program.message} {text}".lstrip(), place)
+
+    return end
+
+
+def _agreed(values: Values, what: str, place: Place) -> int:
+    if any(value != values[0] for value in values):
+        raise RunEndedError(
+            f"{what}: the replicas disagree about the value that decides ({list(values)}); all of them must take the "
+            "same way.",
+            place,
+        )
+    return values[0]
+
+
+def _case(switch: host.Switch, value: int, place: Place) -> int:
+    try:
+        return switch.branch_of(value)
+    except LookupError:
+        cases = ", ".join(str(case) for case, _ in switch.cases) or "none"
+        raise RunEndedError(f"Switch: the value {value} has no case (cases: {cases}) and no default.", place) from None
+
+
+def _abort(message: str, place: Place) -> int:
+    raise RunEndedError(message or "The program aborted.", place)

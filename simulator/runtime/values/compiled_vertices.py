@@ -1,0 +1,171 @@
+"""Blocks of compiled vertices: a row of structs each, whose pointers lead into the arena.
+
+Vectors that are not one run of memory, or not aligned as their field asks, get a place of their own in the segment of
+the rows; they are gathered before a run and scattered after it, all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.base import regions
+from simulator.base.types import numpy_type
+from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
+from simulator.codelets.printing import VertexPlaces
+from simulator.graph.store import segment_sums
+
+if TYPE_CHECKING:
+    from simulator.codelets.compiled.session import Session
+    from simulator.graph.store import FieldEdges, VertexBlock
+    from simulator.graph.vertex_type import FieldSpec
+    from simulator.runtime.values.arena import Arena, ArenaLayout
+
+I8 = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Elements with a place of their own: item numbers in the arena, and in the scratch part."""
+
+    dtype: np.dtype[Any]
+    items: I8
+    places: I8
+    written: bool
+
+
+class CompiledBlock:
+    """The vertices of a block, ready to be bound to an arena."""
+
+    def __init__(self, block: VertexBlock, layout: ArenaLayout, places: VertexPlaces) -> None:
+        assert block.type.compiled is not None
+        self._class = block.type.compiled
+        self._n = len(block)
+        self._places = places
+        self._scratch = 0  #: bytes
+        self._gathered: list[_Gathered] = []
+        pointers = {
+            name: self._pointers(block.type.fields_by_name[name], edges, layout.items(edges.starts))
+            for name, edges in block.edges.items()
+        }
+        self._columns = pointers
+        self._values = dict(block.values)
+
+    def bind(
+        self,
+        arena: Arena,
+        print_codelet: Callable[[VertexPlaces, int, int, int, str], None],
+        denied: list[bool] | None = None,
+    ) -> Callable[[], None]:
+        """A function that runs all vertices once. `denied`: grows where a compute() returns false."""
+        session = arena.session
+        assert session is not None, "an arena for compiled codelets is shared with their process"
+        shift = arena.offset
+        columns = {
+            name: Pointers(np.where(p.scratch, p.offset, p.offset + shift), p.count, p.scratch, p.bounds)
+            for name, p in self._columns.items()
+        }
+        rows = Rows(self._class.layout, self._n, columns, self._values)
+        return _Bound(self, arena, session, rows, print_codelet, denied).run
+
+    def _pointers(self, spec: FieldSpec, edges: FieldEdges, items: I8) -> Pointers:
+        dtype = numpy_type(spec.type)
+        size = dtype.itemsize
+        if spec.kind in ("scalar", "scalars"):
+            each = regions.elements(items, edges.lengths)
+            bounds = None
+            if spec.kind == "scalars":
+                bounds = np.concatenate([[0], np.cumsum(edges.elements_per_vertex(self._n))]).astype(np.int64)
+            return Pointers(each * size, np.ones(len(each), np.int64), np.zeros(len(each), np.bool_), bounds)
+        ends = self._ends(spec, edges)
+        count = segment_sums(edges.lengths, ends)
+        begin = np.zeros(len(count), np.int64)
+        full = ends[1:] > ends[:-1]
+        begin[full] = items[ends[:-1][full]]
+        apart = _in_pieces(items, edges.lengths, ends)
+        if spec.alignment > size:
+            apart |= full & (begin * size % spec.alignment != 0)
+        offset = begin * size
+        if apart.any():
+            offset[apart] = self._gather(spec, dtype, items, edges.lengths, ends, apart, count)
+        nested = spec.kind == "vectors"
+        vectors = edges.offsets if nested and edges.offsets is not None else None
+        return Pointers(offset, count, apart, vectors)
+
+    def _ends(self, spec: FieldSpec, edges: FieldEdges) -> I8:
+        """The first region of each vector, and the number of all."""
+        bounds = edges.offsets if spec.kind == "vector" else edges.row_offsets
+        return np.arange(len(edges.starts) + 1, dtype=np.int64) if bounds is None else bounds
+
+    def _gather(
+        self, spec: FieldSpec, dtype: np.dtype[Any], items: I8, lengths: I8, ends: I8, apart: Array, count: I8
+    ) -> I8:
+        """Places in the scratch part for the vectors that are `apart`."""
+        size = -(-count[apart] * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        offset = self._scratch + np.cumsum(size) - size
+        self._scratch += int(size.sum())
+        rows = np.repeat(apart, np.diff(ends))
+        own = np.flatnonzero(rows)
+        elements = regions.elements(items[own], lengths[own])
+        there = regions.elements(offset // dtype.itemsize, count[apart])
+        self._gathered.append(_Gathered(dtype, elements, there, spec.direction != "in"))
+        return offset
+
+
+def _in_pieces(items: I8, lengths: I8, ends: I8) -> npt.NDArray[np.bool_]:
+    """Which vectors are not one run of memory."""
+    vector = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    broken = np.zeros(len(ends) - 1, np.bool_)
+    if len(items) > 1:
+        cut = (vector[1:] == vector[:-1]) & (items[:-1] + lengths[:-1] != items[1:])
+        broken[vector[1:][cut]] = True
+    return broken
+
+
+class _Bound:
+    """A block on one arena. Addresses are written when the process was started anew."""
+
+    def __init__(
+        self,
+        block: CompiledBlock,
+        arena: Arena,
+        session: Session,
+        rows: Rows,
+        print_codelet: Any,
+        denied: list[bool] | None,
+    ) -> None:
+        self._block, self._arena, self._session, self._rows = block, arena, session, rows
+        self._print, self._denied = print_codelet, denied
+        self._segment, self._begin = session.reserve(rows.bytes + block._scratch + 4 * block._n)
+        self._filled = 0
+
+    def run(self) -> None:
+        session, block = self._session, self._block
+        with session.lock:
+            runner = session.ready()
+            memory = session.memory(self._segment)[self._begin :]
+            base = runner.bases[self._segment] + self._begin
+            tiles = self._rows.bytes + block._scratch  # rows, vectors of their own, tiles
+            if self._filled != session.starts:
+                self._rows.fill(memory, base, runner.bases[0], base + self._rows.bytes)
+                memory[tiles : tiles + 4 * block._n].view(np.uint32)[...] = block._places.tiles
+                self._filled = session.starts
+            scratch = memory[self._rows.bytes : self._rows.bytes + block._scratch]
+            for part in block._gathered:
+                scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
+            agreed = runner.run(
+                block._class.entry, base, (0, block._n), block._places.located, self._printed, tiles=base + tiles
+            )
+            if self._denied is not None and not agreed:
+                self._denied.append(True)
+            for part in block._gathered:
+                if part.written:
+                    self._arena.flat(part.dtype)[part.items] = scratch.view(part.dtype)[part.places]
+
+    def _printed(self, row: int, worker: int, text: str) -> None:
+        self._print(self._block._places, self._arena.replica, row, worker, text)

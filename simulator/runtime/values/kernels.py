@@ -1,0 +1,43 @@
+"""Kernels: functions over whole arrays that compute what a library operation's vertices compute.
+
+`@register("popops.add")` names a function `(outputs, inputs, attributes) -> None` that writes into `outputs`. Programs
+refer to kernels by name (`simulator.graph.program.LibraryGroup`), so that an executable can be saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+
+from simulator.base.errors import poplar_error
+
+Array = npt.NDArray[Any]
+Kernel = Callable[[list[Array], list[Array], dict[str, Any]], None]
+
+_kernels: dict[str, Kernel] = {}
+
+
+def register(name: str) -> Callable[[Any], Any]:
+    """Make a function known under `name`; a second function of the same name is refused with ValueError."""
+
+    def enter(function: Any) -> Any:
+        if _kernels.setdefault(name, function) is not function:
+            raise ValueError(f"Another kernel is registered as '{name}'; give one of the two another name.")
+        return function
+
+    return enter
+
+
+def kernel(name: str) -> Kernel:
+    """The function registered under `name`; `poplar_error` when there is none."""
+    try:
+        return _kernels[name]
+    except KeyError:
+        raise poplar_error(
+            f"No kernel is registered as '{name}'; import the library that makes such programs (simulator.poplibs)."
+        ) from None
+
+
+__all__ = ["Array", "Kernel", "kernel", "register"]

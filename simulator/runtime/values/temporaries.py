@@ -1,0 +1,117 @@
+"""Which variables may share memory of the arena: temporaries whose uses do not overlap.
+
+Library operations leave a new variable behind with each result. Given memory of their own, all of them together are
+far larger than the processor's caches; memory that is used again stays warm. A variable may share when every use lies
+in one straight run of programs (the body of one loop, or of one function), the first use writes all of it, and neither
+the host nor a single vertex touches it. Its memory is its own from that first use to the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.graph import program as host
+
+if TYPE_CHECKING:
+    from simulator.graph.store import GraphStore
+    from simulator.graph.tensor import Tensor
+
+
+@dataclass
+class _Use:
+    """What is known of one variable while programs are walked through."""
+
+    block: int
+    first: int
+    last: int
+    shareable: bool
+
+
+@dataclass
+class _Walk:
+    store: GraphStore
+    uses: dict[int, _Use] = field(default_factory=dict)
+    blocks: int = 0
+    position: int = 0
+    functions: set[int] = field(default_factory=set)
+
+    def into(self, program: host.Program) -> None:
+        """Walk through a program in a block of its own."""
+        outer, self.blocks = self.blocks, self.blocks + 1
+        self._walk(program, outer)
+
+    def _walk(self, program: host.Program, block: int) -> None:
+        match program:
+            case host.LibraryGroup():
+                self._access(block, program.inputs, program.outputs)
+            case host.Sequence():
+                for part in program.programs:
+                    self._walk(part, block)
+            case host.Execute():
+                self._pin_vertices(program.compute_set)
+                self._access(block, (), program.writes())
+            case host.Call() if program.host_function is None:
+                if program.function not in self.functions:
+                    self.functions.add(program.function)
+                    self.into(self.store.functions[program.function])
+            case _:  # what chooses reads its predicate before its bodies run, and each of these may not run at all
+                self._access(block, program.reads(), program.writes())
+                for body in program.nested():
+                    self.position += 1
+                    self.into(body)
+
+    def _access(self, block: int, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
+        self.position += 1
+        for tensor in reads:
+            for variable in tensor._variables():
+                self._use(variable, block, False)
+        for tensor in writes:
+            for variable in tensor._variables():
+                whole = tensor.numElements() == self.store.variables.numel[variable] and not tensor.containsAliases()
+                self._use(variable, block, whole)
+
+    def _use(self, variable: int, block: int, whole_write: bool) -> None:
+        use = self.uses.get(variable)
+        if use is None:
+            self.uses[variable] = _Use(block, self.position, self.position, whole_write)
+        else:
+            use.shareable &= use.block == block
+            use.last = self.position
+
+    def _pin_vertices(self, compute_set: int) -> None:
+        for block in self.store.settled_blocks:
+            if block.compute_set == compute_set:
+                for edges in block.edges.values():
+                    for variable in np.unique(self.store.variable_of(edges.starts)).tolist():
+                        self.uses[variable] = _Use(-1, 0, 0, False)
+
+
+def shared_slots(store: GraphStore, programs: Sequence[host.Program]) -> list[list[int]]:
+    """Groups of variables that take turns in the same memory; a variable in no group has memory of its own."""
+    walk = _Walk(store)
+    for program in programs:
+        walk.into(program)
+    v = store.variables
+    open_slots: dict[int, list[tuple[int, int, list[int]]]] = {}  #: block -> (last use, bytes, variables)
+    groups: list[list[int]] = []
+    for variable, use in sorted(walk.uses.items(), key=lambda item: item[1].first):
+        own = v.constant[variable] is not None or v.host_visible[variable] or bool(v.initial[variable])
+        if own or not use.shareable:
+            continue
+        size = v.numel[variable] * v.type[variable].size
+        slots = open_slots.setdefault(use.block, [])
+        # The smallest slot that is free and neither too small nor more than twice as large.
+        free = [i for i, (last, room, _) in enumerate(slots) if last < use.first and size <= room <= 2 * size]
+        if free:
+            best = min(free, key=lambda i: slots[i][1])
+            _, room, group = slots[best]
+            group.append(variable)
+            slots[best] = (use.last, room, group)
+        else:
+            groups.append([variable])
+            slots.append((use.last, size, groups[-1]))
+    return [group for group in groups if len(group) > 1]

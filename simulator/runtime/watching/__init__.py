@@ -1,0 +1,1 @@
+"""Watchers: work around the running of programs, for tracing, planted errors and checks."""

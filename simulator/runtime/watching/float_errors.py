@@ -1,0 +1,58 @@
+"""Floating-point operations that stop a program: which program it was, in Poplar's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.base.errors import ErrorCode, ErrorInfo, ErrorLocation, application_runtime_error
+from simulator.compiler.executable import Executable
+from simulator.compiler.lowering.program_visits import Place
+from simulator.graph.program import Execute, LibraryGroup, Program
+from simulator.runtime.watching.watch import Action
+
+_CODES = {
+    "overflow": (ErrorCode.FLOATING_POINT_OVERFLOW, "an overflow"),
+    "divide": (ErrorCode.FLOATING_POINT_DIVIDE_BY_ZERO, "a division by zero"),
+}
+_INVALID = ErrorCode.FLOATING_POINT_INVALID_OPERATION, "an invalid floating-point operation"
+
+
+class FloatErrors:
+    """Turns what NumPy raises into application_runtime_error that names the program."""
+
+    def __init__(self, executable: Executable) -> None:
+        self._lowered = executable.lowered
+        self._owner = id(executable)
+
+    def around(self, place: Place, program: Program, action: Action) -> Action:
+        if not isinstance(program, Execute | LibraryGroup):
+            return action
+        return self._translated(action, lambda: self._row(place, program))
+
+    def around_row(self, row: int, action: Action) -> Action:
+        if self._lowered.table.type[row] != "OnTileExecute":
+            return action
+        return self._translated(action, lambda: row)
+
+    def _translated(self, action: Action, where: Callable[[], int]) -> Action:
+        def run() -> None:
+            try:
+                action()
+            except FloatingPointError as error:
+                code, what = _CODES.get(str(error).split()[0], _INVALID)
+                row = where()
+                name = self._lowered.table.name[row] if row >= 0 else ""
+                raise application_runtime_error(
+                    f"Program {row} ('{name}') stopped at {what} ({error}).",
+                    [ErrorInfo(code, ErrorLocation(-1, row, "", self._owner))],
+                ) from None
+
+        return run
+
+    def _row(self, place: Place, program: Execute | LibraryGroup) -> int:
+        """The launch of the compute set; of a library operation, that of its first one."""
+        first, end = self._lowered.spans.get(place, (0, 0))
+        sets = self._lowered.table.compute_set
+        mine = program.compute_set if isinstance(program, Execute) else None
+        launched = (row for row in range(first, end) if sets[row] >= 0 and mine in (None, sets[row]))
+        return next(launched, self._lowered.row_of(place))

@@ -1,0 +1,51 @@
+"""Which watchers an engine's settings call for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+from simulator.compiler.executable import Executable
+from simulator.runtime.host.run_settings import RunSettings
+from simulator.runtime.watching.edge_trace import EdgeTrace
+from simulator.runtime.watching.float_errors import FloatErrors
+from simulator.runtime.watching.planted_errors import PlantedErrors
+from simulator.runtime.watching.watch import Watcher
+from simulator.runtime.watching.write_guard import WriteGuard
+
+#: The codelet that changes how tiles calculate (simulator.programming.floating_point).
+_CHANGES_FLOATS = "poplar_rt::ModifyFloatingPoint"
+
+
+def watchers_of(
+    executable: Executable, settings: RunSettings, planted: PlantedErrors, memories: Callable[[], Sequence[Any]]
+) -> list[Watcher]:
+    """Innermost first."""
+    watchers: list[Watcher] = []
+    source = executable.source
+    if settings.float_exceptions or _CHANGES_FLOATS in executable.compilation.vertex_types.name:
+        watchers.append(FloatErrors(executable))
+    if settings.verify and source is not None:
+        watchers.append(WriteGuard(source.store, executable.plan.layout, memories))
+    if settings.trace and source is not None:
+        watchers.append(EdgeTrace(source.store, executable.plan.layout, memories, _stream_of(settings)))
+    watchers.append(planted)
+    return watchers
+
+
+def _stream_of(settings: RunSettings) -> Callable[[], TextIO]:
+    """Where the trace goes. The file is opened when something is written first, and keeps what earlier engines of this
+    process wrote into it no longer."""
+    if settings.trace_file is None:
+        return lambda: sys.stderr
+    path = settings.trace_file
+    opened: list[TextIO] = []
+
+    def stream() -> TextIO:
+        if not opened:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            opened.append(path.open("w", buffering=1))
+        return opened[0]
+
+    return stream

@@ -1,0 +1,149 @@
+"""The figures above the drawing of the exchange page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.exchange.matrix import partner_of
+from popvision.analysis.exchange.messages import fan_outs, messages_of
+from popvision.analysis.exchange.programs import bandwidth, moved, ran
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+from webapp.components import help_text
+from webapp.components.attributes import attributes
+from webapp.components.difference import difference_mark
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+
+def row_of(source: ReportSource, program: int) -> int:
+    """Row of a program in the columns of exchange_programs."""
+    return int(np.searchsorted(moved(source).program, program))
+
+
+def exchange_headline(
+    source: ReportSource, program: int, step: int | None, key: str, target: ReportSource | None = None
+) -> Component:
+    """Bytes, messages, fan-out, worst tile, cycles and use of the bandwidth of one execution."""
+    m, row = moved(source), row_of(source, program)
+    figures = [
+        _figure("Program", f"{m.type[row]}, Id {program}", m.name[row], title=m.name[row], class_name="wide"),
+        *_traffic(source, row),
+        *_time(source, row, step, key),
+    ]
+    if target is not None:
+        figures.append(_differences(source, target, program, row))
+    return html.Div(figures, className="headline")
+
+
+def _traffic(source: ReportSource, row: int) -> list[Component]:
+    m = moved(source)
+    factor = m.received[row] / m.sent[row] if m.sent[row] and m.received[row] else None
+    found = [
+        _figure("Received", bytes_text(int(m.received[row])), f"{integer_text(int(m.receivers[row]))} tiles",
+                title=f"{m.received[row]:,} B"),
+        _figure("Sent", bytes_text(int(m.sent[row])), "" if factor is None else f"multicast x {factor:,.2f}",
+                title=f"{m.sent[row]:,} B; multicast factor = bytes received / bytes sent"),
+    ]  # fmt: skip
+    try:
+        messages = messages_of(source, int(m.program[row]))
+    except NotRecordedError:
+        if m.type[row] != "StreamCopyMid":
+            found.append(_figure("Messages", "unknown", "not recorded"))
+        return found
+    receivers, tiles = fan_outs(messages)
+    fan = f"fan-out {len(messages.src) / tiles.sum():,.1f}, at most {receivers[-1]:,}"
+    found.append(_figure("Messages", integer_text(len(messages.src)), fan, title="Pairs of tiles"))
+    return found
+
+
+def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Component]:
+    m, b = moved(source), bandwidth(source)
+    found = []
+    if m.worst_tile[row] >= 0:
+        tile = int(m.worst_tile[row])
+        href = f"/r/{key}/memory?tiles={tile}"
+        link = html.A(f"tile {tile:,}", href=href, **attributes(data_nav="jump"))
+        found.append(
+            _figure("Worst tile", bytes_text(int(m.worst_bytes[row])), link, title=f"{m.worst_bytes[row]:,} B")
+        )
+    if not np.isnan(b.cycles_each[row]):
+        found.append(_cycles(source, row, step))
+    use = b.achieved[row] / b.possible[row]
+    about = help_text(
+        "Achieved bandwidth",
+        "Bytes of one execution per cycle, against what the tiles that receive could take in that time. Two tiles that "
+        "share a bus take what both receive at twice the rate, so the share may exceed 100 %.",
+        formula=_formula(source, row),
+    )
+    text = "unknown" if np.isnan(b.achieved[row]) else f"{b.achieved[row]:,.1f} B/cycle"
+    share = "possible rate not in the report" if np.isnan(use) else f"{percent_text(float(use))} of the plain rate"
+    found.append(_figure("Achieved", text, share, help=about))
+    return found
+
+
+def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
+    """Cycles of one execution, and over which tiles they are the largest."""
+    r, target = ran(source), target_of(source)
+    each = float(bandwidth(source).cycles_each[row])
+    runs = int(r.executions[row])
+    detail = f"mean of {runs:,} executions" if runs > 1 else "one execution" if runs else "estimate: no run recorded"
+    about = help_text(
+        "Cycles of one execution",
+        "The tile that takes part longest, and not the step's length in the trace: that is less, down to 0, where "
+        "other tiles work meanwhile. A report that counted cycles on one tile has only that length.",
+        formula=f"{r.cycles[row]:,} cycles of the longest tile / {runs:,} executions" if runs else "estimate",
+    )
+    shown = detail if step is None else f"{detail}; step {step:,} chosen"
+    return _figure("Cycles", cycles_text(round(each), target.clock_hz), shown, help=about)
+
+
+def _formula(source: ReportSource, row: int) -> str:
+    m, b, target = moved(source), bandwidth(source), target_of(source)
+    if np.isnan(b.achieved[row]):
+        return "bytes / cycles"
+    cycles = f"{b.cycles_each[row]:,.1f} cycles"
+    if m.type[row] == "DoExchange":
+        rate, count = target.exchange_bytes_per_cycle, f"{m.receivers[row]:,} receiving tiles"
+    else:
+        rate = target.host_bytes_per_cycle if m.type[row] == "StreamCopyMid" else target.link_bytes_per_cycle
+        count = f"{m.ipus[row]:,} IPUs"
+    size = m.received[row] + (m.sent[row] if m.type[row] == "StreamCopyMid" else 0)
+    return f"{size:,} B / ({cycles} x {rate:g} B x {count})"
+
+
+def _differences(source: ReportSource, target: ReportSource, program: int, row: int) -> Component:
+    try:
+        other = row_of(target, partner_of(source, target, program))
+    except NotRecordedError as lacking:
+        return _figure("Target", "–", str(lacking))
+    a, b = moved(source), moved(target)
+    marks: list[Any] = [difference_mark(int(a.received[row]), int(b.received[other]), "bytes")]
+    before, after = bandwidth(source).cycles_each[row], bandwidth(target).cycles_each[other]
+    if not np.isnan(before) and not np.isnan(after):
+        marks += [
+            " received, ",
+            difference_mark(round(float(before), 2), round(float(after), 2), "decimal"),
+            " cycles each",
+        ]
+    return _figure("Target - source", marks, "")
+
+
+def _figure(
+    label: str, value: Any, detail: Any = "", *, title: str = "", help: Any = None, class_name: str = ""
+) -> Component:
+    head = html.Span([label, help] if help is not None else label, className="headline-label")
+    return html.Div(
+        [
+            head,
+            html.Span(value, className="headline-value", title=title or None),
+            html.Span(detail, className="headline-detail", title=detail if isinstance(detail, str) else None),
+        ],
+        className=f"headline-figure {class_name}".strip(),
+    )

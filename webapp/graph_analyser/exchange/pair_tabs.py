@@ -1,0 +1,148 @@
+"""Tabs of the exchange page of two reports: fan-out, IPUs and host copies as source, target and difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.matching import HOW, match_programs
+from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.exchange.matrix import partner_of
+from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, sendings_of
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import target_of
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.difference import difference_columns, difference_rows
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+_REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
+
+_HOST_FIGURES = (
+    ("executions", "Executions", "integer"),
+    ("to_device", "To device", "bytes"),
+    ("to_host", "To host", "bytes"),
+    ("begin", "Begin", "cycles"),
+    ("mid", "Mid", "cycles"),
+    ("end", "End", "cycles"),
+    ("achieved", "B / cycle", "decimal"),
+    ("use", "Of plain rate", "percent"),
+)
+
+
+def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
+    """How many tiles the tiles send to in either report, and how many get the same data."""
+    try:
+        partner = partner_of(source, target, program)
+        counts = [fan_outs(messages_of(*each)) for each in ((source, program), (target, partner))]
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+    head = [Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110)]
+    fan = data_table(
+        "xch-fan", _rows(counts, "tiles"), head + difference_columns("tiles", "Tiles that send to so many", "integer"),
+        name="fan-out-compared", height=260, filter_box=False,
+    )  # fmt: skip
+    parts: list[Component] = [html.Div([html.H2("Fan-out of sending tiles"), fan])]
+    spread = [sendings_of(*each) for each in ((source, program), (target, partner))]
+    title = html.H2("Bytes by the number of tiles that get them")
+    silent = [side for side, (receivers, _) in zip(("source", "target"), spread, strict=True) if not len(receivers)]
+    if silent:
+        text = (
+            f"How many tiles get the same data is not in the {' and '.join(silent)} (format 1.0, or nothing is sent)."
+        )
+        parts.append(html.Div([title, empty_hint(text)]))
+        return html.Div(parts, className="exchange-columns compared", **_REGION)
+    head = [Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110)]
+    sent = data_table(
+        "xch-sendings", _rows(spread, "bytes"), head + difference_columns("bytes", "Sent", "bytes"),
+        name="multicast-compared", height=260, filter_box=False,
+    )  # fmt: skip
+    parts.append(html.Div([title, sent]))
+    return html.Div(parts, className="exchange-columns compared", **_REGION)
+
+
+def _rows(both: Iterable[tuple[Any, Any]], field: str) -> list[dict[str, Any]]:
+    """A row per number of receivers of either report; one that a report does not have counts 0 there."""
+    before, after = (dict(zip(keys.tolist(), values.tolist(), strict=True)) for keys, values in both)
+    rows = [
+        {"receivers": count, f"{field}_source": before.get(count, 0), f"{field}_target": after.get(count, 0)}
+        for count in sorted(before.keys() | after.keys())
+    ]
+    return difference_rows(rows, field)
+
+
+def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
+    """Bytes from IPU to IPU in either report; IPUs are matched by number."""
+    try:
+        partner = partner_of(source, target, program)
+        sums = [
+            between_ipus(messages_of(report, row), target_of(report))
+            for report, row in ((source, program), (target, partner))
+        ]
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+    most = max(len(each) for each in sums)
+    if most < 2:
+        return empty_hint("Both reports have one IPU: all exchange stays inside it.")
+
+    def figure(of: Any, one: int, other: int) -> int | None:
+        return int(of[one, other]) if max(one, other) < len(of) else None
+
+    rows = [
+        {
+            "from": one,
+            "to": other,
+            "bytes_source": figure(sums[0], one, other),
+            "bytes_target": figure(sums[1], one, other),
+        }
+        for one in range(most)
+        for other in range(most)
+    ]
+    columns = [
+        Column("from", "From IPU", "integer", width=110),
+        Column("to", "To IPU", "integer", width=110),
+        *difference_columns("bytes", "Bytes of one execution", "bytes"),
+    ]
+    return data_table("xch-ipus", difference_rows(rows, "bytes"), columns, name="ipus-compared", height="100%")
+
+
+def host_pair(source: ReportSource, target: ReportSource) -> Component:
+    """Copies to and from the host of both reports over all their runs, matched like programs."""
+    ours, theirs = ({row["program"]: row for row in host_copies(each)} for each in (source, target))
+    if not ours and not theirs:
+        return empty_hint("Neither program copies anything to or from the host.")
+    matching = match_programs(source, target)
+    found = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
+    paired = {one: (other, how) for one, other, how in found if one in ours and other in theirs}
+    taken = {other for other, _ in paired.values()}
+    rows = [_host_row(row, theirs.get(paired.get(one, (-1, 0))[0]), paired.get(one)) for one, row in ours.items()]
+    rows += [_host_row(None, row, None) for other, row in theirs.items() if other not in taken]
+    rows = difference_rows(rows, *[field for field, _, _ in _HOST_FIGURES])
+    rows.sort(key=lambda row: -np.inf if row["mid_diff"] is None else -abs(row["mid_diff"]))
+    columns = [
+        Column("program", "Id", "integer", "Id of the copy's Mid in the source; – = only in the target", width=70),
+        Column("target_program", "Target id", "integer", "– = only in the source", width=90),
+        Column("name", "Stream", width=260),
+        Column("how", "Matched by", width=120),
+        *[each for part in _HOST_FIGURES for each in difference_columns(*part)],
+    ]
+    return data_table("xch-host", rows, columns, name="host-copies-compared", height="100%")
+
+
+def _host_row(one: Any, other: Any, match: tuple[int, int] | None) -> dict[str, Any]:
+    row = {
+        "program": None if one is None else one["program"],
+        "target_program": None if other is None else other["program"],
+        "name": (other if one is None else one)["name"],
+        "how": "only here" if match is None else HOW[match[1]],
+    }
+    for field, _, _ in _HOST_FIGURES:
+        row |= {f"{field}_source": None if one is None else one[field]}
+        row |= {f"{field}_target": None if other is None else other[field]}
+    return row

@@ -1,0 +1,161 @@
+"""What the drawing of the exchange page asks for, below /data/<key>/exchange/.
+
+    tiles?program=&step=&order=&vs=       the program meant and its columns, one entry per tile
+    matrix?program=&order=&size=&row=&rows=&column=&columns=&vs=
+                                          cells of `size` x `size` positions from position `row`, `column`; `rows` and
+                                          `columns` count cells. Sparse (`cell`, `value`) or dense (`value`)
+    partners?program=&tile=               partners of one tile
+    messages.csv?program=                 every message, streamed
+
+A query that cannot be answered gets status 400 and one sentence; what is not recorded comes as `reason` in the header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import Dash
+from flask import Response, request
+
+from popvision.analysis.compare.difference import signed
+from popvision.analysis.exchange.matrix import matrix_of, partner_of
+from popvision.analysis.exchange.messages import messages_of, partners, ranks
+from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchange_tiles
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.floor_plan import floor_plan
+from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.tiles import target_of
+from webapp.data_routes import pair_route
+from webapp.packed import packed_response
+from webapp.query import number_of, whole_number
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+#: Cells of one answer: 4 bytes each.
+MOST_CELLS = 120_000
+
+_COLUMNS = ("received", "sent", "code", "fan_in", "fan_out", "moving", "estimated", "recorded")
+_LINES_AT_ONCE = 20_000
+
+
+def register_routes(app: Dash, library: Library) -> None:
+    """Add the four routes."""
+    pair_route(app, library, "exchange/tiles", tiles)
+    pair_route(app, library, "exchange/matrix", matrix)
+    pair_route(app, library, "exchange/partners", partner_tiles)
+    pair_route(app, library, "exchange/messages.csv", export)
+
+
+def tiles(source: ReportSource, target: ReportSource | None) -> Response:
+    """Columns of the program that the selection means; differences (target - source) when there is a target."""
+    machine = target_of(source)
+    program, step = exchange_of(source, _lenient("program"), _lenient("step"))
+    if program is None:
+        return packed_response({"program": None, "reason": "This report has no program that moves data."}, {})
+    found = exchange_tiles(source, program, step)
+    header: dict[str, Any] = {
+        "program": program, "step": found.step, "chosen": step, "type": programs_of(source).type[program],
+        "name": programs_of(source).name[program], "tiles": machine.num_tiles, "perIpu": machine.tiles_per_ipu,
+        "rate": machine.exchange_bytes_per_cycle, "reason": "", "signed": target is not None,
+    }  # fmt: skip
+    columns = {name: getattr(found, name) for name in _COLUMNS}
+    try:
+        messages_of(source, program)
+        if target is not None:
+            columns = _differences(
+                found, exchange_tiles(target, partner_of(source, target, program)), machine.num_tiles
+            )
+    except NotRecordedError as lacking:
+        header["reason"] = str(lacking)
+    arrays = {name: _narrow(values) for name, values in columns.items() if values is not None}
+    plan = held(lambda: floor_plan(machine))
+    if plan is not None:
+        header |= {"plan": [plan.width, plan.height]}
+        arrays |= {"x": plan.x.astype(np.uint32), "y": plan.y.astype(np.uint32)}
+    arrays["rank"] = ranks(machine, _order(machine.physical_tile is not None)).astype(np.uint32)
+    return packed_response(header, arrays)
+
+
+def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[str, npt.NDArray[np.int64] | None]:
+    """target - source of each column; a tile that the target does not have counts as 0 there."""
+
+    def difference(name: str) -> npt.NDArray[np.int64] | None:
+        before, after = getattr(one, name), getattr(other, name)
+        if before is None or after is None:
+            return None
+        fitted = np.zeros(tiles, np.int64)
+        fitted[: min(tiles, len(after))] = after[:tiles]
+        return signed(before, fitted)
+
+    return {name: difference(name) for name in _COLUMNS}
+
+
+def matrix(source: ReportSource, target: ReportSource | None) -> Response:
+    """Bytes of the cells of a window, row by row."""
+    found = matrix_of(
+        source, number_of(request.args, "program"), _order(target_of(source).physical_tile is not None), target
+    )
+    size = number_of(request.args, "size", 1, found.tiles)
+    rows, columns = number_of(request.args, "rows", 1, found.tiles), number_of(request.args, "columns", 1, found.tiles)
+    if rows * columns > MOST_CELLS:
+        raise ValueError(f"{rows} x {columns} cells are more than {MOST_CELLS}: ask for fewer rows")
+    row, column = number_of(request.args, "row", 0, found.tiles), number_of(request.args, "column", 0, found.tiles)
+    cells = found.block((row, row + rows * size), (column, column + columns * size), size).values
+    header = {"rows": rows, "columns": columns, "largest": found.largest(size), "leftOut": found.left_out}
+    there = np.flatnonzero(cells)
+    if 2 * len(there) < len(cells):
+        return packed_response(header, {"cell": there.astype(np.uint32), "value": _narrow(cells[there])})
+    return packed_response(header, {"value": _narrow(cells)})
+
+
+def partner_tiles(source: ReportSource, _target: ReportSource | None) -> Response:
+    """Tiles that one tile receives from and sends to, with bytes, heaviest first."""
+    tile = number_of(request.args, "tile", 0, target_of(source).num_tiles - 1)
+    try:
+        found = partners(source, number_of(request.args, "program"), tile)
+    except NotRecordedError as lacking:
+        return packed_response({"reason": str(lacking)}, {})
+    arrays = {"from": found.sources.astype(np.uint32), "fromBytes": _narrow(found.received)}
+    arrays |= {"to": found.destinations.astype(np.uint32), "toBytes": _narrow(found.sent)}
+    return packed_response({"reason": ""}, arrays)
+
+
+def export(source: ReportSource, _target: ReportSource | None) -> Response:
+    """All messages as CSV, a piece at a time."""
+    program = number_of(request.args, "program")
+    found = messages_of(source, program)
+
+    def lines() -> Iterator[str]:
+        yield "source_tile,destination_tile,bytes\n"
+        for begin in range(0, len(found.src), _LINES_AT_ONCE):
+            part = slice(begin, begin + _LINES_AT_ONCE)
+            rows = zip(found.src[part].tolist(), found.dst[part].tolist(), found.bytes[part].tolist(), strict=True)
+            yield "".join(f"{src},{dst},{size}\n" for src, dst, size in rows)
+
+    answer = Response(lines(), mimetype="text/csv")
+    answer.headers["Content-Disposition"] = f'attachment; filename="messages-{program}.csv"'
+    return answer
+
+
+def _narrow(values: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """The narrowest of the packed types that holds the values."""
+    if not len(values):
+        return values.astype(np.uint32)
+    low, high = int(values.min()), int(values.max())
+    if low >= 0 and high < 2**32:
+        return values.astype(np.uint32)
+    return values.astype(np.int32 if low >= -(2**31) and high < 2**31 else np.float64)
+
+
+def _order(has_physical: bool) -> str:
+    return "hardware" if request.args.get("order") == "hardware" and has_physical else "software"
+
+
+def _lenient(name: str) -> int | None:
+    """A number of the page's own address, which the page passes on as it is: None where it is none."""
+    return whole_number(request.args.get(name, ""))

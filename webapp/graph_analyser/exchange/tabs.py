@@ -1,0 +1,253 @@
+"""The tabs of the exchange page: what a tile exchanges, fan-out, traffic between IPUs, host copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.exchange.matrix import partner_of
+from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, partners, sendings_of
+from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_tiles
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.tiles import physical_id, target_of
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.difference import difference_mark, figure_text
+from webapp.components.section import facts
+from webapp.formats import bytes_text, cycles_text, integer_text
+from webapp.graph_analyser.plots.category_colours import mix
+from webapp.theme import tokens
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+_NO_SENDINGS = (
+    "How many tiles get the same data is not in this report: it has format 1.0. Compile the program again to record it."
+)
+_PARTNER_ROWS = 5_000
+
+_COMPARED = (
+    ("received", "Received", "bytes"),
+    ("sent", "Sent", "bytes"),
+    ("code", "Exchange code", "bytes"),
+    ("fan_in", "Receives from", "integer"),
+    ("fan_out", "Sends to", "integer"),
+    ("moving", "Its own bytes take", "cycles"),
+    ("estimated", "Estimate", "cycles"),
+    ("recorded", "Last recorded", "cycles"),
+)
+
+#: A box that scrolls must be reached by keys.
+_REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
+
+#: Bars of the histogram of fan-outs; more distinct values share ranges.
+_MOST_BARS = 16
+
+
+def tile_tab(
+    source: ReportSource,
+    program: int,
+    step: int | None,
+    tile: int | None,
+    key: str,
+    other: ReportSource | None = None,
+) -> Component:
+    """One tile in the program: figures, who sends to it, to whom it sends; with a second report its differences."""
+    target = target_of(source)
+    if tile is None or tile >= target.num_tiles:
+        return empty_hint("Select a tile: click the drawing, or move its cursor with the arrow keys.")
+    found = exchange_tiles(source, program, step)
+    rows: list[tuple[Any, Any]] = [("Tile", f"{tile:,} on IPU {tile // target.tiles_per_ipu}")]
+    physical = physical_id(target, tile)
+    if physical is not None:
+        rows.append(("Physical id", integer_text(physical)))
+    rows += [
+        ("Received", _both(found.received[tile])),
+        ("Sent", _both(found.sent[tile])),
+        ("Exchange code", _both(found.code[tile])),
+    ]
+    if found.moving is not None:
+        rows.append(
+            ("Its own bytes take", f"{found.moving[tile]:,} cycles at {target.exchange_bytes_per_cycle:g} B a cycle")
+        )
+    for label, values in (("Estimate", found.estimated), (f"Recorded, step {found.step:,}", found.recorded)):
+        if values is not None:
+            rows.append((label, f"{cycles_text(int(values[tile]), target.clock_hz)}" + _of_longest(values, tile)))
+    columns: list[Any] = [html.Div([html.H2("In this program"), facts(rows), _links(key, program, found.step, tile)])]
+    if other is not None:
+        columns.append(_compared_tile(source, other, found, tile))
+    try:
+        who = partners(source, program, tile)
+    except NotRecordedError as lacking:
+        return html.Div([*columns, empty_hint(str(lacking))], className="exchange-columns", **_REGION)
+    columns.append(_partner_table("from", f"Receives from {len(who.sources):,} tiles", who.sources, who.received))
+    columns.append(_partner_table("to", f"Sends to {len(who.destinations):,} tiles", who.destinations, who.sent))
+    columns.append(_sendings("Multicast of this tile", who.receivers, who.multicast))
+    return html.Div(columns, className="exchange-columns", **_REGION)
+
+
+def _compared_tile(source: ReportSource, other: ReportSource, found: ExchangeTiles, tile: int) -> Component:
+    """Source, target and difference of each figure of a tile."""
+    title = html.H2("Source, target, difference")
+    try:
+        theirs = exchange_tiles(other, partner_of(source, other, found.program))
+    except NotRecordedError as lacking:
+        return html.Div([title, empty_hint(str(lacking))])
+    if tile >= target_of(other).num_tiles:
+        return html.Div([title, empty_hint(f"The target has no tile {tile:,}.")])
+    rows = []
+    for field, label, kind in _COMPARED:
+        before, after = getattr(found, field), getattr(theirs, field)
+        if before is not None and after is not None:
+            one, two = int(before[tile]), int(after[tile])
+            mark = difference_mark(one, two, kind)
+            rows.append((label, [f"{figure_text(one, kind)} → {figure_text(two, kind)}  ", mark]))
+    return html.Div([title, facts(rows)])
+
+
+def _both(size: Any) -> str:
+    size = int(size)
+    return f"{size:,} B" if size < 1024 else f"{size:,} B ({bytes_text(size)})"
+
+
+def _of_longest(values: Any, tile: int) -> str:
+    longest = int(values.max(initial=0))
+    return f" of {longest:,} on tile {int(values.argmax()):,}" if longest else ""
+
+
+def _links(key: str, program: int, step: int, tile: int) -> Component:
+    links = [
+        ("Memory of the tile", f"/r/{key}/memory?tiles={tile}&mem_tab=exchanges"),
+        ("Liveness of the tile", f"/r/{key}/liveness?tiles={tile}&program={program}"),
+        ("Program in the tree", f"/r/{key}/program_tree?program={program}"),
+    ]
+    if step >= 0:
+        links.append(("Step in the execution trace", f"/r/{key}/execution?step={step}"))
+    items = [html.Div(html.A(text, href=href, **attributes(data_nav="to"))) for text, href in links]
+    return html.Div(items, className="exchange-links")
+
+
+def _partner_table(name: str, title: str, tiles: Any, size: Any) -> Component:
+    rows = [
+        {"tile": tile, "bytes": count}
+        for tile, count in zip(tiles[:_PARTNER_ROWS].tolist(), size[:_PARTNER_ROWS].tolist(), strict=True)
+    ]
+    cut = f", the {_PARTNER_ROWS:,} heaviest below" if len(tiles) > _PARTNER_ROWS else ""
+    columns = [Column("tile", "Tile", "integer", width=110), Column("bytes", "Bytes", "bytes", width=130)]
+    table = data_table(f"xch-{name}", rows, columns, name=f"exchange-{name}", height=230, filter_box=False)
+    return html.Div([html.H2(f"{title}, {int(size.sum()):,} B{cut}"), table])
+
+
+def _sendings(title: str, receivers: Any, size: Any) -> Component:
+    if not len(receivers):
+        return html.Div(
+            [html.H2(title), empty_hint("It sends nothing, or " + _NO_SENDINGS[0].lower() + _NO_SENDINGS[1:])]
+        )
+    rows = [
+        {"receivers": count, "bytes": sent, "carried": count * sent}
+        for count, sent in zip(receivers.tolist(), size.tolist(), strict=True)
+    ]
+    columns = [
+        Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110),
+        Column("bytes", "Sent", "bytes", "Bytes sent to so many tiles at once", width=120),
+        Column("carried", "Received", "bytes", "Sent x receivers", width=120),
+    ]
+    return html.Div(
+        [html.H2(title), data_table("xch-sendings", rows, columns, name="multicast", height=230, filter_box=False)]
+    )
+
+
+def fan_tab(source: ReportSource, program: int) -> Component:
+    """How many tiles the tiles send to, and how many get the same data."""
+    try:
+        receivers, tiles = fan_outs(messages_of(source, program))
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+    rows = [
+        {"receivers": count, "tiles": number, "share": number / int(tiles.sum())}
+        for count, number in zip(receivers.tolist(), tiles.tolist(), strict=True)
+    ]
+    columns = [
+        Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110),
+        Column("tiles", "Tiles", "integer", "Tiles that send to so many", width=110),
+        Column("share", "Share", "percent", "Of the tiles that send", width=100),
+    ]
+    histogram = data_table("xch-fan", rows, columns, name="fan-out", height=230, filter_box=False)
+    parts: list[Component] = [
+        html.Div([html.H2("Fan-out of sending tiles"), _bars(receivers, tiles)]),
+        html.Div([html.H2("The same as a table"), histogram]),
+    ]
+    spread, size = sendings_of(source, program)
+    if len(spread):
+        parts.append(_sendings("Bytes by the number of tiles that get them", spread, size))
+    else:
+        parts.append(html.Div([html.H2("Multicast"), empty_hint(_NO_SENDINGS)]))
+    return html.Div(parts, className="exchange-columns", **_REGION)
+
+
+def _bars(receivers: Any, tiles: Any) -> Component:
+    """Tiles by fan-out, in ranges of equal width where there are many different ones."""
+    low, high = int(receivers.min()), int(receivers.max())
+    width = -(-(high - low + 1) // _MOST_BARS)
+    counts = np.bincount((receivers - low) // width, weights=tiles).astype(int)
+    most = max(1, int(counts.max()))
+    rows = []
+    for index, count in enumerate(counts.tolist()):
+        first, last = low + index * width, min(low + (index + 1) * width - 1, high)
+        label = f"{first:,}" if first == last else f"{first:,} – {last:,}"
+        bar = html.Span(className="exchange-bar", style={"width": f"{180 * count / most:.0f}px"})
+        text = "1 tile" if count == 1 else f"{count:,} tiles"
+        rows.append(html.Tr([html.Th(label, scope="row"), html.Td([bar, text])]))
+    return html.Table(html.Tbody(rows), className="exchange-histogram")
+
+
+def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
+    """Bytes from IPU to IPU."""
+    target = target_of(source)
+    if target.num_ipus < 2:
+        return empty_hint("This report has one IPU: all exchange stays inside it.")
+    try:
+        sums = between_ipus(messages_of(source, program), target)
+    except NotRecordedError as lacking:
+        return empty_hint(str(lacking))
+    colours, most = tokens(theme), max(1, int(sums.max()))
+    head = html.Tr([html.Th("from \\ to"), *[html.Th(f"IPU {ipu}", scope="col") for ipu in range(target.num_ipus)]])
+    body = []
+    for ipu, row in enumerate(sums.tolist()):
+        shades = [mix(colours["series-1"], colours["surface"], 0.35 * value / most) for value in row]
+        cells = [
+            html.Td(f"{value:,} B", style={"background": shade} if value else {}, title=bytes_text(value))
+            for value, shade in zip(row, shades, strict=True)
+        ]
+        body.append(html.Tr([html.Th(f"IPU {ipu}", scope="row"), *cells]))
+    note = f"{int(sums.sum()):,} B in all, {int(sums.sum() - np.trace(sums)):,} B between IPUs, of one execution."
+    table = html.Table([html.Thead(head), html.Tbody(body)], className="exchange-ipus")
+    return html.Div(
+        html.Div([html.H2("Bytes between IPUs"), table, html.P(note, className="dim")]), className="exchange-columns"
+    )
+
+
+def host_tab(source: ReportSource) -> Component:
+    """Copies to and from the host over all recorded runs."""
+    rows = host_copies(source)
+    if not rows:
+        return empty_hint("This program copies nothing to or from the host.")
+    columns = [
+        Column("program", "Id", "integer", "Id of the copy's Mid", width=70),
+        Column("name", "Stream", flex=2),
+        Column("executions", "Executions", "integer", width=115),
+        Column("to_device", "To device", "bytes", "data_in of its recorded steps, all IPUs", width=120),
+        Column("to_host", "To host", "bytes", "data_out of its recorded steps, all IPUs", width=120),
+        Column("begin", "Begin", "cycles", "Longest tile waiting for the host, all executions", width=120),
+        Column("mid", "Mid", "cycles", "Longest tile in the transfer, all executions; also what other tiles hide",
+               width=120),
+        Column("end", "End", "cycles", "Longest tile rearranging after it, all executions", width=120),
+        Column("achieved", "B / cycle", "decimal", "Bytes / cycles of Mid", width=100),
+        Column("use", "Of plain rate", "percent", "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
+               "part; – = the report does not hold that rate (format 1.0)", width=130),
+    ]  # fmt: skip
+    return data_table("xch-host", rows, columns, name="host-copies", height="100%")

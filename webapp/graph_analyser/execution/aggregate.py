@@ -1,0 +1,151 @@
+"""The Aggregation tab: the steps of the window added up by name, type, program or vertex type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dash import ALL, Dash, Input, Output, State, callback_context, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.aggregation import FIELDS, aggregate_both
+from popvision.analysis.execution.aggregation import LEVELS, aggregate, aggregate_vertices
+from webapp.components import Column, help_text, long_table, register_rows, select
+from webapp.components.difference import difference_columns
+from webapp.graph_analyser.execution.tabs import fill_by_query
+from webapp.graph_analyser.execution.window import ipus_of, window_in, window_of
+from webapp.query import numbers_of
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+GROUPINGS = {
+    "": "Part of a name (bottom-up)",
+    "name": "Whole name",
+    **{f"level{depth}": f"Name to level {depth}" for depth in range(1, LEVELS + 1)},
+    "type": "Step type",
+    "program": "Program",
+    "vertex": "Vertex type",
+}
+
+_SELF = "cycles of flat bars of steps whose whole name (or last part) this is"
+_TOTAL = "cycles of flat bars of all steps under this name"
+_COLUMNS = (
+    Column("name", "Name", flex=3),
+    Column("count", "Steps", "integer", "steps with time in the window", 80),
+    Column("self_cycles", "Self cycles", "cycles", _SELF, 110),
+    Column("self_share", "Self share", "percent", "self cycles / (window x IPUs)", 95),
+    Column("cumulative", "Cumulative", "percent", "self share of this row and all rows with more self cycles", 105),
+    Column("total_cycles", "Total cycles", "cycles", _TOTAL, 110),
+    Column("share", "Total share", "percent", "total cycles / (window x IPUs)", 100),
+    Column("mean", "Mean", "decimal", "total cycles / steps", 100),
+    Column("min", "Min", "cycles", "shortest step: its part inside the window", 90),
+    Column("max", "Max", "cycles", "longest step: its part inside the window", 90),
+    Column(
+        "self_tile_cycles", "Self tile cycles", "cycles", "sum over tiles of the cycles they spend in self steps", 130
+    ),
+    Column("total_tile_cycles", "Total tile cycles", "cycles", "the same for all steps under this name", 130),
+)
+_VERTICES = (
+    Column("name", "Vertex type", flex=3),
+    Column("kind", "Kind", width=110),
+    Column("compute_sets", "Compute sets", "integer", "compute sets with this type that ran in the window", 110),
+    Column("executions", "Executions", "integer", "executions of those compute sets; cut steps count whole", 105),
+    Column("instances", "Vertices run", "integer", "vertices x executions", 120),
+    Column("thread_cycles", "Thread cycles", "integer", "worker vertices: cycles of one of the worker contexts", 130),
+    Column("thread_cycles_share", "Of all thread cycles", "percent", width=140),
+    Column("tile_cycles", "Tile cycles", "cycles", "supervisor and multi vertices: cycles of the whole tile", 120),
+    Column("tile_cycles_share", "Of all tile cycles", "percent", width=130),
+)
+_DIFFERENCES = (
+    Column("name", "Name", flex=3),
+    *(
+        column
+        for field, title in zip(FIELDS, ("Steps", "Self cycles", "Total cycles", "Total tile cycles"), strict=True)
+        for column in difference_columns(field, title, "integer" if field == "count" else "cycles")
+    ),
+)
+_HELP = (
+    "Every step counts with the part of its flat bar that lies in the window: the self cycles of all rows add up to the"
+    " window. Tile cycles are the sum over tiles and a different measure; the two are never added."
+)
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-aggregate", className="trace-aggregate")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The rows, the callback that shows them for the window, and the one that follows a click on a row."""
+    register_rows(app, library, "steps-added-up", rows)
+    register_rows(app, library, "steps-compared", lambda source, query: compared(library, source, query))
+    fill_by_query(app, library, "aggregate", _query, content)
+
+    @app.callback(
+        Output("select", "data", allow_duplicate=True),
+        Input({"rows": "steps-added-up", "query": ALL}, "selectedRows"),
+        Input({"rows": "steps-compared", "query": ALL}, "selectedRows"),
+        State("selection", "data"),
+        prevent_initial_call=True,
+    )
+    def find(*_: Any) -> Any:
+        chosen = [each["value"] for each in callback_context.triggered if each["value"]]
+        by = Selection.parse(callback_context.states["selection.data"]).extras.get("agg", "")
+        return {"find": found_by(str(chosen[0][0]["name"]), by)} if chosen and by != "vertex" else no_update
+
+
+def found_by(name: str, by: str) -> str:
+    """The text of the search box that finds the steps of a row."""
+    if by == "type":
+        return f"type:{name}"
+    return f"program:{name.partition(':')[0]}" if by == "program" else name
+
+
+def content(key: str, query: Mapping[str, str]) -> list[Component]:
+    """The choice of the grouping over the table of one query."""
+    by = query["by"]
+    head = html.Div(
+        [select("agg", "Add up by", GROUPINGS, "" if by == "part" else by), help_text("Aggregation", _HELP)],
+        className="trace-aggregate-head",
+    )
+    if "vs" in query and by != "vertex":
+        table = long_table("steps-compared", key, query, _DIFFERENCES, selectable=True)
+    else:
+        columns = _VERTICES if by == "vertex" else _COLUMNS
+        table = long_table("steps-added-up", key, query, columns, selectable=True)
+    return [head, html.Div(table, className="trace-aggregate-table")]
+
+
+def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
+    window = window_of(source, selection)
+    by = selection.extras.get("agg", "") or "part"
+    return {
+        "by": by if by in GROUPINGS else "part",
+        "ipus": ",".join(map(str, ipus_of(source, selection))),
+        "from": str(window.begin),
+        "to": str(window.end),
+    }
+
+
+def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query; see `aggregate` and `aggregate_vertices`."""
+    ipus, by = _ipus(source, query), query.get("by", "part")
+    if by == "vertex":
+        return aggregate_vertices(source, ipus, *window_in(query))
+    return aggregate(source, ipus, *window_in(query), by)
+
+
+def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query against the report `vs`; see `aggregate_both`."""
+    reports, windows = (source, library.report(query.get("vs", ""))), (window_in(query), window_in(query, "vs"))
+    return aggregate_both(reports, _ipus(source, query), windows, query.get("by", "part"))
+
+
+def _ipus(source: ReportSource, query: Mapping[str, str]) -> Sequence[int]:
+    count = source.reader.target().num_ipus
+    return numbers_of(query, "ipus", count) or range(count)

@@ -1,0 +1,70 @@
+"""The Blocks tab: what lightweight profiling recorded, by program and tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.blocks import block_statistics, tiles_with_blocks
+from webapp.components import Column, Tab, help_text, long_table, register_rows
+from webapp.graph_analyser.execution.tabs import fill_by_query
+from webapp.graph_analyser.execution.window import ipus_of, window_in, window_of
+from webapp.query import numbers_of
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+_COLUMNS = (
+    Column("name", "Name", flex=3),
+    Column("kind", "Kind", width=110),
+    Column("tile", "Tile", "integer", "the tile that recorded it", 80),
+    Column("count", "Executions", "integer", "blocks with a part in the window; each counts whole", 100),
+    Column("min", "Min", "cycles", "shortest execution", 90),
+    Column("median", "Median", "decimal", "half of the executions take no longer", 100),
+    Column("mean", "Mean", "decimal", width=100),
+    Column("max", "Max", "cycles", "longest execution", 90),
+    Column("total", "Total cycles", "cycles", "all executions together; blocks within a block count in both", 120),
+)
+_HELP = (
+    "Lightweight profiling records when chosen programs begin and end, each time, on one tile of each IPU, and stream"
+    " copies wherever they move bytes. During an overflow a tile's buffer was full, and blocks are missing."
+)
+
+
+def shown_tabs(source: ReportSource) -> list[Tab]:
+    """The tab, where the report has blocks."""
+    if not tiles_with_blocks(source):
+        return []
+    return [Tab("blocks", "Blocks", html.Div(id="execution-blocks", className="trace-aggregate"))]
+
+
+def register(app: Dash, library: Library) -> None:
+    """The rows, and the callback that shows them for the window."""
+    register_rows(app, library, "blocks", rows)
+    fill_by_query(app, library, "blocks", _query, content)
+
+
+def content(key: str, query: Mapping[str, str]) -> list[Component]:
+    """The table of one query."""
+    title = "Blocks of the source" if "vs" in query else "Blocks"
+    head = html.Div([title, help_text("Blocks", _HELP)], className="trace-aggregate-head")
+    return [head, html.Div(long_table("blocks", key, query, _COLUMNS), className="trace-aggregate-table")]
+
+
+def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
+    window = window_of(source, selection)
+    ipus = ",".join(map(str, ipus_of(source, selection)))
+    return {"ipus": ipus, "from": str(window.begin), "to": str(window.end)}
+
+
+def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query; see `block_statistics`."""
+    count = source.reader.target().num_ipus
+    return block_statistics(source, numbers_of(query, "ipus", count) or range(count), *window_in(query))

@@ -1,0 +1,183 @@
+"""The Details tab of the execution trace: one step, tile by tile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from webapp.components import Column, data_table, empty_hint, figure, help_text
+from webapp.components.attributes import attributes
+from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.graph_analyser.execution.tabs import fill_by_step
+from webapp.graph_analyser.execution.window import selected_ipu
+from webapp.selection import Selection
+from webapp.theme import step_style, tokens
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+Int64 = npt.NDArray[np.int64]
+
+_NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
+
+_COLUMNS = (
+    Column("tile", "Tile", "integer", "tile, counted over all IPUs", flex=2),
+    Column("begin", "Begin", "cycles", "absolute device cycle at which the tile begins the step", flex=3),
+    Column("cycles", "Cycles", "cycles", "cycles the tile spends in the step; 0 = takes no part", flex=3),
+    Column("end", "End", "cycles", "begin + cycles", flex=3),
+    Column("waits", "Waits", "cycles", "last end of the step over all tiles - own end; empty: takes no part", flex=3),
+    Column("estimate", "Estimate", "cycles", "cycles of one execution as compiled; empty: not stored", flex=3),
+)
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-details", className="trace-details")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The callback that fills the tab when the step changes."""
+    fill_by_step(app, library, "details", _NOTHING, details)
+
+
+def details(source: ReportSource, key: str, selection: Selection, theme: str) -> list[Component]:
+    """Facts of the selected step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
+    ipu, step = selected_ipu(selection), selection.step
+    assert step is not None
+    facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
+    clock = source.reader.target().clock_hz
+    if unknown := tiles_unknown(source):
+        return [html.Div(_facts(key, facts, None, clock), className="trace-facts"), empty_hint(unknown)]
+    estimate = step_estimate(source, ipu, step)
+    table = data_table(
+        "execution-tiles", _rows(facts, tiles, estimate), _COLUMNS, name=f"step-{step}-tiles", height="100%"
+    )
+    plot = figure(
+        "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
+    )
+    return [
+        html.Div(_facts(key, facts, tiles, clock), className="trace-facts"),
+        html.Div(plot, className="trace-plot"),
+        html.Div(table, className="trace-tiles"),
+    ]
+
+
+def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) -> list[Component]:
+    """`tiles` None = the report does not know what single tiles did."""
+    swatch = html.Span(className=f"trace-swatch step-{step_style(facts.type, 'light').family}")
+    tree = html.A(f"program {facts.program}", href=f"/r/{key}/program_tree", **attributes(data_nav="view"))
+    where: list[Any] = [f"step {facts.step} · ", tree, f" · run #{facts.run} · IPU {facts.ipu}"]
+    if facts.data_in or facts.data_out:
+        traffic = html.A("traffic", href=f"/r/{key}/exchange?step={facts.step}", **attributes(data_nav="to"))
+        where += [" · ", traffic]
+    rows: list[tuple[str, Any, str]] = [
+        ("Type", facts.type, facts.phase and f"phase: {facts.phase}"),
+        ("Cycles", cycles_text(facts.end - facts.begin, clock), "to - from; lengths of all steps add up to the total"),
+        ("From", cycles_text(facts.begin, clock), "largest begin over all tiles (flat bar)"),
+        ("To", cycles_text(facts.end, clock), "largest end over all tiles (flat bar)"),
+        *([] if tiles is None else _of_tiles(facts, tiles, clock)),
+        ("Data in", bytes_text(facts.data_in), "bytes received on the device"),
+        ("Data out", bytes_text(facts.data_out), "bytes sent on the device"),
+    ]
+    listing = html.Dl(
+        [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
+    )
+    return [html.H2([swatch, facts.name]), html.P(where, className="where"), listing]
+
+
+def _of_tiles(facts: StepFacts, tiles: StepTiles, clock: float) -> list[tuple[str, Any, str]]:
+    """Facts that need every tile's cycles. Waiting = what tiles that take part wait for the last of them."""
+    waiting = facts.busy_end - (tiles.begin + tiles.cycles)[tiles.cycles > 0]
+    balance = [percent_text(facts.tile_balance), _balance_help(facts, tiles)]
+    return [
+        ("Tile balance", balance, "mean / max of tile cycles over all tiles of the IPU"),
+        ("Active balance", percent_text(facts.active_tile_balance), "mean / max of tile cycles over active tiles"),
+        ("Active tiles", f"{facts.active_tiles:,} of {facts.tiles:,}", "tiles with cycles > 0"),
+        *_statistics(tiles, clock),
+        ("First begin", cycles_text(facts.busy_begin, clock), "over tiles that take part"),
+        ("Last end", cycles_text(facts.busy_end, clock), "over tiles that take part"),
+        ("Waiting", cycles_text(int(waiting.sum()), clock), "sum over active tiles of last end - own end"),
+    ]
+
+
+def _statistics(tiles: StepTiles, clock: float) -> list[tuple[str, str, str]]:
+    active = tiles.active
+    if not len(active):
+        return []
+    text = "over active tiles"
+    return [
+        ("Min", cycles_text(int(active.min()), clock), f"least cycles {text}"),
+        ("Mean", f"{active.mean():,.1f}", f"mean of cycles {text}"),
+        ("Max", cycles_text(int(active.max()), clock), f"most cycles {text}, tile {tiles.cycles.argmax()} of the IPU"),
+        ("Std", f"{active.std():,.1f}", f"standard deviation of cycles {text} (population)"),
+    ]
+
+
+def _balance_help(facts: StepFacts, tiles: StepTiles) -> Component:
+    longest = int(tiles.cycles.max(initial=0))
+    filled = f"{tiles.cycles.sum() / facts.tiles:,.1f} / {longest:,}" if longest else "no tile takes part"
+    return help_text(
+        "Tile balance",
+        f"Over all {facts.tiles:,} tiles of the IPU.",
+        f"Over the active tiles it is {percent_text(facts.active_tile_balance)}.",
+        formula=f"mean(tile cycles) / max(tile cycles) = {filled}",
+    )
+
+
+def _rows(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None) -> list[dict[str, Any]]:
+    first = facts.ipu * facts.tiles
+    end = tiles.begin + tiles.cycles
+    compiled = [None] * facts.tiles if estimate is None else estimate.tolist()
+    columns = zip(tiles.begin.tolist(), tiles.cycles.tolist(), end.tolist(), compiled, strict=True)
+    return [
+        {
+            "tile": first + place,
+            "begin": begin,
+            "cycles": cycles,
+            "end": ends,
+            "waits": facts.busy_end - ends if cycles else None,
+            "estimate": guess,
+        }
+        for place, (begin, cycles, ends, guess) in enumerate(columns)
+    ]
+
+
+def _plot(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None, theme: str) -> dict[str, Any]:
+    first = facts.ipu * facts.tiles
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "line": {"width": 1, "shape": "hvh", "color": step_style(facts.type, theme).edge},
+        "x": np.arange(first, first + facts.tiles),
+        "y": tiles.cycles,
+        "name": "recorded",
+        "hovertemplate": "tile %{x}: %{y:,} cycles<extra></extra>",
+    }
+    drawn = [line]
+    if estimate is not None and not np.array_equal(estimate, tiles.cycles):
+        drawn.append(
+            line
+            | {
+                "y": estimate,
+                "name": "estimate",
+                "line": {"width": 1, "shape": "hvh", "dash": "dot", "color": tokens(theme)["muted"]},
+                "hovertemplate": "tile %{x}: estimate %{y:,} cycles<extra></extra>",
+            }
+        )
+    return {
+        "data": drawn,
+        "layout": {
+            "xaxis": {"title": {"text": "Tile"}},
+            "yaxis": {"title": {"text": "Cycles"}, "rangemode": "tozero"},
+            "showlegend": len(drawn) > 1,
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            "margin": {"l": 64, "r": 12, "t": 10, "b": 36},
+        },
+    }

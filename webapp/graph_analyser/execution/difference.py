@@ -1,0 +1,73 @@
+"""The figures of the window in source and target, with their signed differences."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.matching import match_steps
+from popvision.analysis.execution.timeline import PHASES
+from popvision.analysis.execution.window import WindowFigures, window_figures
+from webapp.components.difference import difference_mark, figure_text
+from webapp.graph_analyser.execution.window import ipus_of, target_window, window_of
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+Figure = tuple[str, str, float | None]
+
+
+def difference_table(
+    source: ReportSource, target: ReportSource, selection: Selection, hidden: Collection[str]
+) -> Component:
+    """One row per figure and IPU: source, target, target - source; a dash for an IPU that the target lacks."""
+    here, there = window_of(source, selection), target_window(source, target, selection)
+    count = target.reader.target().num_ipus
+    rows = []
+    for ipu in ipus_of(source, selection):
+        ours = dict_of(window_figures(source, ipu, here.begin, here.end, hidden))
+        theirs = dict_of(window_figures(target, ipu, *there, hidden)) if ipu < count else {}
+        rows += [_row(ipu, name, kind, value, theirs.get(name, ("", None))[1]) for name, (kind, value) in ours.items()]
+    matching = match_steps(source, target)
+    about = (
+        f"Source: cycles {here.begin:,} to {here.end:,}. Target: cycles {there[0]:,} to {there[1]:,}."
+        f" Steps of the whole reports: {len(matching.source):,} matched,"
+        f" {len(matching.only_source):,} only in the source, {len(matching.only_target):,} only in the target."
+    )
+    head = html.Tr([html.Th(each) for each in ("Figure", "Source", "Target", "Difference")])
+    table = html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
+    return html.Div([html.P(about, className="trace-note"), table], className="trace-compared")
+
+
+def dict_of(figures: WindowFigures) -> dict[str, tuple[str, float | None]]:
+    """Name -> (kind of number, value)."""
+    return {name: (kind, value) for name, kind, value in _figures(figures)}
+
+
+def _figures(each: WindowFigures) -> Iterator[Figure]:
+    yield "Cycles", "cycles", each.length
+    yield "Steps", "integer", each.steps
+    for phase in PHASES:
+        yield f"Tile cycles, {phase}", "cycles", each.tile_cycles[phase]
+    yield "Tile utilisation", "percent", each.utilisation
+    yield "Tile balance", "percent", each.balance
+    yield "Active tile balance", "percent", each.active_balance
+    for name, moved in each.transfers.items():
+        yield f"{name.capitalize()} Rx", "bytes", moved.received
+        yield f"{name.capitalize()} Tx", "bytes", moved.sent
+        yield f"{name.capitalize()}, bytes per cycle", "decimal", moved.bandwidth
+
+
+def _row(ipu: int, name: str, kind: str, ours: float | None, theirs: float | None) -> Any:
+    return html.Tr(
+        [
+            html.Th(f"IPU {ipu} · {name}", scope="row"),
+            html.Td(figure_text(ours, kind)),
+            html.Td(figure_text(theirs, kind)),
+            html.Td(difference_mark(ours, theirs, kind)),
+        ]
+    )

@@ -1,0 +1,238 @@
+"""Execution Trace: what every IPU did over device time, as bars, as a BSP picture of its tiles, and in figures.
+
+The drawing is assets/execution/*.js, fed by the binary routes of execution_routes. What is shown stands in the URL:
+
+    from, to   visible cycles        sel   selected cycles "begin-end"      step   selected execution step
+    ipu        one IPU, else all     mode  "flat", else flame               bsp    "0" = no picture of tiles
+    units      "time", else cycles   find  text to look for in step names   detail  tab of the lower pane
+    hide       classes not drawn     marks marked cycles                    agg, wl grouping, table of the workers
+    filtered   "1" = figures leave hidden types out                         labels, small  "0" = not drawn
+
+and in a comparison `link` ("0" = each trace has its own window, the target's in `tfrom`, `tto`) and `tstep`, a step of
+the target that has no partner.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.timeline import TYPE_NAMES, run_bars, step_count
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from webapp import preferences
+from webapp.comparison import target_keys
+from webapp.components import (
+    Tab,
+    empty_hint,
+    group,
+    help_text,
+    icon,
+    icon_button,
+    options_menu,
+    popover,
+    search_box,
+    segments,
+    select,
+    spacer,
+    split,
+    tabs,
+    toggle,
+    toolbar,
+    view_shortcuts,
+)
+from webapp.components.attributes import attributes
+from webapp.graph_analyser.execution import aggregate, blocks, details, steps, summary, workers
+from webapp.graph_analyser.execution.filter import CLASS_TEXT, hidden_classes
+from webapp.graph_analyser.execution.routes import read_steps, register_routes
+from webapp.theme import STEP_FAMILY
+from webapp.view import View, ViewContext
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+KEYS = (
+    ("W S  + −", "Zoom in or out; hold to keep zooming"),
+    ("A D", "Move along time; hold to keep moving"),
+    ("← → ↑ ↓", "Move the cursor: step before and after, tile above and below; its figures are read out"),
+    ("Enter", "Select what the cursor or the pointer is on, or zoom to the selection"),
+    (". ,", "Next and previous match of the search, else step"),
+    ("n / p", "Select the next or previous step"),
+    ("m", "Put a mark, or take it away; the distance to the pointer or cursor is shown. Shift + m: no marks"),
+    ("f", "Fit the selection, else show everything"),
+    ("0", "Show everything"),
+    ("Page Up / Down", "Move by a screen"),
+    ("Home / End", "Go to the begin or the end"),
+    ("Shift + ↑ ↓", "Make the picture of tiles taller or lower"),
+    ("Esc", "Clear cursor and selection"),
+    ("Wheel", "Zoom at the pointer; with Shift scroll"),
+    ("Drag", "Move; with Shift select a window of cycles"),
+)
+
+NOT_RECORDED = "This report holds no execution profile: run with autoReport.outputExecutionProfile=true to record one."
+
+
+def layout(context: ViewContext) -> Component:
+    """The page: toolbar, drawing, and the tabs below it."""
+    extras = context.selection.extras
+    lower = tabs(
+        "detail",
+        [
+            Tab("summary", "Summary", summary.panel()),
+            Tab("details", "Details", details.panel()),
+            Tab("workers", "Workers", workers.panel()),
+            Tab("aggregate", "Aggregation", aggregate.panel()),
+            Tab("steps", "Steps", steps.panel()),
+            *blocks.shown_tabs(context.source),
+        ],
+        extras.get("detail"),
+    )
+    return html.Div(
+        [
+            _toolbar(context),
+            split("execution", _traces(context), lower, percent=62 if context.target is None else 72),
+            view_shortcuts(KEYS),
+        ],
+        className="execution",
+    )
+
+
+def _toolbar(context: ViewContext) -> Component:
+    extras = context.selection.extras
+    ipus = context.source.reader.target().num_ipus
+    chosen = context.selection.ipu
+    choices = {"": "All IPUs"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
+    return toolbar(
+        segments("mode", "Execution view", {"": "Flame", "flat": "Flat"}, extras.get("mode", "")),
+        *_bsp(context),
+        select("ipu", "IPU", choices, "" if chosen is None else str(chosen)) if ipus > 1 else None,
+        segments(
+            "units",
+            "Units of the axis",
+            {"cycles": "Cycles", "time": "Time"},
+            extras.get("units", preferences.current().time),
+        ),
+        None if context.target is None else _link(extras.get("link") != "0"),
+        spacer(),
+        group(
+            search_box("find", "Find steps by name", extras.get("find", ""), width=190),
+            html.Span(className="trace-matches", **attributes(data_slot="matches", aria_live="polite")),
+        ),
+        group(
+            icon_button("zoom_out", "Zoom out (-)", action="trace-out"),
+            html.Span(className="trace-zoom", **attributes(data_slot="zoom")),
+            icon_button("zoom_in", "Zoom in (+)", action="trace-in"),
+            icon_button("reset", "Show everything (f)", action="trace-fit"),
+        ),
+        group(
+            popover(
+                icon("key"), html.Div(**attributes(data_slot="key")), label="Key of colours", class_name="trace-key"
+            ),
+            options_menu(*_options(context)),
+            icon_button("camera", "Save the drawing as PNG", action="trace-save"),
+            icon_button("download", "Save the drawing as SVG", action="trace-save-svg"),
+        ),
+        label="Execution trace",
+    )
+
+
+def _bsp(context: ViewContext) -> list[Component]:
+    unknown = tiles_unknown(context.source)
+    if unknown:
+        return [html.Span(["BSP unknown", help_text("BSP", unknown)], className="trace-unknown")]
+    is_on = context.selection.extras.get("bsp") != "0"
+    return [toggle("bsp", "BSP", is_on, on="", off="0", title="One row per tile below the bars")]
+
+
+def _link(is_on: bool) -> Component:
+    about = "Source and target show the same cycles at the same scale; off: each its own"
+    return toggle("link", "Link", is_on, on="", off="0", title=about)
+
+
+def _options(context: ViewContext) -> list[Component]:
+    """What is drawn: classes of steps, names, merged bars. None of it changes figures."""
+    extras, hidden = context.selection.extras, hidden_classes(context.selection)
+    shown = [
+        html.Button(
+            [html.Span(className="switch"), text],
+            type="button",
+            role="switch",
+            className="toggle",
+            **attributes(aria_checked="false" if name in hidden else "true", data_hide=name),
+        )
+        for name, text in CLASS_TEXT.items()
+    ]
+    return [
+        html.Div("Draw these steps (figures count all)", className="trace-options-head"),
+        *shown,
+        html.Div("Draw", className="trace-options-head"),
+        toggle("labels", "names in bars", extras.get("labels") != "0", on="", off="0"),
+        toggle("small", "bars narrower than a pixel", extras.get("small") != "0", on="", off="0"),
+    ]
+
+
+def _traces(context: ViewContext) -> Component:
+    """The drawing, or with a comparison two: source above, target below."""
+    if context.target is None:
+        return _trace(trace_facts(context.source, context.key), "Execution trace")
+    keys = [context.key, target_keys(context.params)[0]]
+    both = max(run_bars(context.source).total, run_bars(context.target).total)
+    drawn = []
+    for role, name, source, key in (
+        ("source", "Source", context.source, keys[0]),
+        ("target", "Target", context.target, keys[1]),
+    ):
+        facts = trace_facts(source, key) | {"role": role, "both": both, "pair": keys}
+        if facts["total"]:
+            title = html.Div([html.Strong(name), f" {source.label}"], className="trace-side", title=source.label)
+            drawn.append(html.Div([title, _trace(facts, f"{name}: execution trace")], className="trace-half"))
+        else:
+            drawn.append(html.Div(empty_hint(f"{name}: {NOT_RECORDED}"), className="trace-half"))
+    return html.Div(drawn, className="trace-pair")
+
+
+def _trace(facts: dict[str, Any], name: str) -> Component:
+    return html.Div(className="trace", tabIndex="0", role="application", **attributes(
+        aria_label=f"{name}: arrow keys move a cursor that is read out, W S A D zoom and move, ? lists all keys",
+        data_trace=json.dumps(facts), data_role=facts["role"],
+    ))  # fmt: skip
+
+
+def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:
+    """What a drawing must know before its first request."""
+    target = source.reader.target()
+    return {
+        "key": key,
+        "role": "source",
+        "generation": source.generation,
+        "ipus": target.num_ipus,
+        "tiles": target.tiles_per_ipu,
+        "clock": target.clock_hz,
+        "total": run_bars(source).total,
+        "steps": step_count(source),
+        "unknown": tiles_unknown(source),
+        "types": list(TYPE_NAMES),
+        "families": [STEP_FAMILY.get(name, "other") for name in TYPE_NAMES],
+    }
+
+
+def missing(context: ViewContext) -> str:
+    """Why there is nothing to show, "" when there is."""
+    return "" if run_bars(context.source).total else NOT_RECORDED
+
+
+def register(app: Dash, library: Library) -> None:
+    """Routes of the drawing and callbacks of the lower pane."""
+    register_routes(app, library)
+    summary.register(app, library)
+    details.register(app, library)
+    steps.register(app, library)
+    workers.register(app, library)
+    aggregate.register(app, library)
+    blocks.register(app, library)
+
+
+VIEW = View("execution", "Execution Trace", "execution", layout, register, missing=missing, ahead=read_steps)

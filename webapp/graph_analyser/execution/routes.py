@@ -1,0 +1,199 @@
+"""Binary routes of the execution trace, below /data/<key>/execution/. Each answers one window of the time axis.
+
+A window is `pitch` (1/1024 cycles per column), `first` (leftmost column counted from cycle 0) and `columns`. A query
+that cannot be answered gets status 400 and one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import Dash
+from flask import Response, jsonify, request
+
+from popvision.analysis.compare.matching import match_steps
+from popvision.analysis.execution.bars import Bars, Merged, bars_in_window, strip
+from popvision.analysis.execution.flame import Level, flame, flat, run_level
+from popvision.analysis.execution.overlap import bar_of, bars_of, lanes
+from popvision.analysis.execution.raster import Grid, packed, raster
+from popvision.analysis.execution.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
+from popvision.analysis.execution.timeline import run_bars, timeline
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from webapp.data_routes import report_route
+from webapp.packed import packed_response
+from webapp.query import number_of, whole_numbers
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+#: Largest window of one answer: keeps answers and the memory behind them small, whoever asks.
+MOST_COLUMNS = 16_384
+MOST_PIXELS = 1 << 18
+
+#: Largest answer with bars, however many of them the window holds.
+MOST_BYTES = 450_000
+
+#: IPUs that one search looks through.
+MOST_IPUS = 1024
+
+#: Matches of a search that are sent; the count says how many there are in all.
+MOST_MATCHES = 20_000
+
+_NARROWEST_LABEL = 18  # columns
+
+
+def register_routes(app: Dash, library: Library) -> None:
+    """Add the routes to the viewer."""
+    for name, answer in (_ANSWERS | {"partner": partner(library)}).items():
+        report_route(app, library, f"execution/{name}", answer, keep=name in _KEPT)
+
+
+def read_steps(source: ReportSource) -> None:
+    """Keep the steps of IPU 0 ready."""
+    flame(source, 0)
+
+
+def bars(source: ReportSource) -> Response:
+    """Bars and merged cells of every level; level 0 = runs. Names come for bars wide enough for a label. The header
+    says in which columns: those of the query, or, where these would make more than MOST_BYTES, `coarser` of them
+    together."""
+    ipu, asked = number_of(request.args, "ipu"), window()
+    rows = flat(source, ipu) if request.args.get("view") == "flat" else flame(source, ipu)
+    runs = run_bars(source)
+    levels, grid = [run_level(runs), *rows.levels], asked
+    while True:
+        drawn, merged = bars_in_window(levels, grid)
+        names, labels = _labels(drawn, grid, [runs.name, *[rows.names] * len(rows.levels)])
+        arrays = _bar_columns(drawn, merged, labels)
+        size = sum(each.nbytes for each in arrays.values()) + sum(len(text) + 8 for text in names)
+        if size <= MOST_BYTES or grid.columns <= 2:
+            break
+        grid = grid.twice_as_coarse()
+    header = {"names": names, "levels": 1 + len(rows.levels), "lanes": [1 + level for level in rows.lanes]}
+    drawn_in = {"pitch": grid.pitch, "first": grid.first, "columns": grid.columns}
+    return packed_response(header | drawn_in | {"coarser": grid.pitch // asked.pitch}, arrays)
+
+
+def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Names of wide bars, and by bar which of them is its own, -1 = none; `texts` are the names of each level."""
+    names: dict[str, int] = {}
+    labels = np.full(len(drawn.begin), -1, np.int32)
+    wide = np.flatnonzero((drawn.end - drawn.begin) * 1024 >= _NARROWEST_LABEL * grid.pitch)
+    for row in wide.tolist():
+        labels[row] = names.setdefault(texts[drawn.level[row]][drawn.name[row]], len(names))
+    return list(names), labels
+
+
+def _bar_columns(drawn: Bars, merged: Merged, labels: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
+    return {
+        "begin": drawn.begin.astype(np.float64), "end": drawn.end.astype(np.float64), "level": drawn.level,
+        "kind": drawn.kind, "name": labels, "first": drawn.first, "last": drawn.last,
+        "cell_level": merged.level, "cell_column": merged.column, "cell_shares": merged.shares,
+        "cell_group": merged.group, "cell_count": merged.count, "cell_first": merged.first,
+    }  # fmt: skip
+
+
+def overview(source: ReportSource) -> Response:
+    """Shares of the classes in every column of the flat row."""
+    ipu, grid = number_of(request.args, "ipu"), window()
+    steps = timeline(source, ipu)
+    each = np.arange(len(steps), dtype=np.int32)
+    level = Level(steps.begin, steps.end, each, each, each, steps.type)
+    return packed_response({}, {"pixels": strip(level, grid)})
+
+
+def bsp(source: ReportSource) -> Response:
+    """Shares of the classes in every pixel of tiles against time, row by row."""
+    _require_tiles(source)
+    steps = timeline(source, number_of(request.args, "ipu"))
+    grid = window(rows=number_of(request.args, "rows", 1, steps.tiles))
+    if grid.columns * grid.rows > MOST_PIXELS:
+        raise ValueError(f"{grid.columns} x {grid.rows} pixels are more than {MOST_PIXELS}: ask for fewer columns")
+    pixels = packed(raster(steps.spans, source.reader, steps.tiles, grid), steps.tiles, grid)
+    return packed_response({"rows": grid.rows, "columns": grid.columns}, {"pixels": pixels.ravel()})
+
+
+def step(source: ReportSource) -> Response:
+    """Facts of one step and its bar; with `tile`, counted within the IPU, that tile's interval too."""
+    facts = step_facts(source, number_of(request.args, "ipu"), number_of(request.args, "step"))
+    bar = bar_of(lanes(source, facts.ipu), facts.step)
+    found = _described(facts) | {"bar_begin": bar[0], "bar_end": bar[1]}
+    if "tile" in request.args:
+        _require_tiles(source)
+        tile, tiles = number_of(request.args, "tile", 0, facts.tiles - 1), step_tiles(source, facts.ipu, facts.step)
+        found |= {"tile": tile, "tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
+    return jsonify(found)
+
+
+def _require_tiles(source: ReportSource) -> None:
+    """Raises ValueError where the report does not know what single tiles did."""
+    if unknown := tiles_unknown(source):
+        raise ValueError(unknown)
+
+
+def at(source: ReportSource) -> Response:
+    """What one tile does at one cycle: the step's facts and the tile's own interval, or {} where it has none."""
+    _require_tiles(source)
+    ipu, tile, cycle = number_of(request.args, "ipu"), number_of(request.args, "tile"), number_of(request.args, "cycle")
+    if tile >= timeline(source, ipu).tiles:
+        raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
+    found = step_at(source, ipu, tile, cycle)
+    if found < 0:
+        return jsonify({})
+    tiles = step_tiles(source, ipu, found)
+    own = {"tile_begin": int(tiles.begin[tile]), "tile_cycles": int(tiles.cycles[tile])}
+    return jsonify(_described(step_facts(source, ipu, found)) | own)
+
+
+def find(source: ReportSource) -> Response:
+    """Steps of the IPUs `ipus` whose name contains `text`: their number, and the first MOST_MATCHES bars by begin."""
+    ipus = whole_numbers(request.args.get("ipus", ""), MOST_IPUS)
+    if not ipus:
+        raise ValueError(f"ipus={request.args.get('ipus', '')[:40]!r} does not name IPUs, such as 0,1")
+    found = [(ipu, find_steps(source, ipu, request.args.get("text", ""))) for ipu in ipus]
+    ipu = np.concatenate([np.full(len(steps), ipu, np.int32) for ipu, steps in found])
+    step = np.concatenate([steps for _, steps in found])
+    bars = [bars_of(lanes(source, ipu), steps) for ipu, steps in found]
+    begin, end = (np.concatenate([each[side] for each in bars]) for side in (0, 1))
+    order = np.argsort(begin, kind="stable")[:MOST_MATCHES]
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "ipu": ipu[order],
+        "step": step[order].astype(np.int32),
+        "begin": begin[order].astype(np.float64),
+        "end": end[order].astype(np.float64),
+    }
+    return packed_response({"count": len(step)}, arrays)
+
+
+def partner(library: Library) -> Callable[[ReportSource], Response]:
+    """The answer to: which step of the report `vs` is this one (`side=source`), or the other way (`side=target`)?"""
+
+    def answer(source: ReportSource) -> Response:
+        matching = match_steps(source, library.report(request.args.get("vs", "")))
+        rows = matching.source_rows() if request.args.get("side") == "target" else matching.target_rows()
+        step = number_of(request.args, "step")
+        found = int(rows[step]) if step < len(rows) else -1
+        return jsonify({} if found < 0 else {"step": found})
+
+    return answer
+
+
+_ANSWERS = {"bars": bars, "overview": overview, "bsp": bsp, "step": step, "at": at, "find": find}
+
+#: Pictures of windows: nothing but report and query is in them.
+_KEPT = ("bars", "overview", "bsp")
+
+
+def _described(facts: StepFacts) -> dict[str, Any]:
+    return asdict(facts)
+
+
+def window(rows: int = 1) -> Grid:
+    """The grid that the query asks for. Raises ValueError."""
+    columns = number_of(request.args, "columns", 1, MOST_COLUMNS)
+    return Grid(number_of(request.args, "pitch", 1), number_of(request.args, "first"), columns, rows)

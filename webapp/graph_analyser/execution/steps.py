@@ -1,0 +1,93 @@
+"""The Steps tab of the execution trace: every step of the window, sorted, filtered and exported by the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.steps import FIELDS, steps_of_both
+from popvision.analysis.execution.step_details import steps_in_window
+from webapp.components import Column, long_table, register_rows
+from webapp.components.difference import add_difference, difference_columns
+from webapp.graph_analyser.execution.tabs import fill_by_query
+from webapp.graph_analyser.execution.window import selected_ipu, window_in, window_of
+from webapp.query import number_of
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+_BALANCE = "mean(tile cycles) / max(tile cycles) over all tiles of the IPU"
+
+_COLUMNS = (
+    Column("step", "Step", "integer", "execution step, counted over all runs", 90),
+    Column("name", "Name", flex=2),
+    Column("type", "Type", width=140),
+    Column("program", "Program", "integer", "lowered program, as in the program tree", 90),
+    Column("run", "Run", "integer", "engine run", 70),
+    Column("begin", "From", "cycles", "largest begin over all tiles, absolute cycles", 120),
+    Column("end", "To", "cycles", "largest end over all tiles, absolute cycles", 120),
+    Column("cycles", "Cycles", "cycles", "to - from; lengths add up to the total", 100),
+    Column("active_tiles", "Active tiles", "integer", "tiles with cycles > 0", 100),
+    Column("mean_cycles", "Mean cycles", "decimal", "mean of cycles over all tiles of the IPU", 110),
+    Column("max_cycles", "Max cycles", "cycles", "maximum of cycles over all tiles of the IPU", 110),
+    Column("tile_balance", "Tile balance", "percent", _BALANCE, 110),
+    Column("data_in", "Data in", "bytes", "bytes received", 100),
+    Column("data_out", "Data out", "bytes", "bytes sent", 100),
+)
+
+
+_BOTH = (
+    Column("step_source", "Source step", "integer", "execution step of the source; – = only in the target", 105),
+    Column("step_target", "Target step", "integer", "execution step of the target; – = only in the source", 105),
+    Column("name", "Name", flex=2),
+    Column("type", "Type", width=130),
+    Column("matched", "Matched by", width=120, help="debug identity, name or order; empty = unmatched"),
+    *difference_columns("cycles", "Cycles", "cycles", help="to - from of the flat bar."),
+    *difference_columns("max_cycles", "Max tile cycles", "cycles"),
+    *difference_columns("mean_cycles", "Mean tile cycles", "decimal"),
+    *difference_columns("data_in", "Data in", "bytes"),
+)
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-steps", className="trace-steps")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The rows, and the callback that shows them for the window."""
+    register_rows(app, library, "steps-in-window", rows)
+    register_rows(app, library, "steps-of-both", lambda source, query: compared(library, source, query))
+    fill_by_query(app, library, "steps", _query, content)
+
+
+def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
+    window = window_of(source, selection)
+    return {"ipu": str(selected_ipu(selection)), "from": str(window.begin), "to": str(window.end)}
+
+
+def content(key: str, query: Mapping[str, str]) -> Component:
+    """The table of one query."""
+    if "vs" in query:
+        return long_table("steps-of-both", key, query, _BOTH)
+    return long_table("steps-in-window", key, query, _COLUMNS)
+
+
+def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query; see `steps_in_window`."""
+    return steps_in_window(source, number_of(query, "ipu"), *window_in(query))
+
+
+def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query against the report `vs`; see `steps_of_both`."""
+    windows = window_in(query), window_in(query, "vs")
+    frame = steps_of_both(source, library.report(query.get("vs", "")), number_of(query, "ipu"), *windows)
+    frame = add_difference(frame, *FIELDS)
+    return frame.astype(object).where(frame.notna(), None)

@@ -1,0 +1,235 @@
+"""The Summary tab of the execution trace: figures of the visible window or of the selection, one row per IPU."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.timeline import PHASES
+from popvision.analysis.execution.window import WindowFigures, window_figures
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from webapp.comparison import target_of_page
+from webapp.components import help_text, icon, register_rows
+from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
+from webapp.graph_analyser.execution.difference import difference_table
+from webapp.graph_analyser.execution.filter import filter_line, hidden_types, types_named
+from webapp.graph_analyser.execution.transfers import transfers_table
+from webapp.graph_analyser.execution.window import Window, window_of
+from webapp.query import number_of, optional_number_of
+from webapp.selection import Selection
+from webapp.view import page_key
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+#: Phase -> family of step colours (webapp/theme.py).
+_FAMILY = {
+    "compute": "compute", "exchange": "exchange", "global exchange": "global", "host": "host", "sync": "sync",
+}  # fmt: skip
+
+SHARE = "share of a phase = tile cycles in the phase / (tiles x cycles of the window)"
+UTILISATION = (
+    "tile utilisation = tile cycles of OnTileExecute + DoExchange + GlobalExchange + StreamCopyMid"
+    " / (tiles x cycles of the window)"
+)
+BALANCE = "tile balance = sum over compute steps of mean(tile cycles) / sum over the same steps of max(tile cycles)"
+ACTIVE = (
+    "active tile balance = sum over compute steps of mean(cycles of tiles that take part)"
+    " / sum over the same steps of max(tile cycles)"
+)
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-summary", className="trace-summary")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The callback that fills the tab whenever the window changes, and the rows of its table for export."""
+    register_rows(app, library, "window-figures", rows)
+
+    @app.callback(
+        Output("execution-summary", "children"),
+        Input("selection", "data"),
+        State("url", "pathname"),
+    )
+    def fill(params: Mapping[str, str] | None, pathname: str) -> Any:
+        selection = Selection.parse(params)
+        if selection.extras.get("detail", "summary") != "summary":
+            return no_update
+        key = page_key(pathname)
+        return summary(library.report(key), key, selection, target_of_page(library, params))
+
+
+def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """The table as plain numbers, one row per IPU: cycles and bytes as whole numbers, ratios 0 to 1."""
+    import pandas as pd
+
+    ipu, count = optional_number_of(query, "ipu"), source.reader.target().num_ipus
+    hidden = types_named(query.get("without", ""))
+    begin, end = number_of(query, "from"), number_of(query, "to")
+    ipus = range(count) if ipu is None else [ipu]
+    return pd.DataFrame([_plain_row(window_figures(source, ipu, begin, end, hidden)) for ipu in ipus])
+
+
+def _plain_row(each: WindowFigures) -> dict[str, Any]:
+    names = ("ipu", "tiles", "length", "steps", "intervals", "tail", "utilisation", "balance", "active_balance")
+    found = {name: getattr(each, name) for name in names}
+    found |= {f"{phase} tile cycles": each.tile_cycles[phase] for phase in PHASES}
+    moved = each.transfers | {f"stream copy, {name}": transfer for name, transfer in each.streams.items()}
+    for name, transfer in moved.items():
+        found |= {f"{name} Rx": transfer.received, f"{name} Tx": transfer.sent}
+        found[f"{name} bytes per cycle"] = transfer.bandwidth
+    return found | {"hidden types": ",".join(sorted(each.hidden))}
+
+
+def summary(source: ReportSource, key: str, selection: Selection, other: ReportSource | None = None) -> list[Component]:
+    """Total cycles, then a table with one row per IPU; with another report, what differs from it."""
+    window = window_of(source, selection)
+    target = source.reader.target()
+    ipus = range(target.num_ipus) if selection.ipu is None else [min(selection.ipu, target.num_ipus - 1)]
+    hidden = hidden_types(selection)
+    counted = hidden if selection.extras.get("filtered") == "1" else ()
+    figures = [window_figures(source, ipu, window.begin, window.end, counted) for ipu in ipus]
+    head = _head(window, figures, target.clock_hz)
+    unknown = tiles_unknown(source)
+    note = f"{unknown} Proportions below are those of the flat bars; balances and utilisation are unknown."
+    compared = [] if other is None else [difference_table(source, other, selection, counted)]
+    return [
+        html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
+        *filter_line(hidden, bool(counted)),
+        *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
+        *compared,
+        _table(figures),
+        transfers_table(figures, target),
+    ]
+
+
+def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]) -> Component:
+    query = urlencode(
+        {"from": window.begin, "to": window.end}
+        | ({} if ipu is None else {"ipu": ipu})
+        | ({"without": ",".join(sorted(counted))} if counted else {})
+    )
+    links = [
+        html.A(
+            [icon("download"), kind.upper()],
+            href=f"/data/{key}/table/window-figures.{kind}?{query}",
+            className="button small",
+            title=f"Save these figures as {kind.upper()}",
+            download=f"window-figures.{kind}",
+        )
+        for kind in ("csv", "json")
+    ]
+    return html.Div(links, className="trace-exports")
+
+
+def _head(window: Window, figures: list[WindowFigures], clock: float) -> list[Component]:
+    length = window.end - window.begin
+    facts = [
+        ("Total cycles", cycles_text(length, clock), f"device cycles {window.begin:,} to {window.end:,}"),
+        (
+            "Device time",
+            seconds_text(length / clock) if clock > 0 else "–",
+            f"cycles / clock of {clock / 1e9:.3f} GHz; modelled, not host time" if clock > 0 else "clock not known",
+        ),
+        ("Steps", integer_text(max(each.steps for each in figures)), "execution steps with a busy tile in the window"),
+        ("Intervals", integer_text(sum(each.intervals for each in figures)), "non-zero (step, tile) cells"),
+    ]
+    cells = [
+        html.Div([html.Span(name, className="trace-name"), html.Span(value, className="trace-value")], title=title)
+        for name, value, title in facts
+    ]
+    return [html.Div(["Figures of ", html.Strong(window.text)], className="trace-scope"), *cells]
+
+
+def _table(figures: list[WindowFigures]) -> Component:
+    head = html.Tr(
+        [
+            html.Th(html.Span("IPU", className="visually-hidden")),
+            html.Th(["Proportions", help_text("Proportions", _SHARE_HELP, formula=SHARE)], className="wide"),
+            html.Th(["Tile utilisation", help_text("Tile utilisation", _USE_HELP, formula=UTILISATION)]),
+            html.Th(["Tile balance", help_text("Tile balance", _BALANCE_HELP, formula=BALANCE)]),
+            html.Th(["Active tile balance", help_text("Active tile balance", _ACTIVE_HELP, formula=ACTIVE)]),
+        ]
+    )
+    return html.Table([html.Thead(head), html.Tbody([_row(each) for each in figures])], className="trace-table")
+
+
+_SHARE_HELP = (
+    "What the IPU's tiles did in the window. A run's tail on tiles that are done counts as sync; all add up to 100 %."
+)
+_USE_HELP = "Part of all tile cycles that compute or move data, rather than wait at a barrier or for the host."
+_BALANCE_HELP = (
+    "1 when all tiles of the IPU take equally long in every compute step; steps weigh by their longest tile."
+)
+_ACTIVE_HELP = "As tile balance, but tiles that take no part in a step do not count as idle in it."
+
+
+def _row(figures: WindowFigures) -> Component:
+    return html.Tr(
+        [
+            html.Th(f"IPU {figures.ipu}", scope="row"),
+            html.Td(_proportions(figures), className="wide"),
+            html.Td(_meter(figures.utilisation, _fraction(figures.useful, figures.whole))),
+            html.Td(_meter(figures.balance, _fraction(figures.compute_mean, figures.compute_max))),
+            html.Td(_meter(figures.active_balance, _fraction(figures.active_mean, figures.compute_max))),
+        ]
+    )
+
+
+def _proportions(figures: WindowFigures) -> Component:
+    parts = [
+        html.Span(
+            className=f"trace-share step-{_FAMILY[phase]}",
+            style={"width": f"{100 * (figures.share(phase) or 0):.4f}%"},
+            title=_share_text(figures, phase),
+        )
+        for phase in PHASES
+    ]
+    legend = [
+        html.Span(
+            [_swatch(phase), f"{phase} {percent_text(figures.share(phase))}"],
+            title=_share_text(figures, phase),
+        )
+        for phase in PHASES
+        if figures.tile_cycles[phase]
+    ]
+    return html.Div([html.Div(parts, className="trace-shares"), html.Div(legend, className="trace-share-legend")])
+
+
+def _swatch(phase: str) -> Component:
+    return html.Span(className=f"trace-swatch step-{_FAMILY[phase]}")
+
+
+def _share_text(figures: WindowFigures, phase: str) -> str:
+    cycles = figures.tile_cycles[phase]
+    text = f"{phase}: {_fraction(cycles, figures.whole)} = {percent_text(figures.share(phase))}"
+    text += f"\n({_whole_text(figures)})"
+    if phase == "host" and cycles:
+        text += "".join(f"\n{name}: {value:,} tile cycles" for name, value in figures.host_parts.items())
+    if phase == "sync" and figures.tail and "Sync" not in figures.hidden:
+        text += f"\nof which tail of a run, without a step: {figures.tail:,} tile cycles"
+    return text
+
+
+def _whole_text(figures: WindowFigures) -> str:
+    if figures.hidden:
+        return f"{figures.whole:,} = tile cycles of the types that are counted"
+    return f"{figures.whole:,} = {figures.tiles:,} tiles x {figures.length:,} cycles"
+
+
+def _meter(share: float | None, formula: str) -> Component:
+    bar = html.Span(html.Span(style={"width": f"{100 * (share or 0):.2f}%"}), className="trace-meter")
+    return html.Div([bar, html.Span(percent_text(share))], className="trace-meter-cell", title=formula)
+
+
+def _fraction(part: float, whole: int) -> str:
+    return f"{part:,.0f} / {whole:,}" if whole else "no such step in the window"

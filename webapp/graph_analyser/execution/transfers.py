@@ -1,0 +1,88 @@
+"""The table of bytes moved in a window: exchange, global exchange, and stream copies by where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.window import Transfer, WindowFigures
+from webapp.components import help_text
+from webapp.formats import bytes_text, cycles_phrase, percent_text
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.tiles import Target
+
+BANDWIDTH = "bytes per cycle = bytes / sum of the longest tile's cycles, over the steps wholly inside; GB/s = x clock"
+_BYTES_HELP = "Bytes received / sent on the device by all steps of this kind that are busy in the window, whole steps."
+_LIMIT_HELP = (
+    "The plain rate of exchange within an IPU is what all its tiles receive together at 4 B per cycle each. Two"
+    " tiles of one bus that receive the same words take them at once, so broadcasts can pass 100 %. Between IPUs and to"
+    " the host it is the rate of an IPU's links, which reports of format 1.0 do not hold."
+)
+_LIMIT = (
+    "exchange: exchange_bytes_per_cycle x tiles; GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
+)
+_UNKNOWN = "This report does not say which stream copies go to remote buffers."
+
+
+def transfers_table(figures: Sequence[WindowFigures], target: Target) -> Component:
+    """One row per IPU and kind of transfer that happened; a sentence when nothing moved."""
+    rows = [_row(each, name, moved, target) for each in figures for name, moved in _moved(each)]
+    if not rows:
+        return html.P("No step of the window moves data.", className="trace-note")
+    head = html.Tr(
+        [
+            html.Th("Data moved"),
+            html.Th(["Received (Rx)", help_text("Bytes", _BYTES_HELP)]),
+            html.Th("Sent (Tx)"),
+            html.Th(["Achieved bandwidth", help_text("Achieved bandwidth", formula=BANDWIDTH)]),
+            html.Th("Device time"),
+            html.Th(["Of plain rate", help_text("Plain rate", _LIMIT_HELP, formula=_LIMIT)]),
+        ]
+    )
+    return html.Table([html.Thead(head), html.Tbody(rows)], className="trace-table trace-transfers")
+
+
+def _moved(figures: WindowFigures) -> Iterator[tuple[str, Transfer]]:
+    names = {"exchange": "Exchange", "global exchange": "GlobalExchange"}
+    for name, text in names.items():
+        if figures.transfers[name].received or figures.transfers[name].sent:
+            yield text, figures.transfers[name]
+    for name, moved in figures.streams.items():
+        if moved.received or moved.sent:
+            yield f"StreamCopy, {'destination unknown' if name == 'unknown' else name}", moved
+
+
+def _row(figures: WindowFigures, name: str, moved: Transfer, target: Target) -> Component:
+    rate = moved.bandwidth
+    measured = f"{moved.measured:,} B / {moved.cycles:,} cycles" if rate is not None else "no step lies wholly inside"
+    limit, formula = _limit(figures, name, target)
+    share = rate / limit if rate is not None and limit else None
+    of_limit = f"{rate:,.1f} / {formula}" if share else ""
+    where: Any = [name, help_text("Destination", _UNKNOWN)] if name.endswith("unknown") else name
+    return html.Tr(
+        [
+            html.Th([f"IPU {figures.ipu} · ", where] if isinstance(where, str) else [f"IPU {figures.ipu} · ", *where]),
+            html.Td(bytes_text(moved.received), title=f"{moved.received:,} B"),
+            html.Td(bytes_text(moved.sent), title=f"{moved.sent:,} B"),
+            html.Td("–" if rate is None else f"{rate:,.1f} B per cycle", title=measured),
+            html.Td(
+                "–" if rate is None or target.clock_hz <= 0 else f"{rate * target.clock_hz / 1e9:,.2f} GB/s",
+                title=f"over {cycles_phrase(moved.cycles, target.clock_hz)} of transfer",
+            ),
+            html.Td(percent_text(share) if share is not None else "not known", title=of_limit),
+        ]
+    )
+
+
+def _limit(figures: WindowFigures, name: str, target: Target) -> tuple[float, str]:
+    """Bytes per cycle that an IPU could move in this kind of transfer, 0 = not in the report, and how that comes."""
+    if name == "Exchange":
+        rate = target.exchange_bytes_per_cycle
+        return rate * figures.tiles, f"({rate:g} B x {figures.tiles:,} tiles)"
+    if name == "GlobalExchange":
+        return target.link_bytes_per_cycle, f"{target.link_bytes_per_cycle:,.2f} B of its links to other IPUs"
+    return target.host_bytes_per_cycle, f"{target.host_bytes_per_cycle:,.2f} B of its link to the host"

@@ -1,0 +1,86 @@
+"""Which cycles and which IPU the lower pane of the execution trace speaks about, from the selection in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from popvision.analysis.compare.matching import match_steps
+from popvision.analysis.execution.overlap import bar_of, lanes
+from popvision.analysis.execution.step_details import step_facts
+from popvision.analysis.execution.timeline import run_bars
+from webapp.query import number_of, whole_number, whole_range
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+
+@dataclass(frozen=True)
+class Window:
+    """Cycles [begin, end) that the lower pane speaks about, and where they come from: "visible", "selected", "step"."""
+
+    begin: int
+    end: int
+    origin: str
+    text: str
+
+
+def selected_ipu(selection: Selection) -> int:
+    """The IPU on which a step is selected: the one shown, or with all of them shown the one that `on` names, else 0."""
+    if selection.ipu is not None:
+        return selection.ipu
+    return whole_number(selection.extras.get("on", "")) or 0
+
+
+def window_of(source: ReportSource, selection: Selection) -> Window:
+    """The selected cycles, else the selected step's flat bar, else what is visible. Values outside are cut."""
+    total = run_bars(source).total
+    chosen = whole_range(selection.extras.get("sel", ""), total)
+    if chosen is not None and chosen[0] < chosen[1]:
+        return Window(*chosen, "selected", "the selected window")
+    if selection.step is not None:
+        try:
+            facts = step_facts(source, selected_ipu(selection), selection.step)
+        except ValueError:
+            facts = None
+        first, last = (0, 0) if facts is None else bar_of(lanes(source, facts.ipu), facts.step)
+        if facts is not None and last > first:
+            return Window(first, last, "step", f"step {facts.step}, {facts.name}")
+    first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
+    if last <= first:
+        first, last = 0, total
+    text = "everything recorded" if (first, last) == (0, total) else "the visible window"
+    return Window(first, last, "visible", text)
+
+
+def ipus_of(source: ReportSource, selection: Selection) -> list[int]:
+    """The IPUs that are shown: the chosen one, else all."""
+    count = source.reader.target().num_ipus
+    return list(range(count)) if selection.ipu is None else [min(selection.ipu, count - 1)]
+
+
+def target_window(source: ReportSource, target: ReportSource, selection: Selection) -> tuple[int, int]:
+    """The cycles of the report compared with that belong to the source's window: those of the matched step when a step
+    is selected, else the same cycles; everything when the source shows everything. While the two are not linked
+    (`link=0`) and nothing is selected, what is visible of the target (`tfrom`, `tto`)."""
+    window, total = window_of(source, selection), run_bars(target).total
+    if window.origin == "step" and selection.step is not None:
+        partner = int(match_steps(source, target).target_rows()[selection.step])
+        ipu = min(selected_ipu(selection), target.reader.target().num_ipus - 1)
+        if partner >= 0:
+            return bar_of(lanes(target, ipu), partner)
+        return 0, 0
+    if window.origin == "visible":
+        if selection.extras.get("link") == "0":
+            first, last = (whole_number(selection.extras.get(name, ""), 0, total) for name in ("tfrom", "tto"))
+            return (0, total) if first is None or last is None or first >= last else (first, last)
+        if (window.begin, window.end) == (0, run_bars(source).total):
+            return 0, total
+    return min(window.begin, total), min(window.end, total)
+
+
+def window_in(query: Mapping[str, str], side: str = "") -> tuple[int, int]:
+    """`from` and `to` of a table's query, with side "vs" those of the report compared with. Raises ValueError."""
+    return number_of(query, f"{side}from"), number_of(query, f"{side}to")

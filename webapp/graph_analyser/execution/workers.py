@@ -1,0 +1,175 @@
+"""The Workers tab of the execution trace: the worker contexts of one tile in the selected compute set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dash import ALL, Dash, Input, Output, callback_context, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.execution.step_details import StepFacts, step_facts, step_tiles
+from popvision.analysis.execution.worker_lanes import NO_CONTEXT, WorkerLanes, lanes_by_tile, worker_lanes
+from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.analysis.report.tiles import target_of
+from webapp.components import Column, figure, help_text, long_table, register_rows, segments
+from webapp.components.attributes import attributes
+from webapp.formats import cycles_text, integer_text, percent_text
+from webapp.graph_analyser.execution.tabs import fill_by_step
+from webapp.graph_analyser.execution.window import selected_ipu
+from webapp.graph_analyser.execution.worker_plot import worker_plot
+from webapp.query import number_of
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+_NOTHING = "Select a compute step (OnTileExecute) in the trace to see the workers of one of its tiles."
+
+IDLE = "idle share = 1 - sum of thread cycles / (contexts x thread cycles of the fullest context)"
+_UNITS = (
+    "A worker context issues one instruction every six tile cycles, so a worker vertex of n thread cycles takes 6 x n"
+    " tile cycles. Supervisor and multi vertices take the whole tile: their cycles are tile cycles already. When they"
+    " run among the workers is not recorded; they are drawn after them."
+)
+_CRITICAL = (
+    "The longest vertex of the fullest context. Without it, all others where they are, the tile would end as much"
+    " earlier as stands under Held up by."
+)
+_VERTICES = (
+    Column("vertex", "Vertex", "integer", "issue order on the tile", 80),
+    Column("type", "Type", flex=2),
+    Column("context", "Context", width=100),
+    Column("begin", "Begin", "cycles", "tile cycles from the begin of the compute set", 90),
+    Column("end", "End", "cycles", "tile cycles from the begin of the compute set", 90),
+    Column("thread_cycles", "Thread cycles", "integer", "of worker vertices, as stored; never shown as time", 110),
+    Column("tile_cycles", "Tile cycles", "cycles", "worker: contexts x thread cycles; else as stored", 100),
+)
+_TILES = (
+    Column("tile", "Tile", "integer", "tile, counted over all IPUs", 80),
+    Column("vertices", "Vertices", "integer", "", 90),
+    Column("length", "Tile cycles", "cycles", "worker part + supervisor and multi vertices", 110, sort="desc"),
+    Column("worker_part", "Worker part", "cycles", "contexts x thread cycles of the fullest context", 110),
+    Column("alone", "Alone", "cycles", "tile cycles of supervisor and multi vertices", 90),
+    Column("thread_cycles", "Thread cycles", "integer", "sum over worker vertices; never shown as time", 110),
+    Column("idle_share", "Idle slots", "percent", IDLE, 100),
+)
+
+
+def panel() -> Component:
+    """The tab's content, filled by a callback."""
+    return html.Div(id="execution-workers", className="trace-workers")
+
+
+def register(app: Dash, library: Library) -> None:
+    """The tables' rows, the callback that fills the tab, and the one that follows a click on a tile's row."""
+    register_rows(app, library, "vertices-on-workers", vertex_rows)
+    register_rows(app, library, "workers-by-tile", tile_rows)
+    fill_by_step(app, library, "workers", _NOTHING, workers)
+
+    @app.callback(
+        Output("select", "data", allow_duplicate=True),
+        Input({"rows": "workers-by-tile", "query": ALL}, "selectedRows"),
+        prevent_initial_call=True,
+    )
+    def choose(*_: Any) -> Any:
+        chosen = [each["value"] for each in callback_context.triggered if each["value"]]
+        return {"tiles": str(chosen[0][0]["tile"])} if chosen else no_update
+
+
+def workers(source: ReportSource, key: str, selection: Selection, theme: str) -> list[Component]:
+    """Facts, lanes and tables of one tile. Raises NotRecordedError with the reason where the report has none."""
+    assert selection.step is not None
+    facts = step_facts(source, selected_ipu(selection), selection.step)
+    tile = _tile(source, facts, selection)
+    lanes = worker_lanes(source, facts.compute_set, tile)
+    which = selection.extras.get("wl", "")
+    query = {"cs": str(facts.compute_set)}
+    if which == "tiles":
+        table = long_table("workers-by-tile", key, query | {"ipu": str(facts.ipu)}, _TILES, selectable=True)
+    else:
+        table = long_table("vertices-on-workers", key, query | {"tile": str(tile)}, _VERTICES)
+    drawn = worker_plot(lanes, source.reader.vertex_types().name, theme)
+    plot = figure("execution-worker-plot", drawn, theme, image_name=f"step-{facts.step}-tile-{tile}-workers")
+    choice = segments("wl", "Table", {"": "Vertices of the tile", "tiles": "Tiles"}, which)
+    return [
+        html.Div(_facts(source, key, facts, lanes), className="trace-facts"),
+        html.Div(plot, className="trace-plot"),
+        html.Div([html.Div(choice, className="trace-workers-choice"), table], className="trace-tiles"),
+    ]
+
+
+def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:
+    """The first selected tile that lies on the step's IPU, else the one whose vertices take longest."""
+    first = facts.ipu * facts.tiles
+    mine = [tile for tile in selection.tiles if first <= tile < first + facts.tiles]
+    if mine:
+        return mine[0]
+    rows = lanes_by_tile(source, facts.compute_set, facts.ipu)
+    return int(rows["tile"].iloc[int(rows["length"].to_numpy().argmax())])
+
+
+def _facts(source: ReportSource, key: str, facts: StepFacts, lanes: WorkerLanes) -> list[Component]:
+    names, row = source.reader.vertex_types().name, lanes.critical
+    if row < 0:
+        return [html.H2(facts.name), html.P(f"Tile {lanes.tile} has no vertices in this compute set.")]
+    unknown, text = tiles_unknown(source), partial(cycles_text, clock_hz=target_of(source).clock_hz)
+    own = int(step_tiles(source, facts.ipu, facts.step).cycles[lanes.tile - facts.ipu * facts.tiles])
+    on = "the whole tile" if lanes.worker[row] == NO_CONTEXT else f"context {lanes.worker[row]}"
+    held: list[Any] = [f"vertex {row}, {names[lanes.vertex_type[row]]}", help_text("What holds the tile up", _CRITICAL)]
+    rows: list[tuple[str, Any, str]] = [
+        ("Vertices", f"{len(lanes.worker):,}", "vertices of the compute set on this tile"),
+        ("Thread cycles", integer_text(int(lanes.load.sum())), "sum over worker vertices; never shown as time"),
+        ("Worker part", text(lanes.worker_part), "tile cycles: contexts x thread cycles of the fullest context"),
+        ("Alone", text(lanes.alone), "tile cycles of supervisor and multi vertices"),
+        ("Beyond vertices", text(lanes.beyond), "tile cycles of the estimate: launch, reading of counters"),
+        ("Estimate", text(lanes.estimate), "tile cycles of one execution, as compiled"),
+        ("Recorded", "unknown" if unknown else text(own), unknown or "tile cycles of this tile in this step"),
+        ("Idle slots", [percent_text(lanes.idle_share), _idle_help(lanes)], IDLE),
+        ("Held up by", text(lanes.held_up), "tile cycles that the tile would save without its critical vertex"),
+    ]
+    listing = html.Dl(
+        [part for name, value, title in rows for part in (html.Dt(name, title=title), html.Dd(value, title=title))]
+    )
+    tile = html.A(f"tile {lanes.tile}", href=f"/r/{key}/memory?tiles={lanes.tile}", **attributes(data_nav="to"))
+    where: list[Any] = [tile, f" · step {facts.step} · IPU {facts.ipu} · cycles of the estimate"]
+    where.append(help_text("Thread cycles and tile cycles", _UNITS, formula="tile cycles = 6 x thread cycles"))
+    return [html.H2(facts.name), html.P(where, className="where"), html.P([*held, f" on {on}"]), listing]
+
+
+def _idle_help(lanes: WorkerLanes) -> Component:
+    longest = int(lanes.load.max(initial=0))
+    filled = f"1 - {int(lanes.load.sum()):,} / ({lanes.contexts} x {longest:,})" if longest else "no worker vertices"
+    return help_text("Idle slots", "Issue slots of the worker part without a vertex.", formula=f"{IDLE}\n= {filled}")
+
+
+def vertex_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """One row per vertex of a tile, in issue order."""
+    import pandas as pd
+
+    lanes = worker_lanes(source, number_of(query, "cs"), number_of(query, "tile"))
+    names = source.reader.vertex_types().name
+    alone = lanes.worker == NO_CONTEXT
+    context = ["whole tile" if each == NO_CONTEXT else str(each) for each in lanes.worker.tolist()]
+    return pd.DataFrame(
+        {
+            "vertex": range(len(lanes.worker)),
+            "type": [names[row] for row in lanes.vertex_type.tolist()],
+            "context": context,
+            "begin": lanes.begin,
+            "end": lanes.end,
+            "thread_cycles": pd.Series(lanes.thread_cycles).mask(alone).astype("object").where(~alone, None),
+            "tile_cycles": lanes.end - lanes.begin,
+        }
+    )
+
+
+def tile_rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
+    """One row per tile with vertices; see `lanes_by_tile`."""
+    frame = lanes_by_tile(source, number_of(query, "cs"), number_of(query, "ipu"))
+    frame["idle_share"] = frame["idle_share"].astype("object").where(frame["idle_share"].notna(), None)
+    return frame

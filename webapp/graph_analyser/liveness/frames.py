@@ -1,0 +1,82 @@
+"""Rows of the long tables of the liveness page. Every frame depends on a query alone: place, indices, filter, and with
+`vs` the report compared with and how indices are paired (`by`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from popvision.analysis.compare.liveness import BY, always_live_pair, curve_pair, live_pair
+from popvision.analysis.liveness.curve import Where
+from popvision.analysis.liveness.table import curve_table
+from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.analysis.memory.variable_parts import parts_table
+from webapp.comparison import KEY, target_of_page
+from webapp.components.difference import add_difference
+from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, parse_where
+from webapp.query import whole_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+#: Indices whose source, target and difference fit side by side.
+MOST_PAIRED = 3
+
+
+def query_of(state: LivenessState, vs: str = "") -> dict[str, str]:
+    """The part of a state that the tables of variables depend on; `vs` is the key of the report compared with."""
+    where = state.where
+    place = f"replica:{where.number}" if where.kind == "all" else f"{where.kind}:{where.number}"
+    most = MOST_PAIRED if vs else MOST_INDICES
+    query = {"where": place, "indices": ",".join(map(str, state.indices[:most]))}
+    query |= {KEY: vs, "by": state.by} if vs else {}
+    return {name: value for name, value in query.items() if value}
+
+
+def always_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """Always-live variables of the place that the query names."""
+    target = target_of_page(library, query)
+    if target is not None:
+        return add_difference(always_live_pair(source, target, _where(source, query)), "Bytes")
+    return always_live_table(source, _where(source, query))
+
+
+def live_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """Not-always-live variables at the indices of the query, with a column per index and per difference."""
+    target = target_of_page(library, query)
+    if target is not None:
+        indices = whole_numbers(query.get("indices", ""), MOST_PAIRED)
+        pair = live_pair(source, target, indices, _where(source, query), _by(query))
+        return add_difference(pair, *(f"Index {index}" for index in indices))
+    return live_table(source, whole_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
+
+
+def steps_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """A row per liveness index of the place that the query names; of two reports also the indices without a partner."""
+    target = target_of_page(library, query)
+    if target is None:
+        return curve_table(source, _where(source, query), query.get("filter", ""))
+    pair = curve_pair(source, target, _where(source, query), _by(query))
+    wanted = query.get("filter", "").strip().lower()
+    pair = pair[pair["Step"].str.lower().str.contains(wanted, regex=False)] if wanted else pair
+    return add_difference(pair, "Not always live", "Total")
+
+
+def parts_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """The allocations of the variable that the query names, at its place."""
+    chosen = whole_numbers(query.get("variable", ""), 1)
+    return parts_table(source, chosen[0] if chosen else -1, _where(source, query))
+
+
+def _by(query: Mapping[str, str]) -> str:
+    return query.get("by", "") if query.get("by") in BY else BY[0]
+
+
+def _where(source: ReportSource, query: Mapping[str, str]) -> Where:
+    text = query.get("where", "")
+    if text.startswith("replica:"):
+        return parse_where(source, "", text.partition(":")[2])[0]
+    return parse_where(source, text)[0]

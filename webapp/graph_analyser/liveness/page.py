@@ -1,0 +1,227 @@
+"""The liveness report: how much memory is live at each point of the program, and what."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.liveness.curve import Where, fullest_tile, liveness
+from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
+from webapp.comparison import target_of_page
+from webapp.components import (
+    options_menu,
+    register_rows,
+    search_box,
+    select,
+    spacer,
+    toggle,
+    toolbar,
+)
+from webapp.components.attributes import attributes
+from webapp.graph_analyser.liveness.frames import always_frame, live_frame, parts_frame, steps_frame
+from webapp.graph_analyser.liveness.parts import plot_parts
+from webapp.graph_analyser.liveness.routes import register_routes
+from webapp.graph_analyser.liveness.state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
+from webapp.graph_analyser.liveness.tabs import parts, tab_content
+from webapp.graph_analyser.plots.box import register_plot, save_plot
+from webapp.graph_analyser.plots.page import plot_page
+from webapp.library import Library
+from webapp.view import View, ViewContext, page_key
+
+KEYS = (
+    ("← →", "Move the selected index (focus the plot first)"),
+    ("Shift ← →", "Add the next index to the selection"),
+    ("W S", "Zoom in and out"),
+    ("A D", "Move left and right"),
+    ("Page Up / Down", "Move by a page (focus the plot first)"),
+    ("f", "Fit the selected indices or the lifetime"),
+    ("0", "Show all indices"),
+    (". ,", "Next and previous step that the filter matches, or index"),
+    ("p", "Select the peak"),
+    ("n N", "Next and previous peak"),
+    ("m", "Mark the selected index; Esc takes it away"),
+    ("Esc", "Select nothing"),
+    ("↑ ↓", "Heat map: move the cursor over tiles"),
+    ("Shift W S", "Heat map: zoom the tiles"),
+    ("Enter", "Heat map: go to the highest place of the cell"),
+)
+
+
+#: Runs that the drop-down lists.
+_MOST_RUNS = 200
+
+
+def layout(context: ViewContext) -> Component:
+    source = context.source
+    state = _state(source, context.params)
+    stores = (PLOT_KEYS, TAB_KEYS)
+    bar = _toolbar(source, state, context.target is not None)
+    canvas = html.Div(
+        id="live-heat",
+        className="live-heat",
+        hidden=state.graph != "heat",
+        tabIndex="0",
+        role="application",
+        **attributes(
+            data_live_heat="",
+            data_plot="live",
+            data_saves="live-plot",
+            aria_label="Tile by liveness index heat map: arrow keys move the cursor, its values stand below",
+        ),
+    )
+    return plot_page(
+        "live", "liveness", "Liveness curve", context.theme, bar, TABS, state.tab, stores, KEYS, beside=[canvas]
+    )
+
+
+def _state(source: ReportSource, params: Any) -> LivenessState:
+    return liveness_state(source, params, len(liveness(source).program))
+
+
+def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Component:
+    target = target_of(source)
+    where = state.where
+    sources = {"": "All tiles" if target.num_replicas == 1 else "All tiles of a replica"}
+    sources |= {f"ipu:{ipu}": f"IPU {ipu}" for ipu in range(target.num_ipus)}
+    sources["tile"] = "One tile"
+    chosen = {"all": "", "ipu": f"ipu:{where.number}", "tile": "tile"}[where.kind]
+    options: list[Any] = [
+        toggle("live_noalways", "Include always live", state.always, on="", off="1"),
+        toggle("live_max", "Show memory (capacity)", state.show_max),
+        toggle("live_nopeaks", "Show peaks", state.peaks, on="", off="1"),
+    ]
+    if compares:
+        options += [
+            toggle("live_diff", "Difference (target − source)", state.difference),
+            toggle("live_split", "Target in a plot of its own", state.split),
+            toggle("live_align", "Pair indices by matched programs", state.by == "programs", on="programs"),
+        ]
+    replicas: list[Component] = []
+    if target.num_replicas > 1:
+        names = {str(each): f"{each} of {target.num_replicas}" for each in range(target.num_replicas)}
+        replicas = [select("live_replica", "Replica", names, str(where.number) if where.kind == "all" else "0")]
+    fullest = held(lambda: fullest_tile(source)) or 0
+    return toolbar(
+        select("live_graph", "Graph", GRAPHS, state.graph),
+        select("live_source", "Source", sources, chosen),
+        html.Div(search_box("tiles", f"Tile, e.g. {fullest}", _typed(where), width=120), id="live-tile-field"),
+        *replicas,
+        html.Div(_run_choice(source, state), id="live-run-field", hidden=state.graph != "time"),
+        spacer(),
+        search_box("live_filter", "Filter steps by name or type", state.filter, width=220),
+        options_menu(*options),
+        save_plot("live-plot", "liveness"),
+    )
+
+
+def _run_choice(source: ReportSource, state: LivenessState) -> Component:
+    """Whose device time is the axis; with very many runs their numbers are typed into the URL."""
+    runs = source.reader.runs()
+    names = {str(row): f"{row}: {name}" if name else str(row) for row, name in enumerate(runs.name[:_MOST_RUNS])}
+    return select("live_run", "Run", names or {"": "none recorded"}, str(state.run))
+
+
+def _typed(where: Where) -> str:
+    return str(where.number) if where.kind == "tile" else ""
+
+
+def register(app: Dash, library: Library) -> None:
+    """Callbacks of the page and rows of its tables."""
+    register_routes(app, library)
+    register_plot(app, "live")
+    for rows in ("liveness-always", "liveness-live"):
+        app.clientside_callback(
+            ClientsideFunction("plots", "row"),
+            Output("live-done", "title", allow_duplicate=True),
+            Input({"rows": rows, "query": ALL}, "selectedRows"),
+            prevent_initial_call=True,
+        )
+    app.clientside_callback(
+        ClientsideFunction("plots", "index"),
+        Output("live-done", "title", allow_duplicate=True),
+        Input({"rows": "liveness-steps", "query": ALL}, "selectedRows"),
+        prevent_initial_call=True,
+    )
+    _register_drawing(app, library)
+    _register_parts(app, library)
+    _register_tabs(app, library)
+    register_rows(app, library, "liveness-parts", parts_frame)
+    register_rows(app, library, "liveness-always", partial(always_frame, library))
+    register_rows(app, library, "liveness-live", partial(live_frame, library))
+    register_rows(app, library, "liveness-steps", partial(steps_frame, library))
+
+
+def _register_drawing(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output("live-plot", "figure"),
+        Output("live-config", "data"),
+        Output("live-headline", "children"),
+        Output("live-reading", "children"),
+        Output("live-range", "children"),
+        Output("live-tile-field", "hidden"),
+        Output("live-box", "hidden"),
+        Output("live-heat", "hidden"),
+        Output("live-run-field", "hidden"),
+        Input("live-plot-now", "data"),
+        Input("theme", "data"),
+        State("url", "pathname"),
+    )
+    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
+        if params is None:
+            return (no_update,) * 9
+        key = page_key(pathname)
+        source = library.report(key)
+        state = _state(source, params)
+        hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat", state.graph != "time")
+        target = target_of_page(library, params)
+        return *plot_parts(source, key, state, theme or "light", target, params.get("vs", "")), *hidden
+
+
+def _register_parts(app: Dash, library: Library) -> None:
+    """The parts of the selected variable, beside every table of variables that is in the page."""
+
+    @app.callback(
+        Output({"live-parts": ALL}, "children"),
+        Input("live-plot-now", "data"),
+        Input("live-tab-now", "data"),
+        State("url", "pathname"),
+    )
+    def fill(params: dict[str, str] | None, tab: dict[str, str] | None, pathname: str) -> Any:
+        boxes = [each["id"]["live-parts"] for each in ctx.outputs_list]
+        shown = (tab or {}).get("live_tab", "always")
+        if params is None or shown not in boxes:
+            return [no_update] * len(boxes)
+        key = page_key(pathname)
+        source = library.report(key)
+        found = parts(source, key, _state(source, params))
+        return [found if box == shown else "" for box in boxes]
+
+
+def _register_tabs(app: Dash, library: Library) -> None:
+    panels = [Output(f"live-tab-{tab}", "children") for tab in TABS]
+
+    @app.callback(panels, Input("live-tab-now", "data"), State("url", "pathname"))
+    def fill(params: dict[str, str] | None, pathname: str) -> Any:
+        shown = None if params is None else params.get("live_tab", "always")
+        if params is None or shown not in TABS:
+            return [no_update] * len(TABS)
+        key, target = page_key(pathname), target_of_page(library, params)
+        source = library.report(key)
+        content = tab_content(source, key, _state(source, params), target, params.get("vs", ""))
+        return [content if tab == shown else no_update for tab in TABS]
+
+
+def _missing(context: ViewContext) -> str:
+    try:
+        liveness(context.source)
+    except NotRecordedError as lacking:
+        return str(lacking)
+    return ""
+
+
+VIEW = View(id="liveness", title="Liveness Report", icon="liveness", layout=layout, register=register, missing=_missing)

@@ -1,0 +1,73 @@
+"""The liveness curve of a second report over the first one's indices, and the curves that show both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from popvision.analysis.compare.liveness import match_indices, only_target
+from popvision.analysis.liveness.curve import Curve, Where, curve
+from popvision.analysis.report.source import ReportSource
+from webapp.graph_analyser.liveness.state import LivenessState
+from webapp.graph_analyser.plots.stepped_plot import Series, difference_series
+from webapp.theme import tokens
+
+Int64Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PairedCurve:
+    """Position i is the source's index i; when indices are paired by their number, the longer report's rest follows.
+    `partner[i]` is the target's index there, -1 where it has none; `alone` are the target's indices without a place."""
+
+    source: Curve
+    target: Curve
+    partner: Int64Array
+    alone: Int64Array
+
+    @property
+    def count(self) -> int:
+        return len(self.partner)
+
+    def of_source(self, always: bool) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        """(bytes, whether they are known) by position; always-live ones included with `always`."""
+        values = np.zeros(self.count, dtype=np.int64)
+        rows = len(self.source.program)
+        values[:rows] = self.source.not_always_live + (self.source.always_live if always else 0)
+        return values, np.arange(self.count) < rows
+
+    def of_target(self, always: bool) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        known = self.partner >= 0
+        values = self.target.not_always_live + (self.target.always_live if always else 0)
+        return np.where(known, values[np.maximum(self.partner, 0)], 0), known
+
+
+def paired_curve(source: ReportSource, target: ReportSource, where: Where, by: str) -> PairedCurve:
+    """Both curves of a place. Raises NotRecordedError when one lacks it, ValueError when one has no such place."""
+    partner, alone = match_indices(source, target, by), only_target(source, target, by)
+    if by == "index":  # the rest of a longer target keeps its numbers
+        partner, alone = np.concatenate([partner, alone]), alone[:0]
+    return PairedCurve(curve(source, where), curve(target, where), partner, alone)
+
+
+def pair_series(pair: PairedCurve, state: LivenessState, theme: str) -> list[Series]:
+    """Four curves, always live and not always live of either report, or the difference of what is live."""
+    colours = tokens(theme)
+    sides = {"source": pair.of_source(False), "target": pair.of_target(False)}
+    if state.difference:
+        both = {"source": pair.of_source(state.always), "target": pair.of_target(state.always)}
+        one, other = (Series(side, values, "", known=known) for side, (values, known) in both.items())
+        return difference_series(one, other, theme)
+    paint = {"source": ("series-1", "series-2"), "target": ("series-3", "series-5")}
+    found = []
+    for side, (values, known) in sides.items():
+        below, above = (colours[name] for name in paint[side])
+        title = side.capitalize()
+        always = pair.source.always_live if side == "source" else pair.target.always_live
+        constant = np.where(known, always, 0)
+        if state.always:
+            found.append(Series(f"{title}: always live", constant, below, stacked=True, side=side, known=known))
+        found.append(Series(f"{title}: not always live", values, above, stacked=True, side=side, known=known))
+    return found

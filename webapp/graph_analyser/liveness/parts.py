@@ -1,0 +1,252 @@
+"""What of the liveness page follows the selection: figure or heat map, headline, values at the cursor, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.liveness.curve import Where, curve, peak
+from popvision.analysis.liveness.runs import first_step
+from popvision.analysis.liveness.steps import program_count, program_label
+from popvision.analysis.memory.lowered import lowered_tile, variables
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
+from webapp.components import empty_hint, themed
+from webapp.components.attributes import attributes
+from webapp.graph_analyser.liveness.headline import liveness_headline
+from webapp.graph_analyser.liveness.pair import PairedCurve
+from webapp.graph_analyser.liveness.plot import LivenessDrawing, draw_liveness
+from webapp.graph_analyser.liveness.state import LivenessState
+from webapp.graph_analyser.liveness.time_plot import draw_over_time
+from webapp.graph_analyser.plots.box import NOTHING, hits_text
+from webapp.graph_analyser.plots.headline import range_line
+from webapp.graph_analyser.plots.reading import reading
+
+_HINT = "Select an index to read its values here: click, or use the arrow keys; p selects the peak."
+_HEAT_HINT = "Select a place to read its values here: click, or use the arrow keys (up and down: tiles)."
+
+
+def plot_parts(
+    source: ReportSource,
+    key: str,
+    state: LivenessState,
+    theme: str,
+    target: ReportSource | None = None,
+    vs: str = "",
+) -> tuple[Any, ...]:
+    """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot). Where `target`,
+    the report compared with (`vs` names it), has no such curve, the source is shown alone and a line says why."""
+    try:
+        if target is not None:
+            try:
+                curve(target, state.where)
+                if state.graph == "heat":
+                    lowered_tile(target, 0)
+            except (NotRecordedError, ValueError) as problem:
+                state = replace(state, problems=(*state.problems, f"Target: {problem}"))
+                target = None
+        drawing = draw_liveness(source, state, theme, target)
+        if state.graph == "heat":
+            lowered_tile(source, drawing.curve.tiles.start)
+    except (NotRecordedError, ValueError) as problem:
+        empty = themed(NOTHING, theme)
+        return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
+    if state.graph == "time":
+        return _over_time(source, key, drawing, state, theme, target)
+    shown = drawing.figure if state.graph == "curve" else NOTHING
+    return (
+        themed(shown, theme),
+        _config(source, key, drawing, state, vs),
+        liveness_headline(source, key, drawing.curve, state, None if drawing.pair is None else drawing.pair.target),
+        _reading(source, key, drawing, state, target),
+        _below(source, drawing, state),
+    )
+
+
+def _over_time(
+    source: ReportSource,
+    key: str,
+    drawing: LivenessDrawing,
+    state: LivenessState,
+    theme: str,
+    target: ReportSource | None,
+) -> tuple[Any, ...]:
+    """The same parts with device time as the axis; the window is `from` and `to` of the selection, as in the trace."""
+    other = None if drawing.pair is None else drawing.pair.target
+    head = liveness_headline(source, key, drawing.curve, state, other)
+    try:
+        over = draw_over_time(source, drawing.curve, state, theme, target)
+    except (NotRecordedError, ValueError) as problem:
+        return themed(NOTHING, theme), {"name": "live", "count": 0}, head, "", empty_hint(str(problem))
+    first, last = over.cycles
+    config = _config(source, key, drawing, state) | {"count": last - first, "first": first, "span": ["from", "to"]}
+    config |= {"ids": len(drawing.curve.program), "mark": "", "view": "span"}
+    lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
+    if over.decimated:
+        text = "Drawing decimated to minima and maxima of the steps; zoom in to see all."
+        lines.append(html.Div(text, className="range-note"))
+    lines += [html.Div(note, className="range-plain") for note in over.notes]
+    return themed(over.figure, theme), config, head, _reading(source, key, drawing, state), lines
+
+
+def _config(
+    source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, vs: str = ""
+) -> dict[str, Any]:
+    """What assets/plots.js and assets/liveness/ need to know of the drawing."""
+    count = drawing.plot.count
+    spans = drawing.lifetime
+    heat = None
+    if state.graph == "heat":
+        tiles = drawing.curve.tiles
+        heat = {"key": key, "tiles": [tiles.start, tiles.stop - 1], "perIpu": target_of(source).tiles_per_ipu}
+        heat |= {"always": state.always, "capacity": state.show_max, "by": state.by}
+        heat |= {"vs": vs if drawing.pair is not None else ""}
+        count = len(drawing.curve.program)  # the target's own indices have no row of the source to stand in
+    return {
+        "name": "live",
+        "view": "live_view",
+        "pick": "liveness",
+        "also": "live_also",
+        "count": count,
+        "first": 0,
+        "order": None,
+        "peak": peak(drawing.curve).index,
+        "peaks": drawing.peaks,
+        "mark": "live_mark",
+        "hits": hits_text(drawing.matching, count),
+        "fit": [min(s for s, _ in spans), max(e for _, e in spans) - 1] if spans else None,
+        "heat": heat,
+    }
+
+
+def _reading(
+    source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, target: ReportSource | None = None
+) -> Any:
+    cursor = state.indices[-1] if state.indices else None
+    links = [] if cursor is None else _links(source, key, int(drawing.curve.program[cursor]))
+    if state.graph != "heat":
+        return reading(drawing.plot, _naming(source, drawing), cursor, _HINT, "Total") + links
+    tile = state.tile
+    if tile is None or cursor is None:
+        return reading(drawing.plot, _naming(source, drawing), None, _HEAT_HINT)
+    if target is not None and tile >= target_of(target).num_tiles:
+        target = None
+    of_tile = draw_liveness(source, replace(state, where=Where("tile", tile), difference=False), "light", target)
+    name = _naming(source, of_tile)
+    named = lambda index: f"Tile {tile:,}, {name(index)[0].lower()}{name(index)[1:]}"  # noqa: E731
+    return reading(of_tile.plot, named, cursor, _HEAT_HINT, "Total") + links
+
+
+def _links(source: ReportSource, key: str, program: int) -> list[Component]:
+    """To the program in the program tree, and to its first execution in the trace where one is recorded."""
+    tree = html.A("Program tree", href=f"/r/{key}/program_tree?program={program}", **attributes(data_nav="jump"))
+    step = first_step(source, program)
+    if step is None:
+        return [tree]
+    href = f"/r/{key}/execution?program={program}&step={step}"
+    return [tree, html.A("First execution", href=href, **attributes(data_nav="jump"))]
+
+
+def _naming(source: ReportSource, drawing: LivenessDrawing) -> Callable[[int], str]:
+    program = drawing.curve.program
+
+    def named(index: int) -> str:
+        if index >= len(program):
+            return f"Index {index:,}, only in the target"
+        return f"Index {index:,}: {program_label(source, int(program[index]))}"
+
+    return named
+
+
+def _below(source: ReportSource, drawing: LivenessDrawing, state: LivenessState) -> list[Component]:
+    lines: list[Component] = [html.Div(problem, className="range-problem") for problem in state.problems]
+    first, last = drawing.shown
+    whole = len(drawing.curve.program)
+    quantity = "Live, always live included" if state.always else "Live, always live not included"
+    quantity = quantity if drawing.pair is None else "Source: " + quantity[0].lower() + quantity[1:]
+    name = "indices" if last - first + 1 == whole else f"of {whole:,} indices shown"
+    drawn = "Drawing decimated to minima and maxima; zoom in to see all" if drawing.decimated else ""
+
+    def position(at: int) -> str:
+        return f"index {first + at:,}"
+
+    if state.graph == "heat":
+        return [*lines, html.Div(_heat_note(drawing, state), className="range-plain")]
+    lines.append(
+        range_line(drawing.statistics, quantity, name, position=position, decimated=drawing.decimated, drawn=drawn)
+    )
+    notes = [] if drawing.pair is None else _pairing_notes(drawing.pair, state)
+    if drawing.matching is not None and not state.filter.strip():
+        notes.append(_program_note(source, state.program, drawing.matching))
+    elif drawing.matching is not None:
+        notes.append(
+            f"{len(drawing.matching):,} of {whole:,} steps match the filter (marked below the curve); "
+            "the statistics are of all steps shown."
+        )
+    if state.variable is not None:
+        notes.append(_lifetime_note(source, state.variable, drawing.lifetime))
+    return lines + [html.Div(note, className="range-plain") for note in notes]
+
+
+def _pairing_notes(pair: PairedCurve, state: LivenessState) -> list[str]:
+    """How the indices of two reports lie on each other, and how many have no partner: none is dropped silently."""
+    ours, theirs = len(pair.source.program), len(pair.target.program)
+    if state.by == "index":
+        if ours == theirs:
+            return []
+        return [
+            f"Source has {ours:,} indices, target {theirs:,}: index i lies on index i. Options: pair indices by "
+            "matched programs."
+        ]
+    alone = int((pair.partner < 0).sum())
+    return [
+        f"Indices are paired by matched programs: {ours - alone:,} pairs; {alone:,} of the source and "
+        f"{len(pair.alone):,} of the target have no partner (Steps lists them all)."
+    ]
+
+
+def _program_note(source: ReportSource, program: int | None, indices: npt.NDArray[np.int64]) -> str:
+    known = program is not None and program < program_count(source)
+    name = (
+        f"Program {program}: {program_label(source, program)},"
+        if known and program is not None
+        else f"Program {program}"
+    )
+    if not len(indices):
+        return f"{name} has no liveness index: only programs that run on tiles have one."
+    places = ", ".join(f"{index:,}" for index in indices[:8].tolist()) + (" ..." if len(indices) > 8 else "")
+    times = "once, at index" if len(indices) == 1 else f"at {len(indices):,} indices:"
+    return f"{name} stands in the program {times} {places} (marked below the curve; . and , go through them)."
+
+
+def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, int]] | None) -> str:
+    name = variables(source).name[variable]
+    if ranges is None:
+        return f"{name} is always live."
+    return f"{name} is live at " + ", ".join(f"{s:,} to {e - 1:,}" for s, e in ranges[:8]) + " (shaded)."
+
+
+def _heat_note(drawing: LivenessDrawing, state: LivenessState) -> str:
+    what = "always live included" if state.always else "not always live"
+    tiles = f"{len(drawing.curve.tiles):,} tiles"
+    pair = drawing.pair
+    if pair is not None:
+        alone = len(pair.target.program) - int((pair.partner[: len(pair.source.program)] >= 0).sum())
+        paired = "by matched programs" if state.by == "programs" else "by their number"
+        more = f" Indices of the target without a place here: {alone:,} (Steps lists them)." if alone else ""
+        return (
+            f"Target − source, bytes live on each of {tiles}, {what}; indices are paired {paired}. A cell is the "
+            "largest difference among its tiles and indices and stays hatched without a partner in the target. A click "
+            "selects the place that differs most." + more
+        )
+    return (
+        f"Bytes live on each of {tiles}, {what}. A cell is the maximum of its tiles and "
+        "indices; a click selects the place where it is reached. Steps (below) lists the row of the selected tile."
+    )

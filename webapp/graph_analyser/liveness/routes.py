@@ -1,0 +1,136 @@
+"""Binary routes of the tile x liveness heat map, below /data/<key>/liveness/. Each answers a window of tiles x indices.
+
+    heat?tiles=0-1471&indices=0-30999&rows=300&columns=1100[&always=1][&capacity=1]
+    cell?tiles=60-64&indices=310-338[&always=1]
+    ...&vs=<key>[&by=programs]     the same of the difference target - source, in bytes and signed
+
+A picture's level of a cell is its bytes in 255ths of `top`, rounded up: the highest value of the picture, or the memory
+of a tile with capacity=1 (bytes above it have level 255). Of a difference: level 127 is none, 254 is `top` bytes more,
+0 as many less, rounded away from 127; 255 has no partner in the target. A query that cannot be answered gets status 400
+and one sentence.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+from dash import Dash
+from flask import Response, jsonify, request
+
+from popvision.analysis.compare.live_heat import HeatDifference, heat_difference, most_different_place
+from popvision.analysis.liveness.heat import Heat, heat, highest_place
+from popvision.analysis.liveness.steps import program_at, program_label
+from popvision.analysis.report.tiles import target_of
+from webapp.data_routes import pair_route
+from webapp.packed import packed_response
+from webapp.query import number_of, range_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from webapp.library import Library
+
+#: Cells of one answer: one byte each.
+MOST_CELLS = 400_000
+
+_PICTURES_KEPT = 8
+
+
+def register_routes(app: Dash, library: Library) -> None:
+    """Add the routes to the viewer."""
+    pictures = _Pictures()
+    pair_route(app, library, "liveness/heat", pictures.answer)
+    pair_route(app, library, "liveness/cell", _cell)
+
+
+class _Pictures:
+    """The last few pictures, so that going back and forth costs nothing."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Any, ...], tuple[list[ref[ReportSource]], Heat | HeatDifference]] = OrderedDict()
+        self._lock = Lock()
+
+    def answer(self, source: ReportSource, target: ReportSource | None) -> Response:
+        tiles, indices = range_of(request.args, "tiles"), range_of(request.args, "indices")
+        grid = (number_of(request.args, "rows", 1, MOST_CELLS), number_of(request.args, "columns", 1, MOST_CELLS))
+        if grid[0] * grid[1] > MOST_CELLS:
+            raise ValueError(f"{grid[0]} x {grid[1]} cells are more than {MOST_CELLS:,}: ask for fewer columns")
+        picture = self._picture(source, target, (tiles, indices, grid, request.args.get("always") == "1", _by()))
+        highest = int(np.abs(picture.values).max())
+        top = target_of(source).bytes_per_tile if request.args.get("capacity") == "1" else highest
+        levels = _signed_levels(picture, top) if isinstance(picture, HeatDifference) else _levels(picture, top)
+        header = {
+            "top": top,
+            "highest": highest,
+            "rows": levels.shape[0],
+            "columns": levels.shape[1],
+            "tilesPerRow": int(picture.tile_edges[1] - picture.tile_edges[0]),
+            "indicesPerColumn": int(picture.index_edges[1] - picture.index_edges[0]),
+        }
+        return packed_response(header, {"levels": levels.ravel()})
+
+    def _picture(
+        self,
+        source: ReportSource,
+        target: ReportSource | None,
+        wanted: tuple[range, range, tuple[int, int], bool, str],
+    ) -> Heat | HeatDifference:
+        key = (id(source), id(target), *wanted)
+        reports = [each for each in (source, target) if each is not None]
+        with self._lock:
+            held = self._kept.get(key)
+        if held is not None and [each() for each in held[0]] == reports:
+            return held[1]
+        tiles, indices, grid, always, by = wanted
+        made: Heat | HeatDifference
+        if target is None:
+            made = heat(source, tiles, indices, grid, always=always)
+        else:
+            made = heat_difference(source, target, tiles, indices, grid, always=always, by=by)
+        with self._lock:
+            self._kept[key] = ([ref(each) for each in reports], made)
+            while len(self._kept) > _PICTURES_KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+
+def _levels(picture: Heat, top: int) -> npt.NDArray[np.uint8]:
+    return np.minimum(-(-255 * picture.values // max(top, 1)), 255).astype(np.uint8)
+
+
+def _signed_levels(picture: HeatDifference, top: int) -> npt.NDArray[np.uint8]:
+    away = np.minimum(-(-127 * np.abs(picture.values) // max(top, 1)), 127)
+    return np.where(picture.known, 127 + np.sign(picture.values) * away, 255).astype(np.uint8)
+
+
+def _cell(source: ReportSource, target: ReportSource | None) -> Response:
+    """Where a cell is highest, or differs most, and what runs there."""
+    tiles, indices = range_of(request.args, "tiles"), range_of(request.args, "indices")
+    always = request.args.get("always") == "1"
+    answer: dict[str, Any]
+    if target is None:
+        found = highest_place(source, tiles, indices, always=always)
+        tile, index, answer = found.tile, found.index, {"bytes": found.bytes}
+    else:
+        place = most_different_place(source, target, tiles, indices, always=always, by=_by())
+        tile, index = place.tile, place.index
+        answer = {"bytes": place.source, "target": place.target, "targetIndex": place.target_index}
+    program = program_at(source, index)
+    answer |= {
+        "tile": tile,
+        "index": index,
+        "ipu": tile // target_of(source).tiles_per_ipu,
+        "program": program,
+        "name": program_label(source, program),
+    }
+    response: Response = jsonify(answer)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _by() -> str:
+    return request.args.get("by", "index")

@@ -1,0 +1,94 @@
+"""The line of figures above the memory plot: use, fullest tile, and the two peaks that must not be confused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import quote
+
+from dash.development.base_component import Component
+
+from popvision.analysis.liveness.curve import Where, curve, fullest_tile, peak
+from popvision.analysis.liveness.steps import program_label
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
+from webapp.components import help_text
+from webapp.formats import bytes_text, percent_text
+from webapp.graph_analyser.memory.state import MemoryState
+from webapp.graph_analyser.plots.bytes_axis import both_units
+from webapp.graph_analyser.plots.headline import Figure, headline
+
+
+def memory_headline(source: ReportSource, key: str, state: MemoryState, vs: str = "") -> list[Component]:
+    """Use and peaks of a replica of the page's own report, each with its link, which stays compared with `vs`.
+
+    Raises NotRecordedError without a graph profile."""
+    memory = memory_by_tile(source, state.replica)
+    capacity = memory.capacity * len(memory.tiles)
+    used = int(memory.excluding_gaps.sum())
+    over = memory.over_capacity
+    largest = memory.tiles.start + int(memory.including_gaps.argmax())
+    most = int(memory.including_gaps.max())
+    figures = [
+        Figure(
+            "Used",
+            bytes_text(used),
+            f"{percent_text(used / capacity)} of {bytes_text(capacity)}",
+            f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles",
+        ),
+        Figure(
+            "Fullest tile, with gaps",
+            bytes_text(most),
+            f"tile {largest:,} of {bytes_text(memory.capacity)}",
+            both_units(most),
+            f"/r/{key}/memory?tiles={largest}",
+            "bad" if most > memory.capacity else "",
+        ),
+    ]
+    figures += _peaks(source, key, state)
+    figures.append(
+        Figure(
+            "Over capacity",
+            f"{len(over):,} tiles" if len(over) != 1 else "1 tile",
+            "" if not len(over) else "first: " + ", ".join(map(str, over[:4].tolist())),
+            "Tiles whose highest used address lies beyond their memory",
+            "",
+            "bad" if len(over) else "",
+        )
+    )
+    if vs:
+        figures = [replace(each, href=f"{each.href}&vs={quote(vs, safe=',')}" if each.href else "") for each in figures]
+    help_ = help_text(
+        "Peaks",
+        "The peak of the device is the index at which all its tiles together hold most. A single tile may be fullest "
+        "at another index: its peak decides whether the program fits.",
+        formula="total = always live + not always live at the index",
+    )
+    return [headline(figures), help_]
+
+
+def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
+    replicas = target_of(source).num_replicas
+    try:
+        whole = peak(curve(source, Where("all", state.replica or 0)))
+        tile = fullest_tile(source, state.replica)
+        mine = peak(curve(source, Where("tile", tile)))
+    except NotRecordedError:
+        return []
+    return [
+        Figure(
+            "Live at the device's peak" if replicas == 1 else f"Live at the peak of replica {state.replica or 0}",
+            bytes_text(whole.total),
+            f"index {whole.index:,}",
+            f"{both_units(whole.total)} of one replica while {program_label(source, whole.program)} runs",
+            f"/r/{key}/liveness?liveness={whole.index}",
+        ),
+        Figure(
+            "Live at the fullest tile's peak",
+            bytes_text(mine.total),
+            f"tile {tile:,}, index {mine.index:,}",
+            f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",
+            f"/r/{key}/liveness?live_source=tile&liveness={mine.index}&tiles={tile}",
+        ),
+    ]

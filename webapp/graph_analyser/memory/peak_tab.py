@@ -1,0 +1,275 @@
+"""The Peak tab: what fills a tile at the index where it holds most, as a waterfall that adds up, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.matching import match_variables
+from popvision.analysis.liveness.curve import Where, curve, fullest_tile, peak
+from popvision.analysis.liveness.steps import program_label
+from popvision.analysis.memory.tile_peak import PeakRow, TilePeak, tile_peak
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
+from webapp.comparison import target_of_page
+from webapp.components import Column, figure, help_text, long_table, plain, segments
+from webapp.components.attributes import attributes
+from webapp.components.difference import add_difference, difference_columns
+from webapp.formats import bytes_text
+from webapp.graph_analyser.memory.compared import MemoryPage
+from webapp.graph_analyser.memory.state import MOST_COLUMNS
+from webapp.graph_analyser.plots.box import save_plot
+from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
+from webapp.graph_analyser.plots.category_colours import part_colour, translucent
+from webapp.library import Library
+from webapp.query import number_of
+from webapp.theme import tokens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUPS = {
+    "always": "Always live", "peak": "Live at the peak", "other": "Reserved", "gaps": "Gaps", "rest": "Free",
+    "total": "Sum",
+}  # fmt: skip
+
+_ROW = 21  # pixels
+
+
+def peak_tab(page: MemoryPage, theme: str) -> Component:
+    """The waterfall of the selected tile, or of the fullest one. Raises NotRecordedError without a graph profile."""
+    tile = page.state.focus
+    chosen = tile is not None
+    tile = fullest_tile(page.source, page.state.replica) if tile is None else tile
+    found = tile_peak(page.source, tile)
+    other = _of_target(page.target, tile)
+    tiles = {str(each): f"Tile {each:,}" for each in page.state.tiles[:MOST_COLUMNS]}
+    bar: list[Component] = [segments("mem_tile", "Tile", tiles, str(tile))] if len(tiles) > 1 else []
+    if not chosen:
+        bar.append(html.Span("No tile is selected: this is the fullest one.", className="tab-note"))
+    whole = _draws_whole(found, page.state.whole)
+    bar += [peak_line(page, tile), _help(), html.Div(className="spacer")]
+    bar.append(segments("mem_whole", "Draw up to", {"0": "Live", "1": "Memory of a tile"}, "1" if whole else "0"))
+    bar.append(save_plot("mem-peak", f"tile-{tile}-peak"))
+    notes = [found.note] if found.note else []
+    drawn, height = _figure(found, other, theme, whole)
+    plot: Any = figure("mem-peak", drawn, theme, image_name=f"tile-{tile}-peak")
+    plot.config = plot.config | {"displayModeBar": False}
+    label = f"Waterfall of the peak of tile {tile}; the table beside it has the same rows"
+    scroll = html.Div(
+        html.Div(plot, style={"height": height}),
+        className="peak-plot", tabIndex="0", role="group", **attributes(aria_label=label),
+    )  # fmt: skip
+    table = long_table("memory-peak", page.key, page.query | {"tile": str(tile)}, _columns(other is not None),
+                       selectable=True)  # fmt: skip
+    return html.Div(
+        [
+            html.Div(bar, className="tab-bar"),
+            *[html.Div(note, className="tab-hint") for note in notes],
+            html.Div([scroll, html.Div(table, className="peak-table")], className="tab-fill peak-halves"),
+        ],
+        className="tab-column",
+    )
+
+
+def _draws_whole(found: TilePeak, text: str) -> bool:
+    """As the user says; else all rows unless what is live would be a sliver of the tile's memory."""
+    if text in ("0", "1"):
+        return text == "1"
+    return found.rows[_live_rows(found)].bytes * 4 >= found.capacity
+
+
+def _live_rows(found: TilePeak) -> int:
+    """Place of "Memory excluding gaps": the rows up to it are what the tile holds."""
+    return next(at for at, row in enumerate(found.rows) if row.group == "gaps") - 1
+
+
+def peak_line(page: MemoryPage, tile: int) -> Component:
+    """Where a tile's own curve peaks, and the program that runs there."""
+    try:
+        top = peak(curve(page.source, Where("tile", tile)))
+    except NotRecordedError:
+        return html.Div()
+    index = page.link("liveness", live_source="tile", liveness=top.index, tiles=tile)
+    program = page.link("program_tree", program=top.program, tiles=tile, liveness=top.index)
+    return html.Div(
+        [
+            html.B(f"Tile {tile:,}"),
+            f" is fullest at liveness index {top.index:,}: ",
+            html.Span(bytes_text(top.total), title=f"{both_units(top.total)} = always live + live there"),
+            f" live while {program_label(page.source, top.program)} runs. ",
+            html.A("Open this index", href=index, **attributes(data_nav="jump")),
+            " · ",
+            html.A("Show the program", href=program, **attributes(data_nav="jump")),
+        ],
+        className="peak-line",
+    )
+
+
+def _of_target(target: ReportSource | None, tile: int) -> TilePeak | None:
+    """The target's waterfall; None without a target, or where it has no such tile or no graph profile."""
+    if target is None or tile >= target_of(target).num_tiles:
+        return None
+    try:
+        return tile_peak(target, tile)
+    except NotRecordedError:
+        return None
+
+
+def _help() -> Component:
+    return help_text(
+        "the waterfall",
+        "From the top: what the tile always holds, by category with its largest variables; what lives at the index "
+        "where the tile holds most; addresses reserved for variables of other indices; gaps; and what is free.",
+        "Each bar begins where the one above ended, so every byte is counted once.",
+        formula="always live + live at the peak + reserved for other indices + gaps + free = memory of a tile",
+    )
+
+
+def _columns(comparing: bool) -> list[Column]:
+    columns = [
+        Column("Part", "Part", width=130),
+        Column("What", "What", flex=3),
+        Column("Category", "Category", width=130),
+    ]
+    if comparing:
+        return [*columns, *difference_columns("Bytes", "Bytes", "bytes")]
+    return [
+        *columns,
+        Column("Bytes", "Bytes", "bytes", width=110),
+        Column("So far", "So far", "bytes", help="Sum of the parts down to this one", width=110),
+        Column("Share", "Share", "percent", help="Bytes / memory of a tile", width=85),
+    ]
+
+
+def peak_frame(library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """The waterfall of the tile of a query as rows: Part, What, Category, Bytes, So far, Share, Variable Id; of two
+    reports Bytes of both, rows matched by part, category and variable."""
+    import pandas as pd
+
+    tile = number_of(query, "tile")
+    found = tile_peak(source, tile)
+    other = _of_target(None if library is None else target_of_page(library, query), tile)
+    if other is None:
+        return pd.DataFrame(_rows(found))
+    target = target_of_page(library, query) if library is not None else None
+    assert target is not None
+    partner = match_variables(source, target).source_rows()
+    mine = {_key(row, None): row for row in _rows(found)}
+    theirs = {_key(row, partner): row for row in _rows(other)}
+    rows = []
+    for key in _merged(list(mine), list(theirs)):
+        row = dict(mine.get(key) or theirs[key])
+        row["Bytes_source"] = float(mine[key]["Bytes"]) if key in mine else np.nan
+        row["Bytes_target"] = float(theirs[key]["Bytes"]) if key in theirs else np.nan
+        rows.append({name: value for name, value in row.items() if name not in ("Bytes", "So far", "Share")})
+    return add_difference(pd.DataFrame(rows), "Bytes")
+
+
+def _rows(found: TilePeak) -> list[dict[str, Any]]:
+    running, rows = 0, []
+    for row in found.rows:
+        running += row.bytes if row.kind == "part" else 0
+        rows.append(
+            {
+                "Part": GROUPS[row.group], "What": row.label, "Category": row.category, "Bytes": row.bytes,
+                "So far": running, "Share": row.bytes / found.capacity, "Variable Id": row.variable,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _key(row: Mapping[str, Any], partner: Any) -> tuple[str, str, str]:
+    """What a row is called in the source's words; "3 more of Variables" is the rest, however many it stands for."""
+    variable = int(row["Variable Id"])
+    if variable >= 0:
+        mine = variable if partner is None else int(partner[variable])
+        return str(row["Part"]), str(row["Category"]), f"#{mine}" if mine >= 0 else f"target #{variable}"
+    text = str(row["What"])
+    if row["Part"] == GROUPS["rest"]:
+        return GROUPS["rest"], "", ""
+    rest = text.split(" more of ", 1)
+    return str(row["Part"]), str(row["Category"]), rest[1] if len(rest) == 2 and row["Category"] else text
+
+
+def _merged(mine: list[Any], theirs: list[Any]) -> list[Any]:
+    """Keys of both, the target's own ones behind the last key of theirs that the source has too."""
+    found, at = list(mine), 0
+    for key in theirs:
+        if key in found:
+            at = found.index(key) + 1
+        else:
+            found.insert(at, key)
+            at += 1
+    return found
+
+
+def _figure(found: TilePeak, other: TilePeak | None, theme: str, whole: bool) -> tuple[dict[str, Any], str]:
+    """(bars of the waterfall, height of the plot); without `whole` up to memory excluding gaps."""
+    rows = found.rows if whole else found.rows[: _live_rows(found) + 1]
+    traces = [_bars(rows, "Source" if other else "", theme, found.tile)]
+    colours = tokens(theme)
+    labels = [plain(_short(row.label)) for row in rows]
+    top = max([1, *accumulate(row.bytes if row.kind == "part" else 0 for row in rows)])
+    ticks, texts = byte_ticks(top, 5)
+    layout = {
+        "barmode": "overlay",
+        "bargap": 0.28,
+        "showlegend": False,
+        "margin": {"l": 10, "r": 16, "t": 26, "b": 8},
+        "hovermode": "closest",
+        "xaxis": {"side": "top", "range": [0, top * 1.16], "tickvals": ticks, "ticktext": texts, "fixedrange": True},
+        "yaxis": {
+            "tickvals": list(range(len(labels))), "ticktext": labels, "range": [len(labels) - 0.5, -0.5],
+            "fixedrange": True, "automargin": True, "ticks": "",
+        },
+        "shapes": [
+            {"type": "line", "x0": found.capacity, "x1": found.capacity, "yref": "paper", "y0": 0, "y1": 1,
+             "line": {"color": colours["bad"], "width": 1, "dash": "dash"}}
+        ] if found.capacity <= top * 1.1 else [],
+    }  # fmt: skip
+    return {"data": traces, "layout": layout}, f"{_ROW * len(labels) + 40}px"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 34 else f"{label[:14]}…{label[-18:]}"
+
+
+def _bars(rows: list[PeakRow], name: str, theme: str, tile: int) -> dict[str, Any]:
+    colours = tokens(theme)
+    ends = list(accumulate(row.bytes if row.kind == "part" else 0 for row in rows))
+    base = [0 if row.kind == "total" else end - max(row.bytes, 0) for row, end in zip(rows, ends, strict=True)]
+    fills, patterns = [], []
+    for row in rows:
+        colour = part_colour(row.category, theme) if row.category else colours["muted"]
+        if row.kind == "total":
+            colour = translucent(colours["ink"], 0.72)
+        elif row.group == "rest":
+            colour = colours["bad"] if row.bytes < 0 else colours["line"]
+        fills.append(colour)
+        patterns.append("/" if row.group == "gaps" else "." if row.group == "other" else "")
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "y": list(range(len(rows))),
+        "x": [abs(row.bytes) for row in rows],
+        "base": [end if row.bytes < 0 else start for row, start, end in zip(rows, base, ends, strict=True)],
+        "marker": {"color": fills, "pattern": {"shape": patterns, "size": 5, "solidity": 0.35}},
+        "text": [bytes_text(row.bytes) for row in rows],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": [
+            f"<b>{plain(row.label)}</b><br>{GROUPS[row.group]}"
+            + (f", {plain(row.category)}" if row.category else "")
+            + f"<br>{both_units(row.bytes)}<br>so far {both_units(end)} of tile {tile:,}"
+            for row, end in zip(rows, ends, strict=True)
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
+    }

@@ -1,0 +1,148 @@
+"""What the memory page shows, read from the selection: every control is one key of the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_columns import TileColumns, tile_columns
+from popvision.analysis.report.tiles import ipus_of_replica, target_of, tiles_of_replica
+from webapp.query import whole_number, whole_numbers, whole_range
+from webapp.selection import Selection
+
+#: Keys that the plot depends on, and those of the tabs below it.
+PLOT_KEYS = (
+    "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_max", "mem_order", "mem_ipus", "mem_view", "mem_vars",
+    "mem_replica", "mem_part", "mem_mark", "mem_scale", "mem_diff", "mem_binary", "vs",
+)  # fmt: skip
+TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map", "mem_side", "mem_whole", "vs")
+
+GRAPHS = {"total": "Total memory", "variables": "Variables", "map": "Tile map"}
+BREAKDOWNS = {"none": "None", "region": "By region", "category": "By category", "liveness": "By liveness"}
+TABS = {
+    "details": "Details",
+    "peak": "Peak",
+    "compute_sets": "Compute sets",
+    "vertices": "Vertices",
+    "exchanges": "Exchanges",
+    "variables": "Variables",
+    "tiles": "Tiles",
+}
+
+#: How the tile map's colours are spread.
+SCALES = {
+    "zero": "0 to highest",
+    "range": "Lowest to highest",
+    "capacity": "0 to a tile's memory",
+    "log": "Logarithmic",
+}
+
+#: Columns of details that fit side by side; more tiles may be selected than are shown.
+MOST_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """One state of the page. `problems` are sentences about values in the URL that do not fit this report."""
+
+    graph: str = "total"
+    by: str = "none"
+    gaps: bool = True
+    show_max: bool = False
+    order: str = "software"
+    by_ipu: bool = False
+    window: tuple[int, int] | None = None
+    replica: int | None = 0
+    part: str = "total"
+    tab: str = "details"
+    shows: str = ""  #: what the Variables tab shows of tiles: "" by address, "sizes" by variable, "map"
+    side: str = ""  #: "target": the map shows the report compared with
+    scale: str = "zero"
+    binary: bool = False  #: sizes of archive.a are drawn too
+    whole: str = ""  #: "1" the waterfall goes up to the memory of a tile, "0" to what is live, "" as fits
+    difference: bool = False  #: of two reports the difference is drawn, not both
+    tiles: tuple[int, ...] = ()
+    ipus: tuple[int, ...] = ()
+    variables: tuple[int, ...] = ()
+    focus: int | None = None  #: the tile whose allocations are shown
+    mark: int | None = None  #: the tile that figures are measured from
+    problems: tuple[str, ...] = ()
+
+    def columns(self, source: ReportSource) -> TileColumns:
+        """Columns of the tables: the selected tiles or IPUs, else all tiles of the replica."""
+        target = target_of(source)
+        return tile_columns(target, self.tiles[:MOST_COLUMNS], self.ipus[:MOST_COLUMNS], self.replica)
+
+
+def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> MemoryState:
+    """The state that a selection describes, with what does not exist in this report left out and named."""
+    selection = Selection.parse(params)
+    extras = selection.extras
+    target = target_of(source)
+    problems = list(selection.problems)
+    replica = _replica(extras.get("mem_replica", "0"), target.num_replicas)
+    tiles = [tile for tile in selection.tiles if tile < target.num_tiles]
+    if len(tiles) < len(selection.tiles):
+        problems.append(f"This report has tiles 0 to {target.num_tiles - 1:,}: others are left out.")
+    by_ipu = extras.get("mem_ipus") == "1" and extras.get("mem_graph") not in ("variables", "map")
+    ipu = selection.ipu
+    ipus = (ipu,) if by_ipu and ipu is not None and ipu in ipus_of_replica(target, replica) else ()
+    focus = whole_number(extras.get("mem_tile", ""))
+    return MemoryState(
+        graph=_one_of(extras.get("mem_graph"), GRAPHS),
+        by=_one_of(extras.get("mem_by"), BREAKDOWNS),
+        gaps=extras.get("mem_nogaps") != "1",
+        show_max=_shows_capacity(source, extras.get("mem_max", ""), replica),
+        order="hardware" if extras.get("mem_order") == "hardware" and target.physical_tile is not None else "software",
+        by_ipu=by_ipu,
+        window=whole_range(extras.get("mem_view", "")),
+        replica=replica,
+        part=extras.get("mem_part", "total"),
+        tab=_one_of(extras.get("mem_tab"), TABS),
+        shows=_shows(extras.get("mem_map", ""), len(tiles)),
+        side=extras.get("mem_side", ""),
+        scale=_one_of(extras.get("mem_scale"), SCALES),
+        binary=extras.get("mem_binary") == "1",
+        whole=extras.get("mem_whole", ""),
+        difference=extras.get("mem_diff") == "1",
+        tiles=() if by_ipu else tuple(tiles),
+        ipus=ipus,
+        variables=whole_numbers(extras.get("mem_vars", "")),
+        focus=focus if focus in tiles else (tiles[0] if tiles and not by_ipu else None),
+        mark=whole_number(extras.get("mem_mark", "")),
+        problems=tuple(problems),
+    )
+
+
+def shown_tiles(source: ReportSource, state: MemoryState) -> range:
+    return tiles_of_replica(target_of(source), state.replica)
+
+
+def _replica(text: str, count: int) -> int | None:
+    """None for all of them; 0 for a text that names none."""
+    return None if text == "all" else whole_number(text, 0, count - 1) or 0
+
+
+def _shows_capacity(source: ReportSource, text: str, replica: int | None) -> bool:
+    """ "1" or "0" as the user says; else when a tile is at least half full, so that a small program fills the plot."""
+    if text in ("0", "1"):
+        return text == "1"
+    try:
+        memory = memory_by_tile(source, replica)
+    except NotRecordedError:
+        return False
+    return 2 * int(memory.including_gaps.max()) >= memory.capacity
+
+
+def _shows(text: str, tiles: int) -> str:
+    """Several tiles stand side by side by variable unless another way is chosen."""
+    known = {"sizes": "sizes", "map": "map", "address": ""}
+    return known.get(text, "sizes" if tiles > 1 else "")
+
+
+def _one_of(value: str | None, known: Mapping[str, str] | Sequence[str]) -> str:
+    return value if value is not None and value in known else next(iter(known))

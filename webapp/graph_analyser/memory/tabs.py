@@ -1,0 +1,76 @@
+"""What the tabs of the memory page hold: the choice among them, the details tree, and the tables of what runs there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.memory import details_pair
+from popvision.analysis.memory.tile_details import tile_details
+from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.components import empty_hint, long_table
+from webapp.components.attributes import attributes
+from webapp.graph_analyser.memory.columns import table_columns
+from webapp.graph_analyser.memory.compared import MemoryPage
+from webapp.graph_analyser.memory.details_tree import compared_tree, details_tree
+from webapp.graph_analyser.memory.frames import ROWS, columns_of
+from webapp.graph_analyser.memory.peak_tab import peak_line, peak_tab
+from webapp.graph_analyser.memory.state import MOST_COLUMNS
+from webapp.graph_analyser.memory.tiles_tab import tiles_tab
+from webapp.graph_analyser.memory.variables_tab import variables_tab
+
+#: View that a selected row of a table is looked at in, and what the link says.
+_NEXT = {
+    "compute_sets": ("program_tree", "Its program in the Program Tree"),
+    "exchanges": ("exchange", "Its traffic in the Exchange view"),
+}
+
+
+def tab_content(page: MemoryPage, theme: str) -> Component:
+    """The chosen tab. What a report lacks is said in its place."""
+    fill: Any = {
+        "details": _details, "peak": lambda each: peak_tab(each, theme), "variables": variables_tab,
+        "tiles": lambda each: tiles_tab(each, theme),
+    }.get(page.state.tab, _table)  # fmt: skip
+    try:
+        filled: Component = fill(page)
+    except (NotRecordedError, ValueError) as lacking:
+        return empty_hint(str(lacking))
+    return filled
+
+
+def _details(page: MemoryPage) -> Component:
+    state, query = page.state, page.query
+    export = f"/data/{page.key}/table/memory-details"
+    if page.target is None:
+        tree = details_tree(tile_details(page.source, columns_of(page.source, query)), export, page.query_text)
+    else:
+        columns = columns_of(page.source, query)
+        pair = details_pair(page.source, page.target, columns, state.tiles[:MOST_COLUMNS], state.ipus, state.replica)
+        tree = compared_tree(pair, export, page.query_text)
+    lines = [] if page.target is not None else [peak_line(page, tile) for tile in state.tiles[:MOST_COLUMNS]]
+    hidden = len(state.tiles) - MOST_COLUMNS
+    if hidden > 0:
+        lines.insert(0, html.Div(f"{hidden:,} more selected tiles are marked in the plot only.", className="peak-line"))
+    if not lines:
+        return tree
+    if len(lines) > 3:
+        lines = [*lines[:2], html.Details([html.Summary(f"Peaks of {len(lines) - 2:,} more"), *lines[2:]])]
+    return html.Div([html.Div(lines, className="peak-lines"), tree])
+
+
+def _table(page: MemoryPage) -> Component:
+    tab = page.state.tab
+    frame = page.frame(tab)
+    if frame.empty:
+        return empty_hint(f"No {tab.replace('_', ' ')} here.")
+    columns = table_columns(list(frame.columns), page.target is not None)
+    table = long_table(ROWS[tab], page.key, page.query, columns, selectable=tab in _NEXT)
+    if tab not in _NEXT:
+        return table
+    view, text = _NEXT[tab]
+    link = html.A(text, href=f"/r/{page.key}/{view}", **attributes(data_nav="view"))
+    hint = html.Div(["Select a row, then: ", link], className="tab-hint")
+    return html.Div([hint, html.Div(table, className="tab-fill")], className="tab-column")

@@ -1,0 +1,114 @@
+"""The Variables tab: all variables, or what lies on the chosen tiles by address, by variable, or as a map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.memory.lowered import lowered_tile, variables
+from webapp.components import Column, long_table, segments
+from webapp.components.attributes import attributes
+from webapp.components.difference import difference_columns
+from webapp.graph_analyser.memory.address_map_view import address_map_box, address_map_help, save_map
+from webapp.graph_analyser.memory.columns import table_columns
+from webapp.graph_analyser.memory.compared import MemoryPage
+from webapp.graph_analyser.memory.frames import ROWS
+from webapp.graph_analyser.memory.state import MOST_COLUMNS
+
+
+def variables_tab(page: MemoryPage) -> Component:
+    """Raises NotRecordedError when the report holds no lowered variables."""
+    tile = page.state.focus
+    if tile is None and not page.state.ipus:
+        return _all(page)
+    bar: list[Component] = []
+    if tile is not None:
+        views = {"address": "By address", "sizes": "By variable", "map": "Address map"}
+        bar.append(segments("mem_map", "Show as", views, page.state.shows or "address"))
+        tiles = {str(each): f"Tile {each:,}" for each in page.state.tiles[:MOST_COLUMNS]}
+        if len(tiles) > 1 and page.state.shows != "sizes":
+            bar.append(segments("mem_tile", "Tile", tiles, str(tile)))
+    if tile is None or page.state.shows == "sizes":
+        body = _sizes(page, bar)
+    elif page.state.shows == "map":
+        body = _map(page, tile, bar)
+    else:
+        body = _by_address(page, tile, bar)
+    return html.Div(
+        [html.Div(bar, className="tab-bar"), html.Div(body, className="tab-fill")],
+        className="tab-column",
+    )
+
+
+def lifetime_link(page: MemoryPage) -> Component:
+    """The liveness page with the selected variable; the browser adds it to the address."""
+    link = html.A(
+        "Lifetime of the selected variable",
+        href=f"/r/{page.key}/liveness",
+        **attributes(data_nav="view"),
+    )
+    return html.Span(link, className="tab-note")
+
+
+def _all(page: MemoryPage) -> Component:
+    help_ = "Over all tiles of one replica"
+    columns = [Column("Variable", "Variable", flex=4), Column("Id", "Id", "integer", width=80)]
+    if page.target is None:
+        variables(page.source)
+        columns += [Column("Bytes", "Bytes", "bytes", help=help_, width=140), Column("Live", "Live", width=110)]
+    else:
+        columns += [*difference_columns("Bytes", "Bytes", "bytes", help=help_), Column("Live", "Live", width=90)]
+        columns.append(Column("In", "In", width=90, help="The report that has the variable"))
+    hint = "Select rows to draw them across tiles (graph type Variables); select a tile to see its addresses. "
+    table = long_table("memory-variables", page.key, page.query, columns, selectable=True)
+    return html.Div(
+        [
+            html.Div([hint, lifetime_link(page)], className="tab-hint"),
+            html.Div(table, className="tab-fill"),
+        ],
+        className="tab-column",
+    )
+
+
+def _sizes(page: MemoryPage, bar: list[Component]) -> Component:
+    bar += [html.Span("Bytes of each variable there; select a row for its", className="tab-note"), lifetime_link(page)]
+    names = list(page.frame("sizes").columns)
+    return long_table(
+        ROWS["sizes"], page.key, page.query, table_columns(names, page.target is not None), selectable=True
+    )
+
+
+def _map(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
+    key, name, source = page.key, f"Tile {tile:,}", page.source
+    if page.target is not None:
+        sides = {"": "Source", "target": "Target"}
+        bar.append(segments("mem_side", "Report", sides, "target" if page.state.side == "target" else ""))
+        if page.state.side == "target":
+            key, source = page.vs.split(",")[0], page.target
+            name += " of the target"
+    lowered_tile(source, tile)
+    bar += [html.Span(f"{name}: addresses by liveness index", className="tab-note"), address_map_help()]
+    bar += [html.Div(className="spacer"), save_map()]
+    return address_map_box(key, tile)
+
+
+def _by_address(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
+    lowered_tile(page.source, tile)
+    which = " in the source" if page.target is not None else ""
+    note = f"What lies on tile {tile:,}{which}, by address; select a row for its"
+    bar += [html.Span(note, className="tab-note"), lifetime_link(page)]
+    columns: list[Any] = [
+        Column("Address", "Address", "integer", help="Byte offset within the tile's memory", width=110),
+        Column("Bytes", "Bytes", "bytes", width=100),
+        Column("Name", "Name", flex=3),
+        Column("Variable", "Variable", flex=2),
+        Column("Category", "Category", width=160),
+        Column("Region", "Region", width=120),
+        Column("Live", "Live (indices)", width=140, help="Liveness indices at which it is live, last included"),
+        Column("Indices", "Indices", "integer", width=90, help="How many liveness indices it is live at"),
+        Column("Shared", "Shared", width=85, help="yes = another allocation uses one of its addresses at another time"),
+        Column("Id", "Id", "integer", width=85),
+    ]
+    return long_table("memory-lowered", page.key, {"tile": str(tile)}, columns, selectable=True)

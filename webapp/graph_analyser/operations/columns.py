@@ -1,0 +1,148 @@
+"""Rows and columns of the table of operations, of one report or of two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from popvision.analysis.operations.operations import operations
+from popvision.analysis.operations.owners import owners
+from popvision.analysis.operations.table import FIELDS, compared_operations, operation_frame
+from webapp.components import Column
+from webapp.components.difference import add_difference, difference_columns
+from webapp.graph_analyser.operations.state import OperationState
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
+
+#: Field -> (heading, kind, what it says, is it shown at first).
+FIGURES = {
+    "cycles": ("Cycles", "cycles", "Cycles of the steps of its programs, all recorded runs; on all IPUs added up, "
+               "unless one is chosen", True),
+    "code": ("Code", "bytes", "Bytes of exchange code + control code of its programs + code of vertex types that no "
+             "other operation has on the same tile, all tiles", True),
+    "exchange_code": ("Exchange code", "bytes", "Bytes over all tiles", False),
+    "control_code": ("Control code", "bytes", "Bytes over all tiles", False),
+    "vertex_code": ("Vertex code", "bytes", "Bytes of vertex types that no other operation has on the same tile; code "
+                    "that is shared counts as not attributed", False),
+    "flops": ("FLOPs", "integer", "Estimated floating point operations: of one execution of each compute set x its "
+              "recorded executions; – = not recorded", True),
+    "flops_once": ("FLOPs once", "integer", "Estimated floating point operations with each program executed once",
+                   False),
+    "received": ("Received", "bytes", "Bytes that its steps received, all IPUs and runs", False),
+    "sent": ("Sent", "bytes", "Bytes that its steps sent, all IPUs and runs", False),
+    "always_live": ("Always live", "bytes", "Bytes of the always-live variables made under it, one replica", True),
+    "not_always_live": ("Not always live", "bytes", "Bytes of all other variables made under it, one replica; they are "
+                        "not all live at once", True),
+    "live_at_peak": ("Live at peak", "bytes", "Bytes of these that are live at the report's highest liveness index",
+                     False),
+    "programs": ("Programs", "integer", "Lowered programs made under it", True),
+    "compute_sets": ("Compute sets", "integer", "Compute sets that only its programs run", False),
+    "variables": ("Variables", "integer", "Variables made under it", False),
+    "steps": ("Steps", "integer", "Recorded execution steps of its programs", False),
+}  # fmt: skip
+
+#: Figures whose share of the report's total has a column of its own.
+_SHARED = ("cycles", "code", "always_live", "not_always_live", "flops")
+
+_WIDTHS = {"cycles": 105, "code": 95, "flops": 135, "flops_once": 130}
+
+
+def operation_rows(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """The table for a query (operations_state.py). Raises NotRecordedError without debug information."""
+    state = OperationState.read(source, query)
+    frame = operation_frame(source, state.layer, state.ipu, state.level, state.under, state.by)
+    for field in FIELDS:
+        frame[f"{field}_share"] = frame.pop(f"{field}_percent") / 100
+    frame["cumulative_share"] = frame.pop("cumulative") / 100
+    frame.insert(1, "operation", _calls(source, state.layer, frame))
+    flops, cycles, received = (frame[name].astype(float).to_numpy() for name in ("flops", "cycles", "received"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        frame["rate"] = np.where((flops > 0) & (cycles > 0), flops / cycles, np.nan)
+        frame["intensity"] = np.where((flops > 0) & (received > 0), flops / received, np.nan)
+    return _found(frame, state.find)
+
+
+def compared_rows(source: ReportSource, target: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+    """Names of two reports with the differences of the chosen figure."""
+    state = OperationState.read(source, query)
+    frame = compared_operations(source, target, state.by, state.layer, state.ipu, state.level, state.under)
+    return _found(add_difference(frame, state.by), state.find)
+
+
+def _found(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    if not text:
+        return frame
+    columns = [frame[name] for name in ("name", "operation") if name in frame]
+    inside = [any(text.lower() in each.lower() for each in row) for row in zip(*columns, strict=True)]
+    return frame[np.array(inside, bool)]
+
+
+def _calls(source: ReportSource, layer: str, frame: pd.DataFrame) -> list[str]:
+    """The library call that an operation is, such as "poplin::matMul"; the number of operations of a group."""
+    known = owners(source, layer)
+    by_context = dict(zip(known.context.tolist(), range(len(known.context)), strict=True))
+    texts = []
+    for context, count in zip(frame["context"].fillna(-1).tolist(), frame["operations"].tolist(), strict=True):
+        single = int(context) if int(context) in by_context else -1
+        texts.append(call_name(source, single) if single >= 0 else f"{count:,} operations" if count else "")
+    return texts
+
+
+def call_name(source: ReportSource, context: int) -> str:
+    """ "library::api" of a debug context, else its category, else ""."""
+    arguments = source.debug.record(context).get("arguments")
+    if not isinstance(arguments, dict):
+        return ""
+    library, api, category = (arguments.get(name) for name in ("library", "api", "category"))
+    if isinstance(api, str) and api:
+        return f"{library}::{api}" if isinstance(library, str) and library else api
+    return category if isinstance(category, str) else ""
+
+
+def columns(source: ReportSource, state: OperationState, everything: bool) -> list[Column]:
+    """Columns that the report has figures for; the less common ones with `everything`."""
+    found = operations(source, state.layer, state.ipu)
+    held = found.columns()
+    head = FIGURES[state.by][0]
+    made = [
+        Column("name", "Name", help="Name of the operation's debug context", width=250),
+        Column("operation", "Operation", help="The library's call, or how many operations the row adds up", width=170),
+    ]
+    for field, (title, kind, help, is_shown) in FIGURES.items():
+        if field not in held or not (is_shown or everything or field == state.by):
+            continue
+        made.append(Column(field, title, kind, help=help, width=_WIDTHS.get(field, 30 + 9 * len(title))))
+        if field in _SHARED or field == state.by:
+            made.append(_share(field, title))
+        if field == state.by:
+            text = f"{head} of this row and of all rows above it in descending order of {head.lower()} / the report's"
+            made.append(Column("cumulative_share", "Cumulative", "percent", help=text, width=112))
+    if found.cycles is not None and found.flops is not None:
+        made.append(Column("rate", "FLOP / cycle", "decimal", help="FLOPs / cycles", width=115))
+        if everything:
+            made.append(Column("intensity", "FLOP / byte", "decimal", help="FLOPs / bytes received", width=110))
+    made += [
+        Column("first_index", "First index", "integer", help="First liveness index of its programs", width=105),
+        Column("last_index", "Last index", "integer", help="Last liveness index of its programs", width=105),
+    ]
+    return made
+
+
+def _share(field: str, title: str) -> Column:
+    return Column(f"{field}_share", "Share", "percent", help=f"{title} / {title.lower()} of the whole report", width=80)
+
+
+def compared_columns(by: str) -> list[Column]:
+    title, kind, help, _ = FIGURES[by]
+    return [
+        Column("name", "Name", flex=3, width=240),
+        Column("matched", "In", width=120, help="Reports that have operations of this name"),
+        Column("operations_source", "Source", "integer", "Operations of this name", width=90, group="Operations"),
+        Column("operations_target", "Target", "integer", "Operations of this name", width=90, group="Operations"),
+        *difference_columns(by, title, kind, help=f"{help}:"),
+    ]

@@ -1,0 +1,175 @@
+"""The Code, Cycles and FLOPs tabs: plots with the tables that hold the same figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.operations.code import operation_code
+from popvision.analysis.operations.operations import FLOPS, RUNS
+from popvision.analysis.operations.parts import (
+    compute_set_rows,
+    cycles_by_type,
+    tile_parts,
+    vertex_type_rows,
+)
+from popvision.analysis.operations.roofline import PEAK_PER_TILE
+from webapp.components import Column, data_table, empty_hint, figure
+from webapp.components.section import facts
+from webapp.components.table import MOST_ROWS
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.graph_analyser.operations.state import Chosen, OperationState
+from webapp.graph_analyser.programs.tiles import tile_plot
+from webapp.selection import Selection
+from webapp.theme import step_style, tokens
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+
+def code_tab(
+    source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
+) -> Component:
+    """Code by kind, on each tile, and the vertex types behind it."""
+    owners = state.groups(source).found.owners
+    code = operation_code(source, state.layer)
+    colours = tokens(theme)
+    values = {
+        "Exchange": int(code.exchange[chosen.rows].sum()),
+        "Control": int(code.control[chosen.rows].sum()),
+        "Vertex, its own": int(code.vertex[chosen.rows].sum()),
+    }
+    if 0 not in chosen.rows:
+        values["Vertex, also shared"] = int(tile_parts(source, owners, chosen.rows).vertex.sum())
+    bars = [(name, value, colours[f"series-{at}"], "") for at, (name, value) in enumerate(values.items(), start=1)]
+    parts: list[Component] = [
+        _bars("ops-code", bars, theme, "Code, bytes", bytes_text),
+    ]
+    if 0 in chosen.rows:
+        note = "Vertex code that several operations share on a tile, and code that no operation of the layer made."
+        return html.Div([*parts, html.P(note, className="dim ops-hint")], className="ops-figures")
+    found = tile_parts(source, owners, chosen.rows)
+    series = [("Exchange", found.exchange), ("Control", found.control), ("Vertex", found.vertex)]
+    parts.append(html.Div(tile_plot("ops-code-tiles", "bytes", series, selection, theme), className="tile-plots"))
+    columns = [
+        Column("type", "Vertex type", flex=3),
+        Column("tiles", "Tiles", "integer", "Tiles that hold its code because of this operation", width=90),
+        Column("code", "Code", "bytes", "Code of the type x tiles", width=120),
+        Column("compute_sets", "Compute sets", "integer", "Of the operation", width=125),
+    ]
+    rows = vertex_type_rows(source, owners, chosen.rows).astype(object)
+    parts.append(data_table("ops-types", rows.where(rows.notna(), None), columns, name="operation-code", height=260))
+    return html.Div(parts, className="ops-figures")
+
+
+def cycles_tab(
+    source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
+) -> Component:
+    """Recorded cycles by type of program, estimates on each tile."""
+    owners = state.groups(source).found.owners
+    clock = source.reader.target().clock_hz
+    parts: list[Component] = []
+    sums = cycles_by_type(source, owners, chosen.rows, state.ipu)
+    if sums:
+        styles = {name: step_style(name, theme) for name in sums}
+        bars = [(name, value, styles[name].fill, styles[name].edge) for name, value in sums.items()]
+        parts.append(_bars("ops-cycles", bars, theme, "Cycles", lambda value: cycles_text(value, clock)))
+    else:
+        ran = state.groups(source).found.cycles is not None
+        parts.append(empty_hint("No recorded step belongs to it." if ran else RUNS))
+    if 0 not in chosen.rows:
+        estimates = tile_parts(source, owners, chosen.rows).cycles
+        series = [("Estimate, each program once", estimates)]
+        plot = tile_plot("ops-cycles-tiles", "cycles", series, selection, theme)
+        parts.append(html.Div(plot, className="tile-plots"))
+    return html.Div(parts, className="ops-figures")
+
+
+def flops_tab(
+    source: ReportSource, state: OperationState, chosen: Chosen, selection: Selection, theme: str
+) -> Component:
+    """FLOPs, their rate against the machine's, and the compute sets."""
+    found = state.groups(source).found
+    rows = compute_set_rows(source, found.owners, chosen.rows, state.ipu)
+    if found.flops is None or not len(rows):
+        return empty_hint(FLOPS if found.flops is None else "It has no compute sets.")
+    columns = [
+        Column("program", "Program", "integer", width=100),
+        Column("name", "Compute set", flex=3),
+        Column("flops_once", "FLOPs once", "integer", "Estimate of one execution over all tiles", width=130),
+        Column("steps", "Executions", "integer", "Recorded steps", width=115),
+        Column("flops", "FLOPs", "integer", "FLOPs once x executions", width=140),
+        Column("cycles", "Cycles", "cycles", "Self cycles of its steps", width=120),
+        Column("rate", "FLOP / cycle", "decimal", "FLOPs / cycles", width=120),
+    ]
+    shown = rows.head(MOST_ROWS).astype(object)
+    table = data_table(
+        "ops-flops", shown.where(shown.notna(), None), columns, name="operation-flops", height=260
+    )  # fmt: skip
+    return html.Div([html.Div(_rates(source, found, chosen), className="detail-columns"), table])
+
+
+def _rates(source: ReportSource, found: Any, chosen: Chosen) -> list[Component]:
+    target = source.reader.target()
+    columns = found.columns()
+
+    def own(field: str) -> int:
+        return int(columns[field][chosen.rows].clip(min=0).sum()) if field in columns else 0
+
+    flops, cycles, received = own("flops"), own("cycles"), own("received")
+    work: list[tuple[Any, Any]] = [("FLOPs, each program once", integer_text(own("flops_once")))]
+    if "flops" in columns:
+        work.append(("FLOPs, all recorded runs", integer_text(flops)))
+        work.append(("Cycles", cycles_text(cycles, target.clock_hz)))
+    rates: list[tuple[Any, Any]] = []
+    if flops and cycles:
+        rate = flops / cycles
+        rates.append((html.Span("FLOPs per cycle", title="FLOPs / cycles"), f"{rate:,.2f}"))
+        if target.clock_hz > 0:
+            rates.append((html.Span("FLOPs per second", title="FLOPs / cycles x clock"), _si(rate * target.clock_hz)))
+        for name, per_tile in zip(("half", "float"), PEAK_PER_TILE.get(target.architecture, ()), strict=False):
+            peak = per_tile * target.tiles_per_ipu
+            formula = f"{rate:,.2f} / ({per_tile} x {target.tiles_per_ipu:,} tiles): the data sheet's peak"
+            rates.append((html.Span(f"Of the peak in {name}", title=formula), percent_text(rate / peak)))
+    if flops and received:
+        rates.append((html.Span("FLOPs per byte received", title="FLOPs / bytes received"), f"{flops / received:,.3f}"))
+    return [
+        html.Div([html.H2("Work"), facts(work)]),
+        html.Div([html.H2("Rate"), facts(rates) if rates else html.P("Nothing was executed.", className="dim")]),
+    ]
+
+
+def _si(value: float) -> str:
+    for factor, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:,.2f} {unit}FLOP/s"
+    return f"{value:,.2f} FLOP/s"
+
+
+def _bars(name: str, bars: list[tuple[str, int, str, str]], theme: str, title: str, text: Any) -> Component:
+    """Horizontal bars, first on top, each with its figure and its share of all of them."""
+    total = max(1, sum(value for _, value, _, _ in bars))
+    values = [value for _, value, _, _ in bars]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "y": [label for label, _, _, _ in bars],
+        "x": values,
+        "text": [text(value) for value in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "marker": {"color": [fill for _, _, fill, _ in bars], "line": {"width": 0}},
+        "customdata": np.array(values) / total,
+        "hovertemplate": "%{y}: %{x:,} (%{customdata:.2%} of these)<extra></extra>",
+    }
+    layout = {
+        "xaxis": {"title": {"text": title}, "rangemode": "tozero", "separatethousands": True, "nticks": 6},
+        "yaxis": {"autorange": "reversed"},
+        "margin": {"l": 150, "r": 150, "t": 8, "b": 40},
+        "bargap": 0.35,
+    }
+    box = figure(name, {"data": [trace], "layout": layout}, theme, image_name=name)
+    return html.Div(box, className="ops-bars", style={"height": f"{64 + 28 * len(bars)}px"})

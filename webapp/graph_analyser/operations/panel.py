@@ -1,0 +1,280 @@
+"""The tabs below the operations: figures, programs, code, cycles, FLOPs, memory and debug information of what is
+selected; with nothing selected those of the whole layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.operations.parts import program_rows, variable_rows
+from popvision.analysis.operations.table import OperationGroups
+from popvision.analysis.programs.debug_chain import debug_chain
+from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+from webapp.components.difference import difference_mark
+from webapp.components.section import facts
+from webapp.components.table import MOST_ROWS
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.graph_analyser.operations.columns import FIGURES, call_name
+from webapp.graph_analyser.operations.figures import code_tab, cycles_tab, flops_tab
+from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
+from webapp.graph_analyser.programs.panel import debug_context
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+TABS = {
+    "summary": "Summary",
+    "programs": "Program tree",
+    "code": "Code",
+    "cycles": "Cycles",
+    "flops": "FLOPs",
+    "memory": "Memory",
+    "debug": "Debug",
+}
+
+NOTHING = "Click on an operation above to see its details."
+
+#: Operations of a group whose contexts are shown.
+_MOST_CONTEXTS = 20
+
+
+def tab_content(
+    source: ReportSource,
+    key: str,
+    tab: str,
+    params: Mapping[str, Any],
+    theme: str,
+    target: ReportSource | None = None,
+) -> tuple[Any, Component]:
+    """(title of the panel, content of the tab)."""
+    try:
+        state = OperationState.read(source, params)
+        chosen = chosen_operations(source, state, params)
+        if chosen is None:
+            whole = _whole(source, state) if tab == "summary" else empty_hint(NOTHING)
+            return [html.Strong("Whole layer"), html.Span(state.layer, className="panel-name")], whole
+        content = _content(source, key, tab, state, chosen, Selection.parse(params), theme)
+        if tab == "summary" and target is not None:
+            content = html.Div([content, _compared(source, target, state, chosen, params)])
+        return _title(source, state, chosen), content
+    except NotRecordedError as lacking:
+        return "", empty_hint(str(lacking))
+
+
+def _content(
+    source: ReportSource,
+    key: str,
+    tab: str,
+    state: OperationState,
+    chosen: Chosen,
+    selection: Selection,
+    theme: str,
+) -> Component:
+    found = state.groups(source).found
+    if tab == "programs":
+        return _programs(source, state, chosen)
+    if tab == "memory":
+        return _variables(source, state, chosen)
+    if tab == "debug":
+        return _debug(source, key, found.owners.context[chosen.rows].tolist())
+    drawn = {"code": code_tab, "cycles": cycles_tab, "flops": flops_tab}
+    if tab in drawn:
+        return drawn[tab](source, state, chosen, selection, theme)
+    return _summary(source, key, state, chosen)
+
+
+def _title(source: ReportSource, state: OperationState, chosen: Chosen) -> Any:
+    count = sum(1 for row in chosen.rows if row)
+    call = call_name(source, chosen.context) if chosen.context >= 0 else ""
+    badge = f"context {chosen.context}" if chosen.context >= 0 else f"{count:,} operations"
+    shown = [html.Strong(chosen.title, className="cut", title=chosen.title)]
+    return [*shown, html.Span(call, className="panel-name"), html.Span(badge, className="badge")]
+
+
+def _whole(source: ReportSource, state: OperationState) -> Component:
+    """Totals of the layer, and what of them its operations account for."""
+    found = state.groups(source).found
+    clock = source.reader.target().clock_hz
+    rows: list[tuple[Any, Any]] = [("Operations", integer_text(len(found.owners.context) - 1))]
+    rows += [("Layer", found.owners.layer)]
+    held = found.columns()
+    attributed = []
+    for field in ("cycles", "code", "flops", "always_live", "not_always_live", "programs"):
+        if field in held:
+            title, kind, help, _ = FIGURES[field]
+            known = held[field].clip(min=0) if field.startswith("flops") else held[field]
+            total, own = int(known.sum()), int(known[1:].sum())
+            rows.append((html.Span(f"Total {title[0].lower()}{title[1:]}" if title != "FLOPs" else "Total FLOPs",
+                                   title=help), _text(total, kind, clock)))  # fmt: skip
+            share = percent_text(own / total) if total > 0 else "–"
+            attributed.append((title, f"{_text(own, kind, clock)} ({share})"))
+    columns = [
+        html.Div([html.H2("The whole report"), facts(rows)]),
+        html.Div([html.H2("Of this, operations account for"), facts(attributed)]),
+        html.Div([html.H2("Not recorded"), *[html.P(each) for each in found.missing]] if found.missing else []),
+    ]
+    return html.Div([html.P(NOTHING, className="ops-hint dim"), html.Div(columns, className="detail-columns")])
+
+
+def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chosen) -> Component:
+    found = state.groups(source).found
+    clock = source.reader.target().clock_hz
+    sides: list[list[tuple[Any, Any]]] = [[], []]
+    for field, values in found.columns().items():
+        title, kind, help, _ = FIGURES[field]
+        known = values.clip(min=0) if field.startswith("flops") else values
+        if field.startswith("flops") and (values[chosen.rows] < 0).all():
+            continue
+        own, total = int(known[chosen.rows].sum()), int(known.sum())
+        share = f" ({percent_text(own / total)})" if total > 0 else ""
+        formula = f"{help}. Share: {own:,} / {total:,}, the whole report's"
+        is_count = field in ("programs", "compute_sets", "variables", "steps", "flops", "flops_once", "cycles")
+        side = sides[0 if is_count else 1]
+        side.append((html.Span(title, title=formula), html.Span(f"{_text(own, kind, clock)}{share}", title=formula)))
+    first, last = _indices(found, chosen)
+    if last >= 0:
+        sides[0].append(("Liveness indices", f"{first:,} to {last:,}"))
+    if len(chosen.rows) == 1 and found.tiles[chosen.rows[0]] >= 0:
+        sides[0].append(("Tiles with its vertices", integer_text(int(found.tiles[chosen.rows[0]]))))
+    links = _links(source, key, state, chosen, first, last)
+    return html.Div(
+        [
+            html.Div([html.H2("Programs and work"), facts(sides[0])]),
+            html.Div([html.H2("Code, data and memory"), facts(sides[1])]),
+            html.Div([html.H2("Look further"), links]),
+        ],
+        className="detail-columns",
+    )
+
+
+def _indices(found: Any, chosen: Chosen) -> tuple[int, int]:
+    firsts = [int(found.first_index[row]) for row in chosen.rows if found.first_index[row] >= 0]
+    return min(firsts, default=-1), max((int(found.last_index[row]) for row in chosen.rows), default=-1)
+
+
+def _links(source: ReportSource, key: str, state: OperationState, chosen: Chosen, first: int, last: int) -> Component:
+    programs = program_rows(source, state.groups(source).found.owners, chosen.rows, state.ipu)
+    links: list[tuple[str, str, dict[str, Any]]] = []
+    if len(programs):
+        top = int(programs["id"].to_numpy()[programs["cycles"].to_numpy().argmax()])
+        layer = {"pt_layer": state.layer}
+        links.append((f"Program {top}, its longest, in the program tree", "program_tree", {"program": top, **layer}))
+        if int(programs["cycles"].max()):
+            links.append((f"Program {top} in the execution trace", "execution", {"program": top}))
+    if last >= 0:
+        links.append((f"Liveness from its first index, {first:,}", "liveness", {"liveness": first}))
+    items = [
+        html.Div(html.A(text, href=f"/r/{key}/{view}?{urlencode(query)}", **attributes(data_nav="to")))
+        for text, view, query in links
+    ]
+    return html.Div(items)
+
+
+def _compared(
+    source: ReportSource, target: ReportSource, state: OperationState, chosen: Chosen, params: Mapping[str, Any]
+) -> Component:
+    """The same name in the target: every figure that both reports have."""
+    try:
+        theirs = OperationState.read(target, params)
+        groups = theirs.groups(target)
+    except NotRecordedError as lacking:
+        return empty_hint(f"Target: {lacking}")
+    mine = state.groups(source)
+    rows = [at for at, name in enumerate(groups.name) if name == chosen.title]
+    if not rows:
+        return empty_hint(f"The target has no operation called {chosen.title}.")
+    clock = source.reader.target().clock_hz
+    shown: list[tuple[Any, Any]] = []
+    for field, (title, kind, _, _) in FIGURES.items():
+        one, two = mine.found.columns().get(field), groups.columns.get(field)
+        if one is None or two is None:
+            continue
+        before, after = int(one[chosen.rows].clip(min=0).sum()), int(two[rows].clip(min=0).sum())
+        mark = difference_mark(before, after, kind, clock)
+        shown.append((title, [f"{_text(before, kind, clock)} → {_text(after, kind, clock)}  ", mark]))
+    heading = html.H2(f"Source, target and difference of {chosen.title}")
+    return html.Div(html.Div([heading, facts(shown)]), className="detail-columns compares")
+
+
+def _text(value: int, kind: str, clock: float) -> str:
+    if kind == "bytes":
+        exact, short = f"{value:,} B", bytes_text(value)
+        return exact if exact == short else f"{exact} ({short})"
+    return cycles_text(value, clock) if kind == "cycles" else integer_text(value)
+
+
+def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
+    found: OperationGroups = state.groups(source)
+    frame = program_rows(source, found.found.owners, chosen.rows, state.ipu)
+    if not len(frame):
+        return empty_hint("No lowered program was made under it: it has variables only.")
+    cut = len(frame) > MOST_ROWS
+    if cut:
+        frame = frame.nlargest(MOST_ROWS, "cycles").sort_values("id")
+    indent = [" " * 2 * min(int(depth), 20) + type_ for depth, type_ in zip(frame["depth"], frame["type"], strict=True)]
+    total = max(1, int(frame["cycles"].sum()))
+    rows = frame.assign(type=indent, share=frame["cycles"] / total).drop(columns="depth").astype(object)
+    columns = [
+        Column("id", "Id", "integer", width=80),
+        Column("type", "Program", width=190),
+        Column("name", "Name", flex=3),
+    ]
+    recorded = [
+        Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=120),
+        Column("share", "Share", "percent", "Self cycles / those of all programs in this table", width=85),
+        Column("steps", "Executions", "integer", "Recorded steps", width=110),
+    ]
+    code = [
+        Column("exchange_code", "Exchange code", "bytes", "Bytes over all tiles", width=135),
+        Column("control_code", "Control code", "bytes", "Bytes over all tiles", width=130),
+    ]
+    columns += (recorded if found.found.cycles is not None else []) + (code if found.found.code is not None else [])
+    columns += [
+        Column("first_index", "Index", "integer", "First liveness index; – = it has none", width=90),
+    ]
+    table = data_table(
+        {"ops": "programs"}, rows.where(rows.notna(), None), columns, name="operation-programs", height="100%",
+        selectable=True,
+    )  # fmt: skip
+    if not cut:
+        return table
+    note = html.P(f"The {MOST_ROWS:,} programs with most cycles.", className="dim ops-hint")
+    return html.Div([note, table], className="ops-column")
+
+
+def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> Component:
+    frame = variable_rows(source, state.groups(source).found.owners, chosen.rows)
+    if not len(frame):
+        return empty_hint("No variable was made under it.")
+    total = max(1, int(frame["bytes"].sum()))
+    rows = frame.head(MOST_ROWS).assign(share=frame["bytes"] / total)
+    columns = [
+        Column("variable", "Id", "integer", width=90),
+        Column("name", "Variable", flex=3),
+        Column("bytes", "Bytes", "bytes", "Bytes over all tiles of one replica", width=140),
+        Column("share", "Share", "percent", "Bytes / those of all variables made under it", width=90),
+        Column("live", "Live", width=110, help="Always, at times (see the liveness report), or never"),
+    ]
+    return data_table(
+        {"ops": "variables"}, rows, columns, name="operation-variables", height="100%", selectable=True
+    )  # fmt: skip
+
+
+def _debug(source: ReportSource, key: str, contexts: list[int]) -> Component:
+    known = [each for each in contexts if each >= 0]
+    if not known:
+        return empty_hint("What no operation accounts for has no debug context of this layer.")
+    parts: list[Component] = []
+    if len(known) > _MOST_CONTEXTS:
+        parts.append(html.P(f"The first {_MOST_CONTEXTS} of {len(known):,} operations.", className="dim ops-hint"))
+    for context in known[:_MOST_CONTEXTS]:
+        chain = [debug_context(row, key) for row in debug_chain(source, context)]
+        parts.append(html.Ol(chain, className="debug-chain"))
+    return html.Div(parts)

@@ -1,0 +1,1 @@
+"""Plots that several views share: stepped curves, axes, colours, navigation."""

@@ -1,0 +1,63 @@
+"""A line of named figures above a plot, and the line of statistics below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.report.range_statistics import Statistics
+from webapp.components.attributes import attributes
+from webapp.formats import bytes_text, integer_text
+from webapp.graph_analyser.plots.bytes_axis import both_units
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`label` and `value`; `detail` in small print after it, `exact` on hover, `href` makes the detail a link."""
+
+    label: str
+    value: str
+    detail: str = ""
+    exact: str = ""
+    href: str = ""
+    state: str = ""  #: "" or "bad"
+
+
+def headline(figures: Sequence[Figure]) -> Component:
+    return html.Div([_figure(each) for each in figures], className="headline")
+
+
+def _figure(figure: Figure) -> Component:
+    detail: Any = figure.detail
+    if figure.href and figure.detail:
+        detail = html.A(figure.detail, href=figure.href, **attributes(data_nav="jump"))
+    return html.Div(
+        [
+            html.Span(figure.label, className="headline-label"),
+            html.Span(figure.value, className=f"headline-value {figure.state}".strip(), title=figure.exact or None),
+            html.Span(detail, className="headline-detail", title=figure.detail),
+        ],
+        className="headline-figure",
+    )
+
+
+def range_line(of: Statistics, where: str, name: str, *, position: Any, decimated: bool, drawn: str) -> Component:
+    """Average, minimum, maximum and standard deviation of what is visible. `position(i)` names the i-th value."""
+    parts = [
+        ("average", bytes_text(of.mean), f"{of.mean:,.1f} B"),
+        ("min", bytes_text(of.min), f"{both_units(of.min)}, {position(of.argmin)}"),
+        ("max", bytes_text(of.max), f"{both_units(of.max)}, {position(of.argmax)}"),
+        ("std dev", bytes_text(of.std), f"{of.std:,.1f} B, of the population"),
+    ]
+    spans: list[Any] = [html.Span(f"{where}: {integer_text(of.count)} {name}", className="range-where")]
+    for label, text, exact in parts:
+        spans.append(html.Span([html.Span(label, className="range-label"), text], title=exact, className="range-part"))
+    if decimated:
+        spans.append(
+            html.Span(drawn, className="range-note", title="The figures on the left are computed from all values.")
+        )
+    return html.Div(spans, className="range-line")

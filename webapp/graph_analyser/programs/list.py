@@ -1,0 +1,100 @@
+"""The flat twin of the program tree: every program in one sorted table; with a target, the differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import ALL, Dash, Input, Output, State, no_update
+
+from popvision.analysis.programs.table import FIELDS, compared_frame, program_frame
+from webapp.comparison import target_of_page
+from webapp.components import Column, long_table, register_rows
+from webapp.components.difference import add_difference, difference_columns
+from webapp.library import Library
+from webapp.query import whole_number
+from webapp.view import page_key
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Field -> (heading, kind, what it says).
+COLUMNS = {
+    "self": ("Self cycles", "cycles", "Device cycles of its own steps, all recorded runs"),
+    "total": ("Total cycles", "cycles", "With everything below and every function called"),
+    "executions": ("Executions", "integer", "How often recorded runs came to it"),
+    "received": ("Received", "bytes", "Bytes received by its steps and all below"),
+    "live": ("Peak live", "bytes", "Highest point of the liveness curve (of the first replica) while it runs"),
+    "code": ("Code", "bytes", "Exchange and control code of the program itself"),
+    "trips": ("Trips", "integer", "Turns of a Repeat per execution"),
+    "sent": ("Sent", "bytes", "Bytes sent by its steps and all below"),
+}
+
+_FIRST = (
+    Column("id", "Id", "integer", width=80),
+    Column("type", "Type", width=130),
+    Column("name", "Name", flex=3),
+)
+
+
+def register_table(app: Dash, library: Library) -> None:
+    """The table's rows, its place in the page, and the choice of a row."""
+
+    def frame(source: Any, query: Mapping[str, str]) -> pd.DataFrame:
+        target = target_of_page(library, query)
+        ipu = whole_number(query.get("ipu", ""), 0, source.reader.target().num_ipus - 1)
+        if target is None:
+            return program_frame(source, ipu)
+        field = _field(query)
+        return add_difference(compared_frame(source, target, field, ipu), field)
+
+    register_rows(app, library, "programs", frame)
+
+    @app.callback(
+        Output("pt-table", "children"),
+        Output("pt-table", "hidden"),
+        Output("pt-tree", "hidden"),
+        Output("pt-table-query", "data"),
+        Input("selection", "data"),
+        State("url", "pathname"),
+        State("pt-table-query", "data"),
+    )
+    def show(params: dict[str, str] | None, pathname: str, before: Any) -> tuple[Any, ...]:
+        params = params or {}
+        if params.get("pt_view") != "table":
+            return no_update, True, False, no_update
+        query = {name: params[name] for name in ("ipu", "vs", "pt_metric") if params.get(name)}
+        if before == [pathname, query]:
+            return no_update, False, True, no_update
+        columns = _columns(_field(query) if target_of_page(library, query) is not None else "")
+        table = long_table("programs", page_key(pathname), query, columns, selectable=True)
+        return table, False, True, [pathname, query]
+
+    @app.callback(
+        Output("select", "data", allow_duplicate=True),
+        Input({"rows": "programs", "query": ALL}, "selectedRows"),
+        prevent_initial_call=True,
+    )
+    def choose(chosen: list[list[dict[str, Any]] | None]) -> Any:
+        rows = next((each for each in chosen if each), None)
+        program = rows[-1].get("id") if rows else None
+        return no_update if program is None else {"program": str(program)}
+
+
+def _field(query: Mapping[str, str]) -> str:
+    wanted = query.get("pt_metric", "total")
+    return wanted if wanted in FIELDS else "total"
+
+
+def _columns(compared: str) -> list[Column]:
+    if compared:
+        title, kind, help = COLUMNS[compared]
+        place = [
+            Column("id", "Source Id", "integer", width=100),
+            Column("target_id", "Target Id", "integer", width=100),
+            *_FIRST[1:],
+            Column("matched", "Matched by", width=120, help="Which rule found the pair, or the only side that has it"),
+        ]
+        return [*place, *difference_columns(compared, title, kind, help=help)]
+    figures = [Column(field, title, kind, help=help, width=118) for field, (title, kind, help) in COLUMNS.items()]
+    return [*_FIRST, *figures]

@@ -1,0 +1,254 @@
+"""Program Tree: the lowered programs, what each took, and everything known of the selected one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dash import Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from popvision.analysis.programs.figures import figures
+from popvision.analysis.programs.program_tree import PROGRAM_TYPES, Root, root_of, roots
+from popvision.analysis.programs.related_programs import BY_VERTEX, layers
+from popvision.analysis.programs.table import column_totals
+from webapp.comparison import target_of_page
+from webapp.components import (
+    empty_hint,
+    group,
+    help_text,
+    icon_button,
+    options_menu,
+    search_box,
+    segments,
+    select,
+    spacer,
+    split,
+    toggle,
+    toolbar,
+    view_shortcuts,
+)  # fmt: skip
+from webapp.components.attributes import attributes
+from webapp.graph_analyser.programs import routes
+from webapp.graph_analyser.programs.list import register_table
+from webapp.graph_analyser.programs.panel import program_panel
+from webapp.graph_analyser.programs.tiles import register_tiles
+from webapp.library import Library
+from webapp.selection import Selection
+from webapp.theme import STEP_FAMILY
+from webapp.view import View, ViewContext, page_key
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+_KEYS = (
+    ("↑ ↓ Page Home End", "Move in the tree"),
+    ("→ ←", "Open, or go in; close, or go out"),
+    ("Enter", "Select the program and show its details"),
+    ("*", "Open everything below"),
+    (".  ,", "Next, previous match of the search; without a search next, previous program"),
+    ("f", "Show the selected program"),
+    ("Esc", "Clear the selection"),
+)
+
+#: (field of program_table.FIELDS, heading, is it shown at first, what it says).
+_COLUMNS = (
+    ("self", "Self cycles", True, "Cycles, self and total"),
+    ("total", "Total cycles", True, ""),
+    ("executions", "Executions", True, "Executions"),
+    ("received", "Received", True, "Bytes received"),
+    ("live", "Peak live", True, "Peak live bytes"),
+    ("code", "Code", True, "Code bytes"),
+    ("trips", "Trips", False, "Trips of loops"),
+    ("sent", "Sent", False, "Bytes sent"),
+)
+
+_HINT = "Select a program in the tree to see its details."
+
+
+def layout(context: ViewContext) -> Component:
+    source = context.source
+    found = roots(source)
+    if not found:
+        return empty_hint("This report holds no programs.")
+    start = _start_root(context, found)
+    tree = html.Div([_root_list(found, start), _tree_box(context, start)], className="tree-area", id="pt-tree")
+    top = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
+    details = html.Div(empty_hint(_HINT), id="pt-details", className="panel")
+    return html.Div(
+        [
+            _toolbar(context),
+            html.Div(split("program_tree", top, details, percent=62), className="fill"),
+            dcc.Store(id="pt-table-query"),
+            view_shortcuts(_KEYS),
+        ],
+        className="column-page",
+    )
+
+
+def _start_root(context: ViewContext, found: Sequence[Root]) -> int:
+    """The root in the URL, else the one above the selected program, else the first control program."""
+    wanted = context.params.get("pt_root", "")
+    named = next((root.program for root in found if str(root.program) == wanted), None)
+    if named is not None:
+        return named
+    program = context.selection.program
+    if program is not None:
+        try:
+            return root_of(context.source, program)
+        except ValueError:
+            pass
+    return next((root.program for root in found if root.owner == "control"), found[0].program)
+
+
+def _toolbar(context: ViewContext) -> Component:
+    source, selection = context.source, context.selection
+    extras, ipus = selection.extras, source.reader.target().num_ipus
+    views = segments("pt_view", "Show", {"": "Tree", "table": "Table"}, extras.get("pt_view", ""))
+    depths = [_depth(str(depth), depth, f"{depth} levels") for depth in (1, 2, 3, 4)]
+    every = html.Button(
+        "All", type="button", className="segment", title="Open everything", **attributes(data_tree="open")
+    )
+    left = [views, html.Span("Depth", className="field-label"), html.Div([*depths, every], className="segments")]
+    choices = {"": "All (largest)"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
+    ipu = "" if selection.ipu is None else str(selection.ipu)
+    more = [select("ipu", "IPU", choices, ipu)] if ipus > 1 else []
+    if context.target is not None:
+        metrics = {"" if field == "total" else field: title for field, title, _, _ in _COLUMNS}
+        more.append(select("pt_metric", "Figure", metrics, extras.get("pt_metric", "")))
+    rules = {"": "Compute set or name", BY_VERTEX: "Vertex type"} | {each: f"Layer {each}" for each in layers(source)}
+    related = select("pt_layer", "Related by", rules, extras.get("pt_layer", ""))
+    find = [
+        search_box("pt_search", "Search type, name or #id", extras.get("pt_search", ""), width=200),
+        html.Span(className="tree-status", role="status"),
+        _tree_button("up", "Previous match (,)", "previous"),
+        _tree_button("down", "Next match (.)", "next"),
+    ]
+    count = html.Span(className="tree-related", role="status")
+    columns = [] if context.target is not None else [_columns_menu(extras)]
+    return toolbar(group(*left), *more, group(related, count), spacer(), group(*find), *columns, _about(source))
+
+
+def _depth(text: str, depth: int, title: str) -> Component:
+    return html.Button(
+        text, type="button", className="segment", title=title, **attributes(data_tree="depth", data_depth=depth)
+    )
+
+
+def _columns_menu(extras: Mapping[str, str]) -> Component:
+    toggles = [toggle("pt_ids", "Id of each program", extras.get("pt_ids") != "0", on="", off="0")]
+    for field, _, shown, label in _COLUMNS:
+        name = "pt_cycles" if field == "self" else f"pt_{field}"
+        if label:
+            is_on = extras.get(name) != "0" if shown else extras.get(name) == "1"
+            toggles.append(toggle(name, label, is_on, on="" if shown else "1", off="0" if shown else ""))
+    return options_menu(*toggles, label="Columns")
+
+
+def _tree_button(icon_name: str, title: str, command: str) -> Component:
+    button = icon_button(icon_name, title)
+    setattr(button, "data-tree", command)
+    return button
+
+
+def _root_list(found: Sequence[Root], start: int) -> Component:
+    items: list[Component] = []
+    for owner, title in (("control", "Control programs"), ("function", "Functions")):
+        members = [root for root in found if root.owner == owner]
+        items.append(html.H2(title))
+        items += [_root_item(root, start) for root in members] or [html.Span("none", className="dim")]
+    return html.Nav(items, className="tree-list", **attributes(aria_label="Programs"))
+
+
+def _root_item(root: Root, start: int) -> Component:
+    parts = [html.Span(str(root.number))] + ([html.Span(root.name, className="dim cut")] if root.name else [])
+    return html.Button(
+        parts,
+        type="button",
+        title=f"Id {root.program}" + (f": {root.name}" if root.name else ""),
+        **attributes(data_root_id=root.program, aria_current="true" if root.program == start else "false"),
+    )
+
+
+def _about(source: ReportSource) -> Component:
+    problem = figures(source).calls_unknown
+    notes = [f"Totals of programs that call functions are not known: {problem}"] if problem else []
+    if not len(source.reader.runs().name):
+        notes.append("No run was recorded: cycles need autoReport.outputExecutionProfile=true.")
+    return help_text(
+        "Columns of the tree",
+        "Self: device cycles of the program's own steps over all recorded runs. Total adds everything below it and "
+        "every function that it calls, each step at the call it ran in; control programs add up to the device's total, "
+        "and a function's total is that of all its calls. Executions: how often runs came to the program.",
+        "Received, sent: bytes of its steps and of all below. Peak live: the highest point of the liveness curve "
+        "(of the first replica) while it runs. Code: exchange and control code of the program itself, over all tiles. "
+        "A share stands on hover.",
+        *notes,
+        formula="self = sum of (cyclesTo.max - cyclesFrom.max) over its steps",
+    )
+
+
+def _head(compares: bool) -> Component:
+    if compares:
+        cells = [(name.lower(), name) for name in ("Source", "Target", "Difference", "Change")]
+    else:
+        cells = [(field, title) for field, title, _, _ in _COLUMNS]
+    return html.Div(
+        [
+            html.Div("Program", className="tree-name", role="columnheader"),
+            *[html.Div(title, className=f"tree-cell tree-{name}", role="columnheader") for name, title in cells],
+        ],
+        className="tree-head",
+        role="row",
+    )
+
+
+def _tree_box(context: ViewContext, start: int) -> Component:
+    families = [STEP_FAMILY.get(name, "other") for name in PROGRAM_TYPES]
+    scroller = html.Div(
+        [_head(context.target is not None), html.Div(className="tree-space", role="rowgroup")],
+        className="tree-scroll",
+        tabIndex="0",
+        role="treegrid",
+        **attributes(aria_label="Programs"),
+    )
+    return html.Div(
+        scroller,
+        id="program-tree",
+        className="tree-box",
+        **attributes(
+            data_key=context.key,
+            data_root=start,
+            data_compares="yes" if context.target is not None else "no",
+            data_types=json.dumps(PROGRAM_TYPES),
+            data_families=json.dumps(families),
+        ),
+    )
+
+
+def register(app: Dash, library: Library) -> None:
+    routes.register(app, library)
+    register_table(app, library)
+    register_tiles(app, library)
+
+    @app.callback(
+        Output("pt-details", "children"),
+        Input("selection", "data"),
+        Input("theme", "data"),
+        State("url", "pathname"),
+    )
+    def show_details(data: dict[str, str] | None, theme: str | None, pathname: str) -> Component:
+        selection = Selection.parse(data)
+        if selection.program is None:
+            return empty_hint(_HINT)
+        source = library.report(page_key(pathname))
+        target = target_of_page(library, data or {})
+        return program_panel(source, selection, theme or "light", page_key(pathname), target)
+
+
+def _ahead(source: ReportSource) -> None:
+    column_totals(source)
+
+
+VIEW = View("program_tree", "Program Tree", "program_tree", layout, register, ahead=_ahead)

@@ -1,0 +1,146 @@
+"""The panel below the program tree: tabs about the selected program, those its type has something to say in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.programs.debug_chain import DebugRow, debug_chain
+from popvision.analysis.programs.details import (
+    CostRow,
+    ProgramFacts,
+    VertexRow,
+    cost_rows,
+    program_facts,
+    tile_figures,
+    vertex_rows,
+)
+from webapp.components import Column, Tab, data_table, empty_hint, tabs
+from webapp.components.attributes import attributes
+from webapp.components.section import facts
+from webapp.graph_analyser.programs.summary import CLASS_HELP, related_tab, summary_tab
+from webapp.graph_analyser.programs.tiles import tiles_tab
+from webapp.selection import Selection
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+
+def program_panel(
+    source: ReportSource, selection: Selection, theme: str, key: str, target: ReportSource | None = None
+) -> Component:
+    """Tabs for the selected program; a hint when there is no such program."""
+    program = selection.program
+    if program is None:
+        return empty_hint("Select a program in the tree to see its details.")
+    try:
+        known = selection.ipu is None or selection.ipu < source.reader.target().num_ipus
+        found = program_facts(source, program, selection.ipu if known else None)
+    except ValueError as problem:
+        return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+    tiles = tile_figures(source, program)
+    items = [Tab("summary", "Summary", summary_tab(source, found, key, target))]
+    if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):
+        items.append(Tab("tiles", "Tiles", tiles_tab(source, tiles, selection, theme, key, target)))
+    _add(items, "vertices", "Vertices", vertex_rows(source, program), _vertices)
+    _add(items, "cost", "Cost terms", cost_rows(source, program), _costs)
+    related = related_tab(source, program, selection.extras.get("pt_layer", ""))
+    if related is not None:
+        items.append(related)
+    chain = debug_chain(source, found.debug_id) if found.debug_id >= 0 else []
+    items.append(Tab("debug", "Debug information", _debug(chain, found, key), str(len(chain)) if chain else ""))
+    title = html.Div(
+        [
+            html.Strong(found.type),
+            html.Span(found.name, className="panel-name", title=found.name),
+            html.Span(f"Id {found.program}", className="badge"),
+        ],
+        className="panel-title",
+    )
+    return html.Div(
+        [title, tabs("pt_tab", items, selection.extras.get("pt_tab"), label="Program details")], className="panel-body"
+    )
+
+
+def _add(items: list[Tab], value: str, label: str, rows: list[Any], content: Callable[[list[Any]], Component]) -> None:
+    if rows:
+        items.append(Tab(value, label, content(rows), str(len(rows))))
+
+
+def _vertices(rows: list[VertexRow]) -> Component:
+    table = [
+        {
+            "name": row.name,
+            "kind": row.kind,
+            "instances": row.instances,
+            "tiles": row.tiles,
+            "cycles": row.cycles,
+            "largest": row.largest_tile_cycles,
+            "state": row.state_bytes,
+            "flops": None if row.flops < 0 else row.flops,
+            "provenance": row.provenance,
+        }
+        for row in rows
+    ]
+    columns = [
+        Column("name", "Vertex type", flex=3),
+        Column("kind", "Kind", width=100),
+        Column("instances", "Instances", "integer", width=100),
+        Column("tiles", "Tiles", "integer", "Tiles that hold at least one", width=90),
+        Column(
+            "cycles",
+            "Cycles",
+            "integer",
+            "Of one execution: thread cycles for workers, tile cycles for others; hence never shown as time",
+            width=130,
+        ),
+        Column("largest", "Largest tile", "integer", "The same on the tile that has most", width=120),
+        Column("state", "State, B", "bytes", "Bytes of vertex state over all tiles", width=110),
+        Column("flops", "FLOPs", "integer", "Of one execution", width=120),
+        Column("provenance", "From", width=90, help="; ".join(f"{name}: {text}" for name, text in CLASS_HELP.items())),
+    ]
+    return data_table("pt-vertices", table, columns, name="vertices", height="100%")
+
+
+def _costs(rows: list[CostRow]) -> Component:
+    table = [
+        {"object": row.object, "term": row.term, "value": row.value, "provenance": row.provenance, "source": row.source}
+        for row in rows
+    ]
+    columns = [
+        Column("object", "Of", width=130),
+        Column("term", "Term", flex=2),
+        Column("value", "Value", "number", width=130),
+        Column("provenance", "From", width=90, help="; ".join(f"{name}: {text}" for name, text in CLASS_HELP.items())),
+        Column("source", "Source", flex=3),
+    ]
+    return data_table("pt-costs", table, columns, name="cost-terms", height="100%")
+
+
+def _debug(chain: list[DebugRow], found: ProgramFacts, key: str) -> Component:
+    if found.debug_id < 0:
+        return empty_hint("This program has no debug context: the compiler made it.")
+    if not chain:
+        return empty_hint(
+            f"Debug context {found.debug_id} is not in this folder: compile with autoReport.outputDebugInfo=true."
+        )
+    return html.Ol([debug_context(row, key) for row in chain], className="debug-chain")
+
+
+def debug_context(row: DebugRow, key: str) -> Component:
+    """One context of a chain: layer, name, a link to its line, arguments and outputs."""
+    place = f"{row.file}:{row.line}" if row.file and row.line else row.file
+    head: list[Any] = [html.Span(row.layer or "no layer", className="badge"), html.Strong(row.name or "–")]
+    if place:
+        shown = html.Code(html.Bdi(place), className="debug-place", title=place)
+        query = urlencode({"src_file": row.file, "src_line": row.line})
+        link = html.A(shown, href=f"/r/{key}/source?{query}", className="debug-link", **attributes(data_nav="to"))
+        head.append(link if row.line else shown)
+    values: list[tuple[Any, Any]] = [(html.Code(name), value) for name, value in row.arguments]
+    values += [([html.Code(name), html.Span(" output", className="dim")], value) for name, value in row.outputs]
+    body = [facts(values)] if values else []
+    return html.Li([html.Div(head, className="debug-head"), *body])

@@ -1,0 +1,215 @@
+"""The Summary and Related tabs of the panel below the program tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.matching import match_programs
+from popvision.analysis.exchange.programs import EXCHANGE_TYPES
+from popvision.analysis.liveness.curve import liveness
+from popvision.analysis.operations.owners import NO_OPERATION, owners
+from popvision.analysis.programs.details import ProgramFacts
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.programs.related_programs import related_programs
+from popvision.analysis.programs.table import column_totals, program_columns
+from popvision.analysis.report.not_recorded import NotRecordedError, held
+from webapp.components import Column, Tab, data_table
+from webapp.components.attributes import attributes
+from webapp.components.difference import difference_columns, difference_rows
+from webapp.components.section import facts
+from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.graph_analyser.programs.list import COLUMNS
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+CLASS_HELP = {
+    "exact": "a public formula",
+    "fitted": "a constant fitted to published figures",
+    "guess": "a default, because nothing says how long this takes",
+    "unknown": "the report does not say where this comes from",
+}
+
+#: Rows of the table of related programs; those with most cycles are shown.
+_MOST_RELATED = 1_000
+_MOST_LINKS = 8
+
+
+def summary_tab(source: ReportSource, found: ProgramFacts, key: str, target: ReportSource | None) -> Component:
+    """What the program is, its figures with their shares, where to go from here; the differences with a target."""
+    columns = [
+        html.Div([html.H3("Program"), facts(_what(source, found, key))]),
+        html.Div([html.H3("Figures"), facts(_figures(source, found)), _links(source, found, key)]),
+    ]
+    if target is not None:
+        columns.append(html.Div([html.H3("Compared with the target"), _compared(source, target, found.program)]))
+    else:
+        data = _data(found)
+        if data:
+            columns.append(html.Div([html.H3("Data and work"), facts(data)]))
+    return html.Div(columns, className="detail-columns compares" if target is not None else "detail-columns")
+
+
+def related_tab(source: ReportSource, program: int, rule: str) -> Tab | None:
+    """Programs related by the chosen rule, most cycles first; None when there is none but the program itself."""
+    ids = related_programs(source, program, rule)
+    if len(ids) < 2:
+        return None
+    programs, figures = programs_of(source), program_columns(source)
+    order = ids[np.argsort(-figures["self"][ids], kind="stable")][:_MOST_RELATED]
+    rows = [
+        {"id": p, "type": programs.type[p], "name": programs.name[p]}
+        | {field: _known(int(figures[field][p])) for field in ("self", "executions", "received")}
+        for p in order.tolist()
+    ]
+    columns = [
+        Column("id", "Id", "integer", width=80),
+        Column("type", "Type", width=140),
+        Column("name", "Name", flex=3),
+    ]
+    columns += [
+        Column(field, COLUMNS[field][0], COLUMNS[field][1], COLUMNS[field][2], width=120)
+        for field in ("self", "executions", "received")
+    ]
+    table = data_table("pt-related", rows, columns, name="related-programs", height="100%")
+    return Tab("related", "Related", table, f"{len(ids):,}")
+
+
+def _what(source: ReportSource, found: ProgramFacts, key: str) -> list[tuple[Any, Any]]:
+    what: list[tuple[Any, Any]] = [("Id", str(found.program)), ("Type", found.type), ("Name", found.name or "–")]
+    what += [
+        ("List", "Control programs" if found.owner == "control" else "Functions"),
+        ("Phase", found.phase or "takes no time"),
+    ]
+    if found.repeat_count:
+        what.append(("Trips", integer_text(found.repeat_count)))
+    if found.trips >= 0:
+        what.append(("Recorded trips", f"{integer_text(found.trips)} in {integer_text(found.entered)} entries"))
+    if found.sync_type:
+        what.append(("Sync", found.sync_type))
+    if found.children:
+        what.append(("Children", integer_text(found.children)))
+    if found.compute_set >= 0:
+        what.append(("Compute set", f"{found.compute_set}: {found.compute_set_name}"))
+    return what + _calls(source, found.program, key)
+
+
+def _calls(source: ReportSource, program: int, key: str) -> list[tuple[Any, Any]]:
+    """The function that a Call runs, and the calls of a function."""
+    programs = programs_of(source)
+    if programs.callee is None:
+        return [("Calls", "not recorded (format 1.0)")] if programs.type[program] == "Call" else []
+    callee = np.asarray(programs.callee)
+    rows: list[tuple[Any, Any]] = []
+    if callee[program] >= 0:
+        rows.append(("Calls", _program_link(key, int(callee[program]))))
+    callers = np.flatnonzero(callee == program).tolist()
+    if callers:
+        links: list[Any] = []
+        for caller in callers[:_MOST_LINKS]:
+            links += [_program_link(key, caller), " "]
+        rest = f"and {len(callers) - _MOST_LINKS:,} more" if len(callers) > _MOST_LINKS else ""
+        rows.append(("Called by", html.Span([*links, rest])))
+    return rows
+
+
+def _program_link(key: str, program: int) -> Component:
+    return html.A(f"#{program}", href=f"/r/{key}/program_tree?program={program}", **attributes(data_nav="to"))
+
+
+def _figures(source: ReportSource, found: ProgramFacts) -> list[tuple[Any, Any]]:
+    clock = source.reader.target().clock_hz
+    columns, whole = program_columns(source), column_totals(source)
+    rows: list[tuple[Any, Any]] = []
+    for field, (title, kind, help) in COLUMNS.items():
+        value = int(columns[field][found.program])
+        if value < 0:
+            continue
+        text = {"cycles": cycles_text(value, clock), "bytes": _bytes(value)}.get(kind, integer_text(value))
+        share = value / whole[field] if whole.get(field) else None
+        shown = f"{text} ({percent_text(share)})" if share is not None else text
+        rows.append((html.Span(title, title=help), shown))
+    if found.executions:
+        each = found.self_cycles / found.executions
+        rows.insert(1, ("Self cycles per execution", f"{each:,.1f}"))
+    return rows
+
+
+def _data(found: ProgramFacts) -> list[tuple[Any, Any]]:
+    rows: list[tuple[Any, Any]] = []
+    if found.bytes_received or found.bytes_sent:
+        rows += [
+            ("Received, own steps", _bytes(found.bytes_received)),
+            ("Sent, own steps", _bytes(found.bytes_sent)),
+        ]
+    if found.flops >= 0:
+        rows.append(("FLOPs per execution", integer_text(found.flops)))
+    if found.provenance:
+        rows.append(("Figures come from", _provenance(found.provenance)))
+    return rows
+
+
+def _bytes(size: int) -> str:
+    exact, short = f"{size:,} B", bytes_text(size)
+    return exact if exact == short else f"{exact} ({short})"
+
+
+def _provenance(name: str) -> Component:
+    return html.Span([html.Span(name, className=f"class class-{name}"), f" {CLASS_HELP.get(name, '')}"])
+
+
+def _links(source: ReportSource, found: ProgramFacts, key: str) -> Component:
+    links = []
+    if found.executions:
+        href = f"/r/{key}/execution?program={found.program}"
+        links.append(html.A("Show in the execution trace", href=href, **attributes(data_nav="to")))
+    if found.type in EXCHANGE_TYPES:
+        href = f"/r/{key}/exchange?program={found.program}"
+        links.append(html.A("Traffic between tiles", href=href, **attributes(data_nav="to")))
+    operation = held(lambda: owners(source))
+    if operation is not None and operation.program[found.program] != NO_OPERATION:
+        href = f"/r/{key}/operations?program={found.program}"
+        links.append(html.A("The operation that made it", href=href, **attributes(data_nav="to")))
+    index = _fullest_index(source, found.program)
+    if index is not None:
+        href = f"/r/{key}/liveness?liveness={index}"
+        links.append(html.A(f"Liveness index {index:,}, its fullest", href=href, **attributes(data_nav="to")))
+    return html.Div(links, className="detail-links")
+
+
+def _fullest_index(source: ReportSource, program: int) -> int | None:
+    """The liveness index of the program with most live bytes; None where it has none."""
+    try:
+        stored = liveness(source)
+    except NotRecordedError:
+        return None
+    places = np.flatnonzero(np.asarray(stored.program) == program)
+    return int(places[np.asarray(stored.bytes)[places].argmax()]) if len(places) else None
+
+
+def _compared(source: ReportSource, target: ReportSource, program: int) -> Component:
+    other = int(match_programs(source, target).target_rows()[program])
+    if other < 0:
+        return html.P("The target has no such program.", className="dim")
+    ours, theirs = program_columns(source), program_columns(target)
+    rows = [
+        {
+            "figure": title,
+            "value_source": _known(int(ours[field][program])),
+            "value_target": _known(int(theirs[field][other])),
+        }
+        for field, (title, _, _) in COLUMNS.items()
+    ]
+    columns = [Column("figure", "Figure", width=110), *difference_columns("value", "Program and its match", "integer")]
+    table = data_table(
+        "pt-compared", difference_rows(rows, "value"), columns, name="program-compared", filter_box=False
+    )
+    return html.Div([html.P(f"Matched with target program #{other}", className="dim"), table])
+
+
+def _known(value: int) -> int | None:
+    return None if value < 0 else value

@@ -1,0 +1,185 @@
+"""Source: the user's file with what each line cost in its margin, and what a chosen line made."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import Dash, Input, Output, State, html
+from dash.development.base_component import Component
+
+from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.source_code.lines import NOWHERE, LineFigures, file_table, line_figures
+from webapp.comparison import target_of_page
+from webapp.components import (
+    empty_hint,
+    group,
+    help_text,
+    segments,
+    select,
+    spacer,
+    split,
+    toolbar,
+    view_shortcuts,
+)  # fmt: skip
+from webapp.components.attributes import attributes
+from webapp.formats import bytes_text, cycles_text, percent_text
+from webapp.graph_analyser.source_code import routes
+from webapp.graph_analyser.source_code.parts import line_parts
+from webapp.library import Library
+from webapp.query import whole_number
+from webapp.selection import Selection
+from webapp.view import View, ViewContext, page_key
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+_KEYS = (
+    ("↑ ↓ Page Home End", "Move from line to line; its figures are read out"),
+    (".  ,", "Next, previous line that made something"),
+    ("Enter", "Select the line and show what it made"),
+    ("Esc", "Clear the selection"),
+)
+_HINT = "Select a line to see the programs and variables that it made."
+
+
+def layout(context: ViewContext) -> Component:
+    found = line_figures(context.source, _ipu(context.source, context.selection.ipu))
+    table = file_table(context.source, _ipu(context.source, context.selection.ipu))
+    chosen = chosen_file(context.source, context.params.get("src_file", ""))
+    if not chosen:
+        return empty_hint("No debug context of this report names a file and a line.")
+    code = _code(context, chosen, found)
+    area = html.Div([_files(table, chosen, found), code], className="source-area")
+    details = html.Div(empty_hint(_HINT), id="source-details", className="panel")
+    return html.Div(
+        [
+            _toolbar(context, found),
+            html.Div(split("source", area, details, percent=68), className="fill"),
+            view_shortcuts(_KEYS),
+        ],
+        className="column-page",
+    )
+
+
+def chosen_file(source: ReportSource, wanted: str) -> str:
+    """The file of the URL, else the one with most cycles; "" where no context names one. Raises NotRecordedError."""
+    names = [name for name in file_table(source)["File"] if name]
+    return wanted if wanted in names else next(iter(names), "")
+
+
+def _ipu(source: ReportSource, ipu: int | None) -> int | None:
+    return ipu if ipu is not None and ipu < source.reader.target().num_ipus else None
+
+
+def _toolbar(context: ViewContext, found: LineFigures) -> Component:
+    ipus = context.source.reader.target().num_ipus
+    choices = {"": "Busiest"} | {str(ipu): f"IPU {ipu}" for ipu in range(ipus)}
+    ipu = _ipu(context.source, context.selection.ipu)
+    left: list[Any] = [select("ipu", "IPU", choices, "" if ipu is None else str(ipu))] if ipus > 1 else []
+    if context.target is not None:
+        metrics = {"": "Cycles", "live": "Live at peak", "bytes": "Received"}
+        left.append(group(segments("src_metric", "Figure", metrics, context.params.get("src_metric", ""))))
+    about = help_text(
+        "Figures of a line",
+        "A program or variable belongs to the innermost line of your own code that made it: frames of the simulator, "
+        "of installed packages and of Python are passed over.",
+        f"Cycles: device cycles of its programs' own steps on IPU {found.ipu}, all recorded runs. Received: bytes "
+        "that those steps received, all IPUs. Live: bytes of its variables, of one replica, at the "
+        "liveness index where the "
+        f"device holds most ({found.peak_index if found.peak_index >= 0 else 'not recorded'}).",
+        formula="sum over lines + not attributed = total of the report",
+    )
+    notes = [html.Span(sentence, className="dim") for sentence in found.missing]
+    return toolbar(*left, group(about), *notes, spacer(), _unattributed(context.source, found))
+
+
+def _unattributed(source: ReportSource, found: LineFigures) -> Component:
+    clock = source.reader.target().clock_hz
+    parts = []
+    for name, values, text in (
+        ("cycles", found.cycles, lambda value: cycles_text(value, clock)),
+        ("live", found.live, bytes_text),
+        ("received", found.received, bytes_text),
+    ):
+        if values is not None:
+            share = int(values[NOWHERE]) / int(values.sum()) if values.sum() else None
+            parts.append(f"{name} {text(int(values[NOWHERE]))} ({percent_text(share)})")
+    title = "What the compiler made by itself: the control program, stacks, code, and the tail of each run"
+    return html.Span(["Not attributed to a line: ", "; ".join(parts)], className="dim", title=title)
+
+
+def _files(table: Any, chosen: str, found: LineFigures) -> Component:
+    total = None if found.cycles is None else int(found.cycles.sum())
+    items: list[Component] = [html.H2("Files, by cycles")]
+    for name, cycles, lines in zip(table["File"], table["Cycles"], table["Lines"], strict=True):
+        if not name:
+            continue
+        share = percent_text(int(cycles) / total) if total else "–"
+        items.append(
+            html.Button(
+                [html.Span(PurePath(name).name, className="cut"), html.Span(share, className="share")],
+                type="button",
+                title=f"{name}: {lines} lines made something",
+                **attributes(data_file=name, aria_current="true" if name == chosen else "false"),
+            )
+        )
+    return html.Nav(items, className="source-files", **attributes(aria_label="Files"))
+
+
+def _code(context: ViewContext, file: str, found: LineFigures) -> Component:
+    target = ""
+    if context.target is not None:
+        try:
+            target = _totals(line_figures(context.target))
+        except NotRecordedError:
+            target = ",,"
+    head = html.Div(className="code-head", role="row")
+    scroller = html.Div(
+        [head, html.Div(className="code-space", role="rowgroup")],
+        className="code-scroll",
+        tabIndex="0",
+        role="grid",
+        **attributes(aria_label="Lines of the file", aria_colcount=5),
+    )
+    return html.Div(
+        [
+            html.Div(className="code-problem", hidden=True, role="status"),
+            scroller,
+            html.Div(className="code-live visually-hidden", **attributes(aria_live="polite")),
+        ],
+        id="source-code",
+        className="code-box",
+        **attributes(data_key=context.key, data_file=file, data_totals=_totals(found), data_target_totals=target),
+    )
+
+
+def _totals(found: LineFigures) -> str:
+    columns = (found.cycles, found.live, found.received)
+    return ",".join("" if values is None else str(int(np.sum(values))) for values in columns)
+
+
+def register(app: Dash, library: Library) -> None:
+    routes.register(app, library)
+
+    @app.callback(Output("source-details", "children"), Input("selection", "data"), State("url", "pathname"))
+    def show(data: dict[str, str] | None, pathname: str) -> Component:
+        selection = Selection.parse(data)
+        line = whole_number(selection.extras.get("src_line", ""))
+        if line is None:
+            return empty_hint(_HINT)
+        source = library.report(page_key(pathname))
+        file = chosen_file(source, selection.extras.get("src_file", ""))
+        return line_parts(source, page_key(pathname), file, line, target_of_page(library, data or {}))
+
+
+def _missing(context: ViewContext) -> str:
+    try:
+        line_figures(context.source)
+    except NotRecordedError as lacking:
+        return str(lacking)
+    return ""
+
+
+VIEW = View(id="source", title="Source", icon="source", layout=layout, register=register, missing=_missing)

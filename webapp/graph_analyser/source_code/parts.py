@@ -1,0 +1,121 @@
+"""What a line of the source made: its programs and its variables, each with links to where more is said of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.programs.figures import figures
+from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.kept import kept
+from popvision.analysis.source_code.lines import at_line
+from popvision.analysis.source_code.rows import same_file, source_rows
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.attributes import attributes
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+#: Rows of each table; the longest by cycles and bytes are shown, and the rest is counted.
+_MOST = 500
+
+
+def line_parts(source: ReportSource, key: str, file: str, line: int, target: ReportSource | None) -> Component:
+    """Two tables. With a target also how many of each the same line made there."""
+    programs, variables = at_line(source, file, line)
+    if not len(programs) and not len(variables):
+        return empty_hint(f"Line {line:,} made no program and no variable.")
+    note = _note(source, file, line, target, len(programs), len(variables)) if target is not None else None
+    tables = [_programs(source, key, programs), _variables(source, key, variables)]
+    return html.Div([note, html.Div(tables, className="source-parts fill")], className="column-page")
+
+
+def _note(source: ReportSource, file: str, line: int, target: ReportSource, programs: int, variables: int) -> Component:
+    rows = source_rows(source, file, target)
+    at = np.flatnonzero(rows.source == line)
+    other = int(rows.target[at[0]]) if len(at) else 0
+    if not other:
+        return html.Div("The target has no such line.", className="source-note")
+    theirs = at_line(target, same_file(target, file), other)
+    text = (
+        f"Source line {line:,}: {programs:,} programs, {variables:,} variables. Target line {other:,}: "
+        f"{len(theirs[0]):,} programs, {len(theirs[1]):,} variables."
+    )
+    return html.Div(text, className="source-note")
+
+
+def _link(text: str, href: str) -> Component:
+    return html.A(text, href=href, **attributes(data_nav="to"))
+
+
+def _programs(source: ReportSource, key: str, ids: Any) -> Component:
+    found, columns = figures(source), programs_of(source)
+    ids = ids[np.argsort(-found.self_cycles[ids], kind="stable")]
+    rows = [
+        {
+            "id": p,
+            "type": columns.type[p],
+            "name": columns.name[p],
+            "cycles": int(found.self_cycles[p]),
+            "executions": int(found.executions[p]),
+            "received": int(found.bytes_received[p]),
+        }
+        for p in ids[:_MOST].tolist()
+    ]
+    head: list[Any] = [f"Programs ({len(ids):,}{f', the first {_MOST}' if len(ids) > _MOST else ''})"]
+    if rows:
+        first = rows[0]["id"]
+        head += [
+            _link("Longest in the program tree", f"/r/{key}/program_tree?program={first}"),
+            _link("in the execution trace", f"/r/{key}/execution?program={first}"),
+        ]
+    table = data_table(
+        "source-programs",
+        rows,
+        [
+            Column("id", "Id", "integer", width=70),
+            Column("type", "Type", width=120),
+            Column("name", "Name", flex=2),
+            Column("cycles", "Self cycles", "cycles", "Of its own steps, all recorded runs", width=110),
+            Column("executions", "Executions", "integer", width=95),
+            Column("received", "Received", "bytes", "By its own steps, all recorded runs", width=100),
+        ],
+        name="line-programs",
+        height="100%",
+        filter_box=False,
+    )
+    return html.Section([html.H2(head), table])
+
+
+def _variables(source: ReportSource, key: str, ids: Any) -> Component:
+    known = kept(source, "variables", source.reader.variables)
+    rows: list[dict[str, Any]] = []
+    if known is not None:
+        sizes = np.asarray(known.bytes)
+        ids = ids[np.argsort(-sizes[ids], kind="stable")]
+        live = np.asarray(known.always_live)
+        rows = [
+            {"id": v, "name": known.name[v], "bytes": int(sizes[v]), "live": "always" if live[v] else "at times"}
+            for v in ids[:_MOST].tolist()
+        ]
+    head: list[Any] = [f"Variables ({len(ids):,}{f', the first {_MOST}' if len(ids) > _MOST else ''})"]
+    if rows:
+        head.append(_link("Largest in the liveness report", f"/r/{key}/liveness?variable={rows[0]['id']}"))
+        head.append(_link("on the tiles", f"/r/{key}/memory?variable={rows[0]['id']}"))
+    table = data_table(
+        "source-variables",
+        rows,
+        [
+            Column("id", "Id", "integer", width=70),
+            Column("name", "Name", flex=2),
+            Column("bytes", "Size", "bytes", "Over all tiles", width=100),
+            Column("live", "Live", width=90),
+        ],
+        name="line-variables",
+        height="100%",
+        filter_box=False,
+    )
+    return html.Section([html.H2(head), table])

@@ -1,0 +1,82 @@
+"""What the Source view in the browser asks for: rows and figures of a file once, texts as they are scrolled.
+
+/data/<key>/source/rows?file=NAME&ipu=0&vs=KEY                  JSON, see `_rows`
+/data/<key>/source/text?file=NAME&vs=KEY&from=R&count=N         JSON, texts of N rows from row R on
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from dash import Dash
+from flask import Response, request
+
+from popvision.analysis.source_code.lines import line_table
+from popvision.analysis.source_code.rows import SourceRows, row_texts, source_rows
+from webapp.data_routes import pair_route
+from webapp.library import Library
+from webapp.query import number_of, optional_number_of
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+
+#: Rows of text in one answer, and characters of each that are shown.
+MOST_ROWS, MOST_CHARACTERS = 200, 400
+
+#: Rows of one file that the page can show.
+MOST_LINES = 20_000
+
+_FIELDS = ("Cycles", "Live", "Received")
+
+
+def register(app: Dash, library: Library) -> None:
+    """Add the two routes."""
+    pair_route(app, library, "source/rows", lambda source, target: _json(_rows(source, target)))
+    pair_route(app, library, "source/text", lambda source, target: _json(_text(source, target)))
+
+
+def _json(value: Any) -> Response:
+    answer = Response(orjson.dumps(value), mimetype="application/json")
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _rows(source: ReportSource, target: ReportSource | None) -> dict[str, Any]:
+    """`count` rows; `source` and `target` line numbers (None: row r is line r + 1); figures by line for each side."""
+    file = request.args.get("file", "")[:4000]
+    rows = source_rows(source, file, target)
+    count = min(len(rows.source), MOST_LINES)
+    plain = not rows.target_file and bool((rows.source[:count] == np.arange(1, count + 1)).all())
+    ipu = optional_number_of(request.args, "ipu")
+    return {
+        "problem": rows.problem,
+        "count": count,
+        "cut": len(rows.source) - count,
+        "source": None if plain else rows.source[:count].tolist(),
+        "target": None if plain else rows.target[:count].tolist(),
+        "compares": target is not None,
+        "figures": _figures(source, file, ipu),
+        "target_figures": _figures(target, rows.target_file, ipu) if target is not None and rows.target_file else {},
+    }
+
+
+def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:
+    """Line -> cycles, live bytes and bytes received; None where not recorded."""
+    table = line_table(source, file, ipu if ipu is None or ipu < source.reader.target().num_ipus else None)
+    columns = [table[field].astype(object).where(table[field].notna(), None).tolist() for field in _FIELDS]
+    return {str(line): list(values) for line, *values in zip(table["Line"].tolist(), *columns, strict=True)}
+
+
+def _text(source: ReportSource, target: ReportSource | None) -> list[str]:
+    rows: SourceRows = source_rows(source, request.args.get("file", "")[:4000], target)
+    begin = number_of(request.args, "from", default=0)
+    end = begin + min(number_of(request.args, "count", default=MOST_ROWS), MOST_ROWS)
+    return [_shown(text) for text in row_texts(source, rows, begin, end, target)]
+
+
+def _shown(text: str) -> str:
+    text = text.expandtabs(4)
+    cut = f"{text[:MOST_CHARACTERS]} … ({len(text):,} characters)" if len(text) > MOST_CHARACTERS else text
+    return cut.encode("utf-8", "replace").decode()

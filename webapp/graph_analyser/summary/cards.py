@@ -1,0 +1,172 @@
+"""The headline of the summary: a card per figure with its formula, a link to its evidence and what the target says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.summary.headline import Headline
+from webapp.components import difference_mark, help_text
+from webapp.components.attributes import attributes
+from webapp.components.section import figure_card, meter
+from webapp.formats import bytes_text, cycles_phrase, cycles_text, percent_text, seconds_text
+
+
+@dataclass(frozen=True)
+class CardContext:
+    """The report's key and clock; `versus` = the value of `vs`, "" when one report is shown alone; `source`, `target`:
+    metrics of the two reports compared (popvision.analysis.compare.metrics)."""
+
+    key: str
+    clock_hz: float
+    versus: str = ""
+    source: Mapping[str, float | None] = field(default_factory=dict)
+    target: Mapping[str, float | None] | None = None
+    replicas: int = 1
+
+    def link(self, text: Any, view: str, **query: Any) -> Component:
+        """A link to the evidence; the comparison goes along."""
+        params = urlencode(query | ({"vs": self.versus} if self.versus else {}), safe=",")
+        href = f"/r/{self.key}/{view}" + (f"?{params}" if params else "")
+        return html.A(text, href=href, **attributes(data_nav="to"))
+
+    def difference(self, metric: str, kind: str) -> list[Any]:
+        """The line of a card that says how the target differs."""
+        if self.target is None:
+            return []
+        mark = difference_mark(self.source.get(metric), self.target.get(metric), kind, self.clock_hz)
+        return [[html.Span("Target ", className="dim"), mark]]
+
+
+def headline_cards(headline: Headline, cards: CardContext) -> Component:
+    """The row of cards."""
+    return html.Div(
+        [
+            _cycles_card(headline, cards),
+            _tile_card(headline, cards),
+            _memory_card(headline, cards),
+            _longest_card(headline, cards),
+            _live_card(headline, cards),
+        ],
+        className="figure-row",
+    )
+
+
+def _without(title: str, lost: str | None, otherwise: str, about: Component) -> Component:
+    """A card without its figure: what damage took was recorded, and the card does not say otherwise."""
+    detail = html.Span("Lost: the file is damaged", title=lost, className="bad") if lost else otherwise
+    return figure_card(title, "–", detail, help=about)
+
+
+def _cycles_card(headline: Headline, cards: CardContext) -> Component:
+    about = help_text(
+        "Total device cycles",
+        "Modelled cycles of all recorded runs together. Host time is not in them.",
+        formula="device time = total cycles / clock",
+    )
+    if headline.total_cycles is None:
+        return _without("Total device cycles", headline.lost.get("cycles"), "No run was recorded", about)
+    runs = f"{headline.runs} recorded run{'' if headline.runs == 1 else 's'}"
+    cut = [html.Span("truncated: later steps are missing", className="warn")] if headline.truncated else []
+    return figure_card(
+        "Total device cycles",
+        cycles_text(headline.total_cycles, cards.clock_hz),
+        [f"{seconds_text(headline.device_seconds)} of device time · ", cards.link(runs, "execution")],
+        *cut,
+        *cards.difference("cycles", "cycles"),
+        help=about,
+    )
+
+
+def _tile_card(headline: Headline, cards: CardContext) -> Component:
+    about = help_text(
+        "Fullest tile",
+        "The tile whose highest used byte is highest; gaps count. Above 100 % the program does not fit.",
+        formula="bytes including gaps of the tile / bytes per tile",
+    )
+    if headline.tile_bytes is None:
+        return _without("Fullest tile", headline.lost.get("memory"), "Memory was not recorded", about)
+    over = headline.tiles_out_of_memory or 0
+    link = cards.link(f"tile {headline.worst_tile:,}", "memory", tiles=headline.worst_tile)
+    details: list[Any] = [["memory of a tile not known · ", link]]
+    if headline.tile_share is not None:
+        details = [
+            meter(headline.tile_share, f"{percent_text(headline.tile_share)} of a tile"),
+            [f"{percent_text(headline.tile_share)} of {bytes_text(headline.tile_capacity)} · ", link],
+        ]
+    if over:
+        details.append(html.Span(f"{over:,} tile{'' if over == 1 else 's'} out of memory", className="bad"))
+    details += cards.difference("peak", "bytes")
+    return figure_card(
+        "Fullest tile", bytes_text(headline.tile_bytes), *details, help=about, tone="bad" if over else ""
+    )
+
+
+def _memory_card(headline: Headline, cards: CardContext) -> Component:
+    about = help_text(
+        "Memory in use",
+        "Bytes used over all tiles; an address shared by several variables counts once, gaps do not count.",
+        formula="sum over tiles of bytes excluding gaps / (tiles x bytes per tile)",
+    )
+    if headline.used_bytes is None:
+        return _without("Memory in use", headline.lost.get("memory"), "Memory was not recorded", about)
+    link = cards.link("all tiles", "memory")
+    details: list[Any] = [["memory of the device not known · ", link]]
+    if headline.used_share is not None:
+        details = [
+            meter(headline.used_share, f"{percent_text(headline.used_share)} of all tiles"),
+            [f"{percent_text(headline.used_share)} of {bytes_text(headline.total_capacity)} · ", link],
+        ]
+    return figure_card(
+        "Memory in use",
+        bytes_text(headline.used_bytes),
+        *details,
+        *cards.difference("memory_used", "bytes"),
+        help=about,
+    )
+
+
+def _longest_card(headline: Headline, cards: CardContext) -> Component:
+    about = help_text(
+        "Longest program",
+        "The lowered program whose own steps took most cycles, on the IPU where they took most.",
+        formula="sum of its steps' lengths / total device cycles",
+    )
+    longest = headline.longest
+    if longest is None:
+        return _without("Longest program", headline.lost.get("longest"), "Nothing was recorded", about)
+    label = f"{longest.type} ({longest.name})" if longest.name else longest.type
+    times = f"{longest.executions:,} execution{'' if longest.executions == 1 else 's'}"
+    link = cards.link(html.Span(label, className="cut", title=label), "program_tree", program=longest.program)
+    return figure_card(
+        "Longest program",
+        cycles_phrase(longest.cycles, cards.clock_hz),
+        link,
+        f"{percent_text(longest.share)} of the total · {times}",
+        help=about,
+    )
+
+
+def _live_card(headline: Headline, cards: CardContext) -> Component:
+    about = help_text(
+        "Peak liveness",
+        "Bytes needed at once where the liveness curve of one replica is highest, in the static order of the program.",
+        formula="always-live bytes + maximum over liveness indices of bytes not always live",
+    )
+    peak = headline.live_peak
+    if peak is None:
+        return _without("Peak liveness", headline.lost.get("live"), "Liveness was not recorded", about)
+    link = cards.link(f"index {peak.index:,}", "liveness", liveness=peak.index)
+    of_one = ", on replica 0" if cards.replicas > 1 else ""
+    return figure_card(
+        "Peak liveness",
+        bytes_text(peak.total),
+        [f"{bytes_text(peak.always_live)} always live{of_one} · ", link],
+        *cards.difference("live_peak", "bytes"),
+        help=about,
+    )

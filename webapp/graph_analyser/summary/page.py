@@ -1,0 +1,267 @@
+"""Summary: what the report is, and the figures one asks for first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from popvision.analysis.compare.metrics import measure
+from popvision.analysis.report.not_recorded import held
+from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows, json_files
+from popvision.analysis.summary.facts import RunRow, Summary, summarise
+from popvision.analysis.summary.headline import Headline, headline
+from webapp.components import Column, data_table, empty_hint, help_text, icon
+from webapp.components.section import facts, section
+from webapp.formats import bytes_text, integer_text, percent_text
+from webapp.graph_analyser.summary import changes
+from webapp.graph_analyser.summary.cards import CardContext, headline_cards
+from webapp.graph_analyser.summary.changes import changes_place
+from webapp.graph_analyser.summary.compare import comparison, names_of
+from webapp.graph_analyser.summary.json_tree import json_tree
+from webapp.library import Library
+from webapp.view import View, ViewContext
+
+_PHASE_NAMES = {
+    "compute": ("Compute", "compute", "OnTileExecute: compute sets running"),
+    "exchange": ("Exchange", "exchange", "DoExchange: data between tiles of one IPU"),
+    "global exchange": ("Global exchange", "global", "GlobalExchange: data between IPUs"),
+    "host": ("Host", "host", "StreamCopy begin, mid and end: waiting for the host and moving its data"),
+    "sync": ("Sync", "sync", "Sync, Sans and SyncAns, waiting at barriers, and the end of each run"),
+}
+
+
+#: Selection key of the filter over the engine options.
+_FILTER = "su_options"
+
+
+def layout(context: ViewContext) -> Component:
+    summary = summarise(context.source)
+    compared = list(context.targets.values())
+    cards = CardContext(
+        context.key,
+        0.0 if summary.target is None else summary.target.clock_hz,
+        ",".join(context.targets),
+        measure(context.source) if compared else {},
+        measure(compared[0]) if compared else None,
+        1 if summary.target is None else summary.target.replicas,
+    )
+    named = [("Source" if compared else "", summary.headline)]
+    for name, each in zip(names_of(context), compared, strict=True):
+        found = held(partial(headline, each))
+        named += [] if found is None else [(name, found)]
+    return html.Div(
+        [
+            headline_cards(summary.headline, cards),
+            _shares(named, cards),
+            *([*comparison(context), changes_place(context)] if compared else []),
+            html.Div(
+                [_target(summary), html.Div([_graph(summary), _provenance(summary)], className="section-stack")],
+                className="section-columns",
+            ),
+            _runs(summary.runs, bool(summary.headline.tiles_out_of_memory), summary.lost.get("runs", "")),
+            _options(summary, context.params.get(_FILTER, "")),
+            *[_json_file(each) for each in json_files(context.source)],
+            _files(file_rows(context.source), str(context.source.folder), summary.missing),
+        ],
+        className="page-of-facts",
+    )
+
+
+def register(app: Dash, library: Library) -> None:
+    changes.register(app, library)
+
+
+def _shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
+    about = help_text(
+        "Where the time goes",
+        "All cycles of all tiles, by what the tile was doing. Waiting at a barrier counts as sync, waiting for the "
+        "host before a stream copy as host. The shares add up to 100 %.",
+        formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
+    )
+    if all(headline.shares is None for _, headline in named):
+        damage = named[0][1].lost.get("shares", "")
+        return section(
+            "shares",
+            "Where the time goes",
+            empty_hint(damage or "No run was recorded, so there is no time to share out."),
+        )
+    body: list[Component] = []
+    for name, each in named:
+        if name:
+            why = each.lost.get("shares", "no run was recorded")
+            body.append(html.Div(name if each.shares else f"{name}: {why}", className="share-name"))
+        if each.shares is None:
+            continue
+        bar = [_share_part(phase, share) for phase, share in each.shares.items() if share > 0]
+        rows = [_share_row(phase, share) for phase, share in each.shares.items()]
+        evidence = [] if body[1:] else [cards.link("execution trace", "execution"), about]
+        body += [html.Div(bar, className="share-bar"), html.Div([*rows, *evidence], className="share-legend")]
+    return section("shares", "Where the time goes", body, hint="share of tile cycles, all tiles, all recorded runs")
+
+
+def _share_part(phase: str, share: float) -> Component:
+    title, family, _ = _PHASE_NAMES[phase]
+    text = f"{title} {percent_text(share)}"
+    label = text if share > 0.12 else ""
+    return html.Div(label, className=f"share-part step-{family}", style={"flexGrow": share}, title=text)
+
+
+def _share_row(phase: str, share: float) -> Component:
+    title, family, meaning = _PHASE_NAMES[phase]
+    swatch = html.Span(className=f"swatch step-{family}")
+    return html.Div([swatch, title, html.Strong(percent_text(share))], className="share-entry", title=meaning)
+
+
+def _target(summary: Summary) -> Component:
+    target = summary.target
+    if target is None:
+        sentence = summary.lost.get("target", "This report does not describe the device.")
+        return section("target", "Target", empty_hint(sentence))
+    rows: list[tuple[Any, Any]] = [
+        ("Type", target.type),
+        ("Architecture", target.architecture),
+        ("Clock", f"{target.clock_hz / 1e6:,.1f} MHz" if target.clock_hz > 0 else "not known"),
+        ("Tiles per IPU", integer_text(target.tiles_per_ipu)),
+    ]
+    if target.replicas > 1:
+        rows += [
+            ("IPUs per replica", integer_text(target.ipus_per_replica)),
+            ("Replicas", integer_text(target.replicas)),
+        ]
+    rows += [
+        ("Total IPUs", integer_text(target.total_ipus)),
+        ("Total tiles", integer_text(target.total_tiles)),
+        ("Memory per tile", _exact_bytes(target.bytes_per_tile)),
+        ("Memory per IPU", _exact_bytes(target.bytes_per_ipu)),
+    ]
+    if target.replicas > 1:
+        rows.append(("Memory per replica", _exact_bytes(target.bytes_per_replica)))
+    rows += [
+        ("Total memory", _exact_bytes(target.bytes_total)),
+        ("Compute set instrumentation", target.compute_instrumentation or "–"),
+        ("External exchange instrumentation", target.external_exchange_instrumentation or "–"),
+    ]
+    return section("target", "Target", facts(rows))
+
+
+def _exact_bytes(size: int) -> Component:
+    return html.Span(bytes_text(size), title=f"{size:,} B")
+
+
+def _graph(summary: Summary) -> Component:
+    labels = {
+        "num_compute_sets": "Compute sets",
+        "num_vertices": "Vertices",
+        "num_edges": "Edges",
+        "num_variables": "Variables",
+    }
+    rows = [(label, integer_text(summary.graph.get(name))) for name, label in labels.items()]
+    return section("graph", "Graph", facts(rows))
+
+
+def _provenance(summary: Summary) -> Component:
+    return section("provenance", "Provenance", facts(summary.provenance))
+
+
+def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
+    if not runs:
+        if lost:
+            sentence = lost
+        elif out_of_memory:
+            sentence = "No run was recorded: the program does not fit into the memory of its tiles."
+        else:
+            sentence = (
+                "No run was recorded: set autoReport.outputExecutionProfile or autoReport.all, and run the program."
+            )
+        return section("runs", "Runs", empty_hint(sentence))
+    rows = [
+        {
+            "run": row.run,
+            "program": row.program_index,
+            "name": row.name or "–",
+            "steps": row.steps,
+            "cycles": row.cycles,
+            "device_us": row.device_us,
+            "host_start": _host_time(row.host_start_us),
+            "host_us": row.host_us,
+            "state": "truncated" if row.truncated else "complete",
+        }
+        for row in runs
+    ]
+    columns = [
+        Column("run", "Run", "integer", width=70),
+        Column("program", "Program", "integer", "Index of the control program that Engine.run was given", width=100),
+        Column("name", "Name", flex=1),
+        Column("steps", "Steps", "integer", "Execution steps recorded", width=100, group="Device time (modelled)"),
+        Column("cycles", "Cycles", "cycles", "Device cycles of the run", width=130, group="Device time (modelled)"),
+        Column("device_us", "Time, µs", "decimal", "Cycles / clock", width=120, group="Device time (modelled)"),
+        Column("host_start", "Began", width=210, help="On the host's clock, UTC", group="Host time (measured)"),
+        Column("host_us", "Took, µs", "us", "End - begin on the host's clock", width=120, group="Host time (measured)"),
+        Column("state", "State", width=100),
+    ]
+    height = None if len(rows) <= 12 else 380
+    return section(
+        "runs",
+        "Runs",
+        data_table("summary-runs", rows, columns, name="runs", height=height, filter_box=len(rows) > 12),
+        hint="device cycles and host time are different clocks and are never added",
+    )
+
+
+def _host_time(microseconds: int) -> str:
+    if microseconds <= 0:
+        return "–"
+    when = datetime.fromtimestamp(microseconds // 1_000_000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}.{microseconds % 1_000_000:06d}"
+
+
+def _options(summary: Summary, filter_text: str) -> Component:
+    if not summary.options:
+        damage = summary.lost.get("meta", "")
+        return section("options", "Engine options", empty_hint(damage or "The report names no options."))
+    rows = [{"kind": kind, "name": name, "value": value} for kind, name, value in summary.options]
+    columns = [Column("name", "Option", flex=2), Column("value", "Value", flex=3)]
+    if any(kind != "engine" for kind, _, _ in summary.options):
+        columns.insert(0, Column("kind", "Of", width=90))
+    height = None if len(rows) <= 14 else 420
+    table = data_table(
+        "summary-options", rows, columns, name="options", height=height, filter_param=_FILTER, filter_text=filter_text
+    )
+    return section("options", "Engine options", table)
+
+
+def _json_file(file: JsonFile) -> Component:
+    body = empty_hint(file.problem) if file.problem else json_tree(file.content)
+    return section(f"json-{file.name}", file.label, body, hint=file.name)
+
+
+def _files(files: list[FileRow], folder: str, missing: list[str]) -> Component:
+    rows = [html.Tr(_file_cells(each), className=each.state) for each in files]
+    body: list[Any] = [html.Table(html.Tbody(rows), className="file-list")]
+    if any(each.state == "stale" for each in files):
+        notice = "Stale files were written by another run than profile.pop; they are not used here."
+        body.append(html.P(notice, className="note note-warn"))
+    if missing:
+        body.append(html.P(f"profile.pop does not have: {', '.join(missing)}.", className="note note-warn"))
+    return section("files", "Report files", body, hint=folder)
+
+
+def _file_cells(file: FileRow) -> list[Component]:
+    marks = {"found": icon("check"), "missing": html.Span("–", className="file-mark")}
+    marks |= {"stale": icon("warning"), "damaged": icon("warning")}
+    hint = {"found": "", "stale": "stale: of another run", "missing": f"not found; {file.option}=true writes it"}
+    hint["damaged"] = "damaged: what was lost stands above"
+    return [
+        html.Td(marks[file.state], className="file-state"),
+        html.Td(file.label),
+        html.Td(html.Code(file.name)),
+        html.Td("" if file.bytes is None else bytes_text(file.bytes), className="number"),
+        html.Td(hint[file.state], className="dim"),
+    ]
+
+
+VIEW = View(id="summary", title="Summary", icon="summary", layout=layout, register=register)

@@ -1,0 +1,203 @@
+"""Host timeline: what every thread of the traced program did, its line graphs and heat maps, over host time.
+
+The drawing is assets/timeline/*.js, fed by the routes of timeline_routes. What is shown stands in the URL; times are
+nanoseconds since the first event:
+
+    tl_from, tl_to   visible window           tl_sel    selected window "begin-end"    tl_event  selected event
+    tl_hide          hidden channels          tl_fold   folded rows                    tl_pin    pinned rows
+    tl_merge  "1" = threads over each other   tl_clock  "absolute" = time of day       tl_line   "area" = filled graphs
+    tl_find          text to look for         tl_tab    tab of the lower pane
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from webapp.components import (
+    Tab,
+    group,
+    icon,
+    icon_button,
+    options_menu,
+    popover,
+    search_box,
+    segments,
+    spacer,
+    split,
+    tabs,
+    toggle,
+    toolbar,
+    view_shortcuts,
+)
+from webapp.components.attributes import attributes
+from webapp.system_analyser.timeline import panels
+from webapp.system_analyser.timeline.channel_colours import channel_colour
+from webapp.system_analyser.timeline.routes import register_routes
+from webapp.view import View, ViewContext
+
+if TYPE_CHECKING:
+    from popvision.analysis.trace.source import TraceSource
+    from webapp.library import Library
+
+KEYS = (
+    ("← →", "Move along time; hold to keep moving"),
+    ("Page Up / Down", "Move by a screen"),
+    ("Home / End", "Go to the begin or the end"),
+    ("+ −", "Zoom in or out"),
+    ("f", "Show everything"),
+    ("↑ ↓", "Scroll through the rows"),
+    ("n / p", "Select the next or previous event of the same row"),
+    ("Enter", "Select what is under the pointer, or zoom to the selection"),
+    ("g / Shift + g", "Go to the next or previous match of the search"),
+    ("c", "Fold or unfold all rows"),
+    ("Esc", "Clear the selection"),
+    ("Wheel", "Zoom at the pointer; with Shift, or over the names, scroll"),
+    ("Drag", "Move; with Shift select a window and read its length"),
+)
+
+
+def layout(context: ViewContext) -> Component:
+    """The page: toolbar, drawing, and the tabs Summary, Call Tree and Statistics below it."""
+    context.trace.prepare()
+    extras = context.selection.extras
+    lower = tabs(
+        "tl_tab",
+        [
+            Tab("summary", "Summary", html.Div(id="tl-summary", className="tl-panel")),
+            Tab("calls", "Call Tree", html.Div(id="tl-calls", className="tl-panel")),
+            Tab("statistics", "Statistics", html.Div(id="tl-statistics", className="tl-panel")),
+        ],
+        extras.get("tl_tab"),
+    )
+    return html.Div(
+        [_toolbar(extras), split("timeline", _drawing(context), lower, percent=68), view_shortcuts(KEYS)],
+        className="timeline",
+    )
+
+
+def _toolbar(extras: Mapping[str, str]) -> Component:
+    return toolbar(
+        segments("tl_line", "Line graphs", {"": "Lines", "area": "Areas"}, extras.get("tl_line", "")),
+        segments("tl_clock", "Time axis", {"": "Relative", "absolute": "Absolute"}, extras.get("tl_clock", "")),
+        spacer(),
+        group(
+            search_box("tl_find", "Find events by name", extras.get("tl_find", ""), width=190),
+            icon_button("up", "Previous match (Shift + g)", action="timeline-previous"),
+            icon_button("down", "Next match (g)", action="timeline-next"),
+            html.Span(className="tl-matches", **attributes(data_slot="matches", aria_live="polite")),
+        ),
+        group(
+            icon_button("zoom_out", "Zoom out (-)", action="timeline-out"),
+            html.Span(className="tl-zoom", **attributes(data_slot="zoom")),
+            icon_button("zoom_in", "Zoom in (+)", action="timeline-in"),
+            icon_button("reset", "Show everything (f)", action="timeline-fit"),
+        ),
+        group(
+            options_menu(
+                toggle(
+                    "tl_merge", "Merge all threads", extras.get("tl_merge") == "1",
+                    title="Draw the threads of a process over each other in one row",
+                ),
+            ),
+            popover(icon("key"), html.Div(**attributes(data_slot="key")), label="Channels", class_name="tl-key"),
+            icon_button("camera", "Save the drawing as PNG", action="timeline-save"),
+        ),
+        label="Host timeline",
+    )  # fmt: skip
+
+
+def _drawing(context: ViewContext) -> Component:
+    return html.Div(className="tl", tabIndex="0", role="application", **attributes(
+        aria_label="Host timeline: arrow keys move, plus and minus zoom, question mark lists all keys",
+        data_timeline=json.dumps(facts(context.key, context.trace)),
+    ))  # fmt: skip
+
+
+def facts(key: str, source: TraceSource) -> dict[str, Any]:
+    """What the drawing must know before its first request. Times in ns; `begin` in ns since the epoch as text, since
+    JavaScript numbers are exact only up to 2^53."""
+    per_channel = _events_per_channel(source)
+    channels = [
+        {
+            "name": name,
+            "light": channel_colour(index, "light"),
+            "dark": channel_colour(index, "dark"),
+            "events": per_channel[index],
+        }
+        for index, name in enumerate(source.names.channel_name)
+    ]
+    return {
+        "key": key,
+        "file": source.label,
+        "begin": str(source.begin),
+        "total": source.end - source.begin,
+        "events": source.events,
+        "recording": source.reader.state == "recording",
+        "channels": channels,
+        "processes": _processes(source),
+        "graphs": _graphs(source),
+        "heatmaps": [
+            {
+                "name": row.name,
+                "unit": row.unit,
+                "edges": row.edges.tolist(),
+                "columns": len(times),
+            }
+            for row, times, _ in source.heatmaps
+        ],
+    }
+
+
+def _processes(source: TraceSource) -> list[dict[str, Any]]:
+    rows = []
+    for pid, _, name in source.reader.processes():
+        threads = [
+            {
+                "index": index,
+                "tid": thread.row.tid,
+                "name": thread.row.name,
+                "lanes": len(thread.lanes),
+                "events": thread.events,
+                "instants": len(thread.instant_time),
+            }
+            for index, thread in enumerate(source.threads)
+            if thread.row.pid == pid
+        ]
+        rows.append({"pid": pid, "name": name, "threads": threads})
+    return rows
+
+
+def _graphs(source: TraceSource) -> list[dict[str, Any]]:
+    graphs: dict[tuple[str, str], dict[str, Any]] = {}
+    for index, (row, _, values) in enumerate(source.series):
+        graph = graphs.setdefault((row.graph, row.unit), {"name": row.graph, "unit": row.unit, "series": []})
+        finite = values[abs(values) < float("inf")]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        graph["series"].append({"index": index, "name": row.name, "low": low, "high": high, "samples": len(values)})
+    return list(graphs.values())
+
+
+def _events_per_channel(source: TraceSource) -> list[int]:
+    import numpy as np
+
+    counts = np.zeros(len(source.names), np.int64)
+    for thread in source.threads:
+        for names in [lane.name for lane in thread.lanes] + [thread.instant_name]:
+            counts += np.bincount(names, minlength=len(source.names))
+    totals = np.zeros(len(source.names.channel_name), np.int64)
+    np.add.at(totals, source.names.channel, counts)
+    return [int(total) for total in totals]
+
+
+def register(app: Dash, library: Library) -> None:
+    """Routes of the drawing and callbacks of the lower pane."""
+    register_routes(app, library)
+    panels.register(app, library)
+
+
+VIEW = View(id="timeline", title="Timeline", icon="timeline", layout=layout, register=register, kind="trace")

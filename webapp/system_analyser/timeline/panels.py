@@ -1,0 +1,232 @@
+"""The tabs below the host timeline: facts of an event, call tree, statistics per label."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.trace.calls import call_tree
+from popvision.analysis.trace.drawing import events_between
+from popvision.analysis.trace.search import EventFacts, event_facts, metadata_rows
+from popvision.analysis.trace.statistics import label_statistics
+from webapp.components import Column, data_table, empty_hint
+from webapp.components.table import MOST_ROWS
+from webapp.formats import integer_text
+from webapp.query import whole_range
+from webapp.system_analyser.timeline.channel_colours import channel_colour
+from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
+from webapp.view import page_key
+
+if TYPE_CHECKING:
+    from popvision.analysis.trace.source import TraceSource
+    from webapp.library import Library
+
+STATISTICS = (
+    Column("label", "Event", width=300),
+    Column("channel", "Channel", width=180),
+    Column("count", "Count", "integer", "Events that overlap the window; each counts whole", width=100),
+    Column("total_us", "Total µs", "decimal", "Sum of durations", sort="desc"),
+    Column("self_us", "Self µs", "decimal", "Sum of durations less the events directly inside"),
+    Column("mean_us", "Mean µs", "decimal", "Total / count"),
+    Column("min_us", "Min µs", "decimal"),
+    Column("p50_us", "50 % µs", "decimal", "Smallest duration that at least half of the events do not exceed"),
+    Column("p95_us", "95 % µs", "decimal", "Smallest duration that at least 95 % of the events do not exceed"),
+    Column("p99_us", "99 % µs", "decimal", "Smallest duration that at least 99 % of the events do not exceed"),
+    Column("max_us", "Max µs", "decimal"),
+)
+
+CALLS = (
+    Column("event", "Event", width=420),
+    Column("channel", "Channel", width=180),
+    Column("count", "Count", "integer", "Events on this path", width=100),
+    Column("total_us", "Total µs", "decimal", "Sum of durations"),
+    Column("self_us", "Self µs", "decimal", "Sum of durations less the events directly inside"),
+    Column("share", "Of all", "percent", "Total / total of the outermost events", width=100),
+)
+
+
+def register(app: Dash, library: Library) -> None:
+    """Each tab is filled when it is the one shown."""
+    for tab, build in (("summary", summary), ("calls", calls), ("statistics", statistics)):
+        app.callback(
+            Output(f"tl-{tab}", "children"),
+            Input("selection", "data"),
+            State("url", "pathname"),
+            State("theme", "data"),
+        )(_filled(library, tab, build))
+
+
+def _filled(library: Library, tab: str, build: Any) -> Any:
+    def fill(selection: dict[str, str] | None, pathname: str | None, theme: str | None) -> Any:
+        chosen = selection or {}
+        if chosen.get("tl_tab", "summary") != tab or not (pathname or "").startswith("/t/"):
+            return no_update
+        return build(library.trace(page_key(pathname)), chosen, theme or "light")
+
+    return fill
+
+
+def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, int, str]:
+    """Begin and end (ns since the epoch) of the selected window, else of the visible one, else all; and its name."""
+    for text, name in (
+        (selection.get("tl_sel", ""), "selected window"),
+        (f"{selection.get('tl_from', '')}-{selection.get('tl_to', '')}", "visible window"),
+    ):
+        window = whole_range(text, MOST_TIME)
+        if window is not None and window[0] < window[1]:
+            return source.begin + window[0], source.begin + window[1], name
+    return source.begin, source.end + 1, "whole trace"
+
+
+def selected_event(source: TraceSource, selection: Mapping[str, str]) -> EventFacts | None:
+    """The event that the URL names; None when there is none."""
+    try:
+        return event_facts(source, *parse_event(selection.get("tl_event", "")))
+    except (ValueError, IndexError):
+        return None
+
+
+# -- Summary
+
+
+def summary(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+    """Facts of the selected event, else of the window and the trace."""
+    event = selected_event(source, selection)
+    if event is None:
+        return html.Div([_facts(_window_rows(source, selection)), _facts(_trace_rows(source))], className="tl-facts")
+    index = source.names.channel_name.index(event.channel)
+    swatch = html.Span(className="tl-swatch", style={"backgroundColor": channel_colour(index, theme)})
+    rows: list[tuple[str, Any]] = [("Name", html.Strong(event.label)), ("Channel", [swatch, " ", event.channel])]
+    rows.append(
+        (
+            "Type",
+            "Instant" if event.depth < 0 else "Never ended, cut at the last event" if event.unfinished else "Duration",
+        )
+    )
+    thread = source.threads[event.thread].row
+    rows.append(("Thread", f"{thread.name or 'Thread'} ({thread.tid})"))
+    if event.depth >= 0:
+        rows.append(("Duration", nanoseconds_text(event.duration)))
+        rows.append(("Self time", nanoseconds_text(event.self_time)))
+    rows.append(("Timestamp", relative_text(event.start - source.begin)))
+    rows.append(("Absolute timestamp", absolute_text(event.start)))
+    return html.Div(
+        [_facts(rows), _facts(list(metadata_rows(event.metadata)), "Metadata") if event.metadata else None],
+        className="tl-facts",
+    )
+
+
+def _window_rows(source: TraceSource, selection: Mapping[str, str]) -> list[tuple[str, Any]]:
+    begin, end, name = window_of(source, selection)
+    return [
+        ("Window", name),
+        ("Events", integer_text(events_between(source, begin, end))),
+        ("Duration", nanoseconds_text(min(end, source.end) - begin)),
+        ("From", relative_text(begin - source.begin)),
+        ("To", relative_text(min(end, source.end) - source.begin)),
+    ]
+
+
+def _trace_rows(source: TraceSource) -> list[tuple[str, Any]]:
+    unfinished = sum(len(thread.unfinished) for thread in source.threads)
+    rows: list[tuple[str, Any]] = [
+        ("File", source.label),
+        ("Begin", absolute_text(source.begin)),
+        ("All events", integer_text(source.events)),
+        ("Threads", integer_text(len(source.threads))),
+        ("Clock", "host time, one monotonic clock per process"),
+    ]
+    if unfinished:
+        rows.append(("Never ended", f"{unfinished:,} events, cut at the last event of their thread"))
+    if source.reader.state == "recording":
+        rows.append(("State", "still being recorded, or its program was killed"))
+    known = {"format", "version", "clock_offset_ns", "state"}
+    return rows + [(key, value) for key, value in sorted(source.meta.items()) if key not in known]
+
+
+def _facts(rows: list[tuple[str, Any]], title: str = "") -> Component:
+    body = html.Table(html.Tbody([html.Tr([html.Th(name), html.Td(value)]) for name, value in rows]))
+    return html.Div([html.H2(title) if title else None, body], className="tl-fact-list")
+
+
+# -- Call Tree and Statistics
+
+
+def calls(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+    """The selected event's tree, else that of the window, merged by path of labels."""
+    event = selected_event(source, selection)
+    if event is not None and event.depth < 0:
+        return empty_hint("An instant event calls nothing: select an event with a duration, or none for the window.")
+    begin, end, name = window_of(source, selection)
+    chosen = None if event is None else (event.thread, event.depth, event.position)
+    tree = call_tree(source, begin, end, chosen)
+    whole = sum(total for depth, total in zip(tree.depth, tree.total, strict=True) if depth == 0)
+    names = source.names
+    rows = [
+        {
+            "event": "\u2003" * depth + names.label[label],
+            "channel": names.channel_name[names.channel[label]],
+            "count": count,
+            "total_us": total / 1e3,
+            "self_us": own / 1e3,
+            "share": total / whole if whole else 0.0,
+        }
+        for depth, label, count, total, own in zip(
+            tree.depth, tree.name, tree.count, tree.total, tree.self_time, strict=True
+        )
+    ]
+    scope = f"Inside {event.label}" if event is not None else f"All threads, {name}"
+    return _table("tl-call-table", "calls", rows, CALLS, scope, tree.omitted, "paths with smaller totals")
+
+
+def statistics(source: TraceSource, selection: Mapping[str, str], theme: str) -> Component:
+    """One row per label of the window, hidden channels included."""
+    begin, end, name = window_of(source, selection)
+    frame = label_statistics(source, begin, end)
+    hidden = len([each for each in selection.get("tl_hide", "").split(",") if each])
+    scope = f"All threads, {name}; events that reach over its edges count whole"
+    if hidden:
+        scope += f". The {hidden} channels hidden in the drawing are counted here too"
+    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+    return _table("tl-statistics-table", "statistics", rows, STATISTICS, scope, 0, "")
+
+
+def _table(
+    id: str, name: str, rows: list[dict[str, Any]], columns: tuple[Column, ...], scope: str, omitted: int, what: str
+) -> Component:
+    if not rows:
+        return empty_hint("No event lies in this window.")
+    more = omitted + max(0, len(rows) - MOST_ROWS)
+    if more:
+        scope += f". {more:,} {what or 'labels with smaller totals'} are not listed"
+    table = data_table(id, rows[:MOST_ROWS], columns, name=name, height="100%")
+    return html.Div([html.Div(scope + ".", className="tl-scope"), table], className="tl-table")
+
+
+# -- times as text
+
+
+def nanoseconds_text(ns: int) -> str:
+    """A host duration to the nanosecond: "1.234567 ms" ("< 1 µs" never hides the figure)."""
+    for unit, size, digits in (("s", 10**9, 9), ("ms", 10**6, 6), ("µs", 10**3, 3)):
+        if ns >= size:
+            return f"{ns / size:.{digits}f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{ns} ns"
+
+
+def relative_text(ns: int) -> str:
+    """Time since the first event as 00:00:41.314 398 (hours, minutes, seconds, microseconds in groups of three)."""
+    seconds, rest = divmod(ns // 1000, 10**6)
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{rest // 1000:03} {rest % 1000:03}"
+
+
+def absolute_text(ns: int) -> str:
+    """Date and time of day, UTC, with microseconds."""
+    moment = datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC)
+    rest = ns // 1000 % 10**6
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{rest // 1000:03} {rest % 1000:03} UTC"

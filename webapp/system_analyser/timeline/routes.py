@@ -1,0 +1,182 @@
+"""Routes of the host timeline, below /data/<key>/timeline/. Each answers one window of host time.
+
+Times in queries and answers are whole nanoseconds since the first event of the trace. A query that cannot be answered
+gets status 400 and one sentence; an event that does not exist gets 404.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from dash import Dash
+from flask import Response, jsonify, request
+
+from popvision.analysis.trace.drawing import (
+    Blocks,
+    blocks_in,
+    events_between,
+    heatmap_in,
+    instants_in,
+    overview,
+    samples_in,
+)
+from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
+from webapp.data_routes import trace_route
+from webapp.packed import packed_response
+from webapp.query import number_of, numbers_of, whole_number
+
+if TYPE_CHECKING:
+    from popvision.analysis.trace.source import TraceSource
+    from webapp.library import Library
+
+MOST_PIXELS = 16_384
+
+#: Nanoseconds of a window: with the time of the first event they fit 64 bits.
+MOST_TIME = 1 << 62
+
+_NARROWEST_LABEL = 18  # pixels
+
+
+def register_routes(app: Dash, library: Library) -> None:
+    """Add the routes to the viewer."""
+    for name, answer in _ANSWERS.items():
+        trace_route(app, library, f"timeline/{name}", answer)
+
+
+def blocks(source: TraceSource) -> Response:
+    """Blocks of all lanes of some threads, and their instants; channels in `hide` are left out."""
+    begin, end, width = _window(source)
+    threads = numbers_of(request.args, "threads", len(source.threads))
+    hidden = frozenset(numbers_of(request.args, "hide", len(source.names.channel_name)))
+    lanes: list[list[int]] = []
+    parts: list[Blocks] = []
+    instants: list[list[int]] = []
+    times: list[npt.NDArray[Any]] = []
+    labels: dict[int, int] = {}
+    for thread in threads:
+        for depth, lane in enumerate(source.lanes_without(thread, hidden)):
+            parts.append(blocks_in(lane, begin, end, width))
+            lanes.append([thread, depth, len(parts[-1])])
+        time_ns, name, position = instants_in(source.threads[thread], begin, end, width)
+        channel = source.names.channel[name]
+        shown = ~np.isin(channel, list(hidden))
+        instants.append([thread, int(shown.sum())])
+        times.append(np.stack([time_ns[shown] - source.begin, channel[shown], position[shown]]).astype(np.float64))
+    arrays = _block_arrays(source, parts, labels, (end - begin) / width)
+    marks = np.concatenate([np.zeros((3, 0)), *times], axis=1)
+    arrays |= {"mark_time": marks[0], "mark_channel": marks[1], "mark_position": marks[2]}
+    header = {
+        "lanes": lanes,
+        "instants": instants,
+        "labels": [source.names.label[name] for name in labels],
+    }
+    return packed_response(header, arrays)
+
+
+def _block_arrays(
+    source: TraceSource, parts: list[Blocks], labels: dict[int, int], ns_per_pixel: float
+) -> dict[str, npt.NDArray[Any]]:
+    def joined(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in parts)])
+
+    start, end, count, name = joined("start"), joined("end"), joined("count"), joined("name")
+    label = np.full(len(start), -1, np.int32)
+    # A label is sent where it may be drawn: on single events some pixels wide.
+    for row in np.flatnonzero((count == 1) & (end - start >= _NARROWEST_LABEL * ns_per_pixel)).tolist():
+        label[row] = labels.setdefault(int(name[row]), len(labels))
+    return {
+        "start": (start - source.begin).astype(np.float64),
+        "end": (end - source.begin).astype(np.float64),
+        "busy": joined("busy").astype(np.float64),
+        "count": count.astype(np.uint32),
+        "label": label,
+        "channel": source.names.channel[name].astype(np.uint32),
+        "first": joined("first").astype(np.uint32),
+    }
+
+
+def count(source: TraceSource) -> Response:
+    """How many events overlap the window."""
+    begin, end, _ = _window(source)
+    return jsonify({"events": events_between(source, begin, end)})
+
+
+def picture(source: TraceSource) -> Response:
+    """The overview: shares and channels, lane by lane."""
+    share, channel = overview(source, number_of(request.args, "width", 1, 4096))
+    return packed_response(
+        {"lanes": len(share)}, {"share": share.ravel(), "channel": channel.ravel().astype(np.uint32)}
+    )
+
+
+def samples(source: TraceSource) -> Response:
+    """Samples of some series, thinned out to what can be seen."""
+    begin, end, width = _window(source)
+    chosen = numbers_of(request.args, "series", len(source.series))
+    drawn = [samples_in(*source.series[index][1:], begin, end, width) for index in chosen]
+    arrays = {
+        "time": np.concatenate([np.zeros(0), *((times - source.begin).astype(np.float64) for times, _ in drawn)]),
+        "value": np.concatenate([np.zeros(0), *(values for _, values in drawn)]),
+    }
+    series = [[index, len(times)] for index, (times, _) in zip(chosen, drawn, strict=True)]
+    return packed_response({"series": series}, arrays)
+
+
+def heatmap(source: TraceSource) -> Response:
+    """Columns of one heat map: begins, ends, and quantities column by column from underflow to overflow."""
+    begin, end, width = _window(source)
+    row, times, quantities = source.heatmaps[number_of(request.args, "id", 0, len(source.heatmaps) - 1)]
+    start, stop, table = heatmap_in(times, quantities, begin, end, width)
+    arrays = {
+        "start": (start - source.begin).astype(np.float64),
+        "end": (stop - source.begin).astype(np.float64),
+        "quantity": table.ravel().astype(np.float64),
+    }
+    return packed_response({"bins": len(row.edges) + 1}, arrays)
+
+
+def event(source: TraceSource) -> Response:
+    """Facts of the event `at` thread.depth.position; depth i marks an instant."""
+    try:
+        facts = event_facts(source, *parse_event(request.args.get("at", "")))
+    except IndexError:
+        return Response("The trace holds no such event.", status=404, mimetype="text/plain")
+    described: dict[str, Any] = asdict(facts) | {"metadata": metadata_rows(facts.metadata)}
+    described["start"] = facts.start - source.begin
+    return jsonify(described)
+
+
+def find(source: TraceSource) -> Response:
+    """The next event whose label contains `text`, after (or with back=1 before) `time` and event `at`; {} when none."""
+    begin = source.begin + number_of(request.args, "time", 0, MOST_TIME)
+    place = parse_event(request.args.get("at", "")) if request.args.get("at") else (-1, -2, -1)
+    hit = find_event(source, request.args.get("text", ""), (begin, *place), request.args.get("back") == "1")
+    return jsonify({} if hit is None else asdict(hit) | {"start": hit.start - source.begin})
+
+
+_ANSWERS = {
+    "blocks": blocks, "count": count, "overview": picture, "samples": samples, "heatmap": heatmap, "event": event,
+    "find": find,
+}  # fmt: skip
+
+
+def parse_event(text: str) -> tuple[int, int, int]:
+    """ "2.0.17" -> (2, 0, 17); "2.i.3" -> (2, -1, 3). Raises ValueError."""
+    parts = text.split(".")
+    if len(parts) == 3:
+        thread, position = whole_number(parts[0]), whole_number(parts[2])
+        depth = -1 if parts[1] == "i" else whole_number(parts[1])
+        if thread is not None and depth is not None and position is not None:
+            return thread, depth, position
+    raise ValueError(f"at={text[:40]!r} names no event: use thread.depth.position")
+
+
+def _window(source: TraceSource) -> tuple[int, int, int]:
+    """Begin and end in ns since the epoch, and width in pixels."""
+    begin, end = number_of(request.args, "from", 0, MOST_TIME), number_of(request.args, "to", 0, MOST_TIME)
+    if end <= begin:
+        raise ValueError(f"to={end} must be greater than from={begin}")
+    return source.begin + begin, source.begin + end, number_of(request.args, "width", 1, MOST_PIXELS)
