@@ -7,9 +7,21 @@ import sys
 from pathlib import Path
 
 NAMES = (
-    "trace_open", "host_trace", "liveness", "live_bytes", "engine_run", "estimate", "plan", "compile_scale",
-    "deep_network", "many_tiles", "exchange", "report_pages", "cpp_codelets", "pva_access",
-)  # fmt: skip
+    "trace_open",
+    "host_trace",
+    "liveness",
+    "live_bytes",
+    "engine_run",
+    "estimate",
+    "plan",
+    "compile_scale",
+    "deep_network",
+    "many_tiles",
+    "exchange",
+    "report_pages",
+    "cpp_codelets",
+    "pva_access",
+)
 
 
 def main() -> int:

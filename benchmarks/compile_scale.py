@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.document import write_section
+from popvision.arrays import Int64Array
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.graph.store import FieldEdges
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
-
-I8 = npt.NDArray[np.int64]
 
 COUNTS = (10_000, 100_000, 1_000_000)
 LAYERS, TYPES, SIZES, REMOTE_EDGES = 20, 50, 1_000, 0.30
@@ -130,7 +128,7 @@ def build(count: int, *, one_by_one: bool) -> tuple[Graph, Sequence]:
     return graph, program
 
 
-def _neighbours(rng: np.random.Generator, start: I8, length: I8) -> I8:
+def _neighbours(rng: np.random.Generator, start: Int64Array, length: Int64Array) -> Int64Array:
     """Where each vertex reads: its own data, or, for 1.5 x 30 % of two inputs out of three edges, the data of a
     random vertex that has at least as much."""
     n = len(start)
@@ -140,7 +138,7 @@ def _neighbours(rng: np.random.Generator, start: I8, length: I8) -> I8:
     return np.where(rng.random(n) < 1.5 * REMOTE_EDGES, start[other], start)
 
 
-def _variable(graph: Graph, name: str, length: I8, owner: I8, tiles: int) -> Any:
+def _variable(graph: Graph, name: str, length: Int64Array, owner: Int64Array, tiles: int) -> Any:
     tensor = graph.addVariable(FLOAT, [int(length.sum())], name)
     ends = np.cumsum(np.bincount(owner, weights=length, minlength=tiles).astype(np.int64))
     graph.setTileMappingIntervals(tensor, np.concatenate([[0], ends[:-1]]), ends, np.arange(tiles))
@@ -148,7 +146,14 @@ def _variable(graph: Graph, name: str, length: I8, owner: I8, tiles: int) -> Any
 
 
 def _add_bulk(
-    graph: Graph, cs: Any, source: Any, target: Any, kind: I8, owner: I8, fields: dict[str, I8], length: I8
+    graph: Graph,
+    cs: Any,
+    source: Any,
+    target: Any,
+    kind: Int64Array,
+    owner: Int64Array,
+    fields: dict[str, Int64Array],
+    length: Int64Array,
 ) -> None:
     base = {name: int((target if name == "y" else source).regions()[0][0]) for name in fields}
     for number in range(TYPES):
@@ -158,7 +163,14 @@ def _add_bulk(
 
 
 def _add_each(
-    graph: Graph, cs: Any, source: Any, target: Any, kind: I8, owner: I8, fields: dict[str, I8], length: I8
+    graph: Graph,
+    cs: Any,
+    source: Any,
+    target: Any,
+    kind: Int64Array,
+    owner: Int64Array,
+    fields: dict[str, Int64Array],
+    length: Int64Array,
 ) -> None:
     columns = (kind, owner, fields["a"], fields["b"], fields["y"], length)
     for number, tile, a, b, y, n in zip(*(c.tolist() for c in columns), strict=True):

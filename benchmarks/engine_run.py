@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 
+from popvision.arrays import AnyArray
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
@@ -21,10 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.document import write_section
 from examples import matmul_chain, train_mlp
@@ -36,7 +36,6 @@ ROUNDS = 40
 LIMIT = 1.3
 OPERATIONS = 24
 SIZES = (1_000, 1_000_000, 64_000_000)
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ def training_case(options: dict[str, str]) -> Case:
 class PlainTraining:
     """The training example in NumPy: what a person would write."""
 
-    def __init__(self, sizes: list[int], images: Array, labels: Array, rate: float = 0.2, seed: int = 3) -> None:
+    def __init__(self, sizes: list[int], images: AnyArray, labels: AnyArray, rate: float = 0.2, seed: int = 3) -> None:
         rng = np.random.default_rng(seed)
         self.images, self.labels, self.rate = images, labels, np.float32(rate / train_mlp.BATCH)
         self.layers = [
@@ -183,7 +182,7 @@ class PlainTraining:
             rows = slice(batch * train_mlp.BATCH, (batch + 1) * train_mlp.BATCH)
             self.batch(batch, rows, self.images[rows], self.labels[rows])
 
-    def batch(self, batch: int, rows: slice, x: Array, labels: Array) -> None:
+    def batch(self, batch: int, rows: slice, x: AnyArray, labels: AnyArray) -> None:
         activations = [x]
         for i, (w, b) in enumerate(self.layers):
             x = x @ w
@@ -274,7 +273,7 @@ def fixed_costs(options: dict[str, str]) -> tuple[float, float]:
     return none, (many - none) / 100
 
 
-def _difference(a: Array, b: Array) -> float:
+def _difference(a: AnyArray, b: AnyArray) -> float:
     return float(np.abs(a - b).max() / max(float(np.abs(b).max()), 1e-30))
 
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 import time
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.document import write_section
+from popvision.arrays import Int64Array, UInt32Array
 from simulator.compiler.cost.estimate import estimate_compute_set
 from simulator.compiler.machine import Machine, machine_of
 from simulator.graph.store import FieldEdges, VertexBlock
 from simulator.graph.vertex_type import VertexType
 from simulator.poplar import IPUModel
 from simulator.poplibs.popops.vertices import elementwise_vertex
-
-I8 = npt.NDArray[np.int64]
 
 COUNT, TILES, ROUNDS, MILLISECONDS = 1_000_000, 1_472, 5, 50.0
 OPERATORS = ("ADD", "MULTIPLY", "DIVIDE", "MAXIMUM")
@@ -95,11 +93,11 @@ def layers() -> list[list[VertexBlock]]:
     return sets
 
 
-def _sizes(rng: np.random.Generator, n: int) -> I8:
+def _sizes(rng: np.random.Generator, n: int) -> Int64Array:
     return np.asarray(10 ** rng.uniform(0, 3, n), np.int64)
 
 
-def _block(type_: VertexType, tiles: npt.NDArray[np.uint32], sizes: I8, compute_set: int) -> VertexBlock:
+def _block(type_: VertexType, tiles: UInt32Array, sizes: Int64Array, compute_set: int) -> VertexBlock:
     """Vertices with one row each; where their elements lie does not matter here."""
     starts = np.zeros(len(tiles), np.int64)
     offsets = None if type_.kind == "multi" else np.arange(len(tiles) + 1, dtype=np.int64)

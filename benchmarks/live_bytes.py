@@ -12,9 +12,9 @@ import sys
 import time
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.document import write_section
+from popvision.arrays import Int64Array
 from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.memory.liveness import LiveClasses
 
@@ -22,8 +22,6 @@ TILES, INDICES, ALLOCATIONS = 1_472, 5_000, 5_000_000
 LIMIT = 0.200  # seconds
 ATTEMPTS = 5
 SLOW_TILES = 40  #: the slow way does one tile in so many
-
-I8 = npt.NDArray[np.int64]
 
 
 def main() -> int:
@@ -58,7 +56,7 @@ def main() -> int:
     return 0 if equal and best <= LIMIT else 1
 
 
-def made(rng: np.random.Generator) -> tuple[LiveClasses, tuple[I8, I8, I8]]:
+def made(rng: np.random.Generator) -> tuple[LiveClasses, tuple[Int64Array, Int64Array, Int64Array]]:
     """Classes with one range each, and (class, tile, bytes) of every allocation."""
     classes = ALLOCATIONS // TILES
     start = rng.integers(0, INDICES - 1, classes)
@@ -69,7 +67,7 @@ def made(rng: np.random.Generator) -> tuple[LiveClasses, tuple[I8, I8, I8]]:
     return live, (np.repeat(np.arange(classes), TILES), np.tile(np.arange(TILES), classes), size)
 
 
-def slow_peaks(live: LiveClasses, columns: tuple[I8, I8, I8]) -> I8:
+def slow_peaks(live: LiveClasses, columns: tuple[Int64Array, Int64Array, Int64Array]) -> Int64Array:
     """Peaks of every 40th tile, the obvious way."""
     class_, tile, size = columns
     curves = {t: np.zeros(INDICES, np.int64) for t in range(0, TILES, SLOW_TILES)}

@@ -19,16 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.document import write_section
+from popvision.arrays import Float32Array, Int64Array
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
 from simulator.graph.store import FieldEdges
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
-
-I8 = npt.NDArray[np.int64]
-F4 = npt.NDArray[np.float32]
 
 IPUS, VERTICES, LAYERS, WIDTH = (8, 32, 128), 1_000_000, 4, 4
 #: of the cells, those whose fourth operand lies anywhere; the others read three cells further on
@@ -107,10 +104,15 @@ def measure(ipus: int, vertices: int = VERTICES) -> dict[str, float]:
         size = (Path(folder) / "profile.pop").stat().st_size / 2**20
     build_time, compiling, write, run = np.diff(times).tolist()
     return {
-        "tiles": graph.getTarget().getNumTiles(), "build": build_time, "compile": compiling, "write": write, "run": run,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "profile": size,
+        "tiles": graph.getTarget().getNumTiles(),
+        "build": build_time,
+        "compile": compiling,
+        "write": write,
+        "run": run,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "profile": size,
         "same": float(np.array_equal(found, expected(cells, others))),
-    }  # fmt: skip
+    }
 
 
 def device_of(ipus: int) -> Any:
@@ -120,7 +122,7 @@ def device_of(ipus: int) -> Any:
     return model.createDevice()
 
 
-def build(ipus: int, cells: int) -> tuple[Graph, Sequence, I8]:
+def build(ipus: int, cells: int) -> tuple[Graph, Sequence, Int64Array]:
     """The graph, its program, and which other cell each reads."""
     rng = np.random.default_rng(cells)
     graph = Graph(device_of(ipus))
@@ -150,7 +152,7 @@ def build(ipus: int, cells: int) -> tuple[Graph, Sequence, I8]:
     return graph, program, other
 
 
-def expected(cells: F4, others: I8) -> F4:
+def expected(cells: Float32Array, others: Int64Array) -> Float32Array:
     """The same in NumPy."""
     for _ in range(LAYERS):
         near = cells + np.roll(cells, 1, axis=0) + np.roll(cells, -1, axis=0)

@@ -82,23 +82,36 @@ LIMITED: dict[str, tuple[Callable[[pva.Report], object], float]] = {
 LOOPS: dict[str, tuple[Callable[[pva.Report], Any], Callable[[Any], object]]] = {
     "children of every program": (lambda r: r.compilation.programs, lambda p: [c._id for c in p.children]),
     "exchange code of every 50th program": (
-        lambda r: r.compilation.programs[::50], lambda p: getattr(p, "codeBytesByTile", None)),
+        lambda r: r.compilation.programs[::50],
+        lambda p: getattr(p, "codeBytesByTile", None),
+    ),
     "control code of every 50th program, its children's included": (
-        lambda r: r.compilation.programs[::50], lambda p: p.controlCodeByTile),
+        lambda r: r.compilation.programs[::50],
+        lambda p: p.controlCodeByTile,
+    ),
     "program and compute sets of every step": (
-        lambda r: r.execution.steps, lambda s: (s.program.name, s.ipus[0].dataIn, s.ipus[0].allCycles.cyclesTo.max)),
+        lambda r: r.execution.steps,
+        lambda s: (s.program.name, s.ipus[0].dataIn, s.ipus[0].allCycles.cyclesTo.max),
+    ),
     "cycles by tile of every 200th step": (lambda r: r.execution.steps[::200], lambda s: max(s.cyclesByTile)),
     "vertices of every compute set by tile": (
-        lambda r: r.compilation.computeSets, lambda c: [(v.type.name, sum(v.countByTile)) for v in c.vertices]),
+        lambda r: r.compilation.computeSets,
+        lambda c: [(v.type.name, sum(v.countByTile)) for v in c.vertices],
+    ),
     "vertex types and code bytes of every 10th tile": (
-        lambda r: r.compilation.tiles[::10], lambda t: [(v.type.name, v.codeBytes) for v in t.memory.vertices]),
+        lambda r: r.compilation.tiles[::10],
+        lambda t: [(v.type.name, v.codeBytes) for v in t.memory.vertices],
+    ),
     "bytes live at every step": (lambda r: r.compilation.livenessProgramSteps, lambda s: s.notAlwaysLiveMemory.bytes),
     "variables live at every 500th step": (
         lambda r: r.compilation.livenessProgramSteps[::500],
-        lambda s: [(v.name, v.size) for v in s.notAlwaysLiveMemory.variables]),
+        lambda s: [(v.name, v.size) for v in s.notAlwaysLiveMemory.variables],
+    ),
     "bytes live on one tile at every 500th step": (
-        lambda r: r.compilation.livenessProgramSteps[::500], lambda s: s.notAlwaysLiveMemoryForTile(TILE).bytes),
-}  # fmt: skip
+        lambda r: r.compilation.livenessProgramSteps[::500],
+        lambda s: s.notAlwaysLiveMemoryForTile(TILE).bytes,
+    ),
+}
 
 
 def main() -> int:
@@ -131,10 +144,13 @@ def limited(path: Path) -> dict[str, Any]:
     memory = _peak_memory()
     compilation = report.compilation
     lengths = {
-        "tiles": compilation.tiles, "liveness indices": compilation.livenessProgramSteps,
-        "compute sets": compilation.computeSets, "programs": compilation.programs,
-        "execution steps": report.execution.steps, "lowered variables": compilation.loweredVariables.allBriefVars,
-    }  # fmt: skip
+        "tiles": compilation.tiles,
+        "liveness indices": compilation.livenessProgramSteps,
+        "compute sets": compilation.computeSets,
+        "programs": compilation.programs,
+        "execution steps": report.execution.steps,
+        "lowered variables": compilation.loweredVariables.allBriefVars,
+    }
     return {"times": times, "memory": memory, "counts": {name: len(items) for name, items in lengths.items()}}
 
 
@@ -173,8 +189,11 @@ def _scaling(whole: Path, half: Path) -> list[str]:
     large, small = _child("loops", whole), _child("loops", half)
     lines = [
         "Other loops, and their time on the report over that on one half as long in everything but tiles: about 2 is "
-        "linear, 4 quadratic.", "", "| loop | items | ms | ratio |", "| --- | ---: | ---: | ---: |",
-    ]  # fmt: skip
+        "linear, 4 quadratic.",
+        "",
+        "| loop | items | ms | ratio |",
+        "| --- | ---: | ---: | ---: |",
+    ]
     for name, (count, seconds) in large.items():
         lines.append(f"| {name} | {count:,} | {1e3 * seconds:,.0f} | {seconds / max(small[name][1], 1e-6):.1f} |")
     return lines

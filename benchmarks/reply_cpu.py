@@ -81,9 +81,11 @@ def main() -> int:
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     for view in arguments.views:
         replies, opened = visit(arguments.folder, view, arguments.vs, arguments.profile)
-        print(f"{view}: opening {sum(each.cpu for each in replies[:opened]):.0f} ms in {opened} replies,"
-              f" worst later {max([each.cpu for each in replies[opened:]], default=0):.0f} ms,"
-              f" largest {max(each.size for each in replies) / 1000:.0f} kB")  # fmt: skip
+        print(
+            f"{view}: opening {sum(each.cpu for each in replies[:opened]):.0f} ms in {opened} replies,"
+            f" worst later {max([each.cpu for each in replies[opened:]], default=0):.0f} ms,"
+            f" largest {max(each.size for each in replies) / 1000:.0f} kB"
+        )
         for row, each in enumerate(replies):
             if each.cpu > arguments.slow:
                 when = "opening" if row < opened else "later"

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.source import ReportSource
+from popvision.arrays import Int64Array
 from popvision.formats.profile import model
 from simulator.base.target import Target
 from simulator.engine.devices.what_if import TARGET, overridden
@@ -66,7 +66,7 @@ LINES = [
 def set_seed() -> VertexType:
     """poprand::SetSeedSupervisor: a pointer to the seed and two words; cycles of published-numbers 7.6."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, npt.NDArray[np.int64]], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cycles = np.full(len(block), 14 + 27 * 6, np.int64)
         return BlockCosts(cycles, "exact", "poprand SetSeed, published-numbers 7.6", np.zeros_like(cycles))
 

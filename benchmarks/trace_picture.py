@@ -11,23 +11,28 @@ import re
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import Int64Array, UInt8Array, UInt32Array
 from popvision.formats.profile import ProfileReader
 from popvision.formats.profile.model import PROGRAM_TYPES
 
-Int64 = npt.NDArray[np.int64]
-
 CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
 _CLASS_OF_TYPE = {
-    "OnTileExecute": 0, "DoExchange": 1, "GlobalExchange": 2, "StreamCopyMid": 3, "StreamCopyBegin": 4,
-    "StreamCopyEnd": 5, "Sync": 5, "Sans": 5, "SyncAns": 5,
-}  # fmt: skip
+    "OnTileExecute": 0,
+    "DoExchange": 1,
+    "GlobalExchange": 2,
+    "StreamCopyMid": 3,
+    "StreamCopyBegin": 4,
+    "StreamCopyEnd": 5,
+    "Sync": 5,
+    "Sans": 5,
+    "SyncAns": 5,
+}
 _TOKENS = Path(__file__).parents[1] / "webapp" / "assets" / "tokens.css"
 _BLOCK = 2_000  # steps read at once
 
 
-def reference_picture(path: Path, pitch: int, columns: int, rows: int) -> npt.NDArray[np.uint8]:
+def reference_picture(path: Path, pitch: int, columns: int, rows: int) -> UInt8Array:
     """Colours (rows, columns, 3) of IPU 0 from cycle 0 on, `pitch` / 1024 cycles to a column, light theme."""
     reader = ProfileReader(path)
     kinds = reader.steps().type
@@ -45,7 +50,7 @@ def reference_picture(path: Path, pitch: int, columns: int, rows: int) -> npt.ND
     return _colours(time, np.bincount(row_of, minlength=rows)[:, None] * pitch)
 
 
-def _cells(reader: ProfileReader) -> tuple[Int64, npt.NDArray[np.uint32]]:
+def _cells(reader: ProfileReader) -> tuple[Int64Array, UInt32Array]:
     """Absolute begin and duration, (steps, tiles); a tile that takes no part has duration 0."""
     figures = reader.steps_on_ipu(0)
     count, tiles = len(figures.base), reader.target().tiles_per_ipu
@@ -57,7 +62,7 @@ def _cells(reader: ProfileReader) -> tuple[Int64, npt.NDArray[np.uint32]]:
     return begin, duration
 
 
-def _time_before(edges: Int64, begin: Int64, duration: npt.NDArray[np.uint32]) -> Int64:
+def _time_before(edges: Int64Array, begin: Int64Array, duration: UInt32Array) -> Int64Array:
     """Busy time of one tile before each edge, in 1/1024 cycle. A tile's intervals are in order and do not overlap."""
     done = np.concatenate([[0], np.cumsum(duration, dtype=np.int64)])
     entered = np.searchsorted(begin * 1024, edges, side="left")
@@ -66,12 +71,12 @@ def _time_before(edges: Int64, begin: Int64, duration: npt.NDArray[np.uint32]) -
     return np.where(entered > 0, done[latest] * 1024 + within, 0)
 
 
-def _colours(time: Int64, whole: Int64) -> npt.NDArray[np.uint8]:
+def _colours(time: Int64Array, whole: Int64Array) -> UInt8Array:
     levels = np.maximum((62 * time + whole) // (2 * whole), time > 0)
     rest = np.maximum(0, 31 - levels.sum(axis=0))
     fills = np.array([_rgb(f"step-{name}-fill") for name in CLASSES])
     mixed = np.tensordot(levels, fills, axes=(0, 0)) + rest[:, :, None] * np.array(_rgb("sunken"))
-    colours: npt.NDArray[np.uint8] = np.floor(mixed / (levels.sum(axis=0) + rest)[:, :, None] + 0.5).astype(np.uint8)
+    colours: UInt8Array = np.floor(mixed / (levels.sum(axis=0) + rest)[:, :, None] + 0.5).astype(np.uint8)
     return colours
 
 

@@ -42,8 +42,12 @@ class Blocks:
         top, left = tile // COLUMNS * self.side - 1, tile % COLUMNS * self.side - 1
         bottom, right = top + self.side + 2, left + self.side + 2
         inside = self.tensor.slice([max(top, 0), max(left, 0)], [min(bottom, height), min(right, width)])
-        for missing, before, dim in ((-top, True, 0), (bottom - height, False, 0), (-left, True, 1),
-                                     (right - width, False, 1)):  # fmt: skip
+        for missing, before, dim in (
+            (-top, True, 0),
+            (bottom - height, False, 0),
+            (-left, True, 1),
+            (right - width, False, 1),
+        ):
             if missing > 0:
                 zeros = self.graph.addConstant(FLOAT, [inside.dim(1)] if dim == 0 else [inside.dim(0)], 0.0, "{0...}")
                 self.graph.setTileMapping(zeros, tile)

@@ -78,8 +78,9 @@ def training(graph: Graph, steps: int) -> Program:
     for layer in layers:
         out = layer.forward(graph, out, step)
     slope = popops.sub(graph, out, wanted, step, (loss, "difference"))
-    error = popops.reduce(graph, popops.square(graph, slope, step, (loss, "square")), [0, 1], popops.Operation.ADD,
-                          step, (loss, "sum"))  # fmt: skip
+    error = popops.reduce(
+        graph, popops.square(graph, slope, step, (loss, "square")), [0, 1], popops.Operation.ADD, step, (loss, "sum")
+    )
     for layer in reversed(layers):
         slope = layer.backward(graph, slope, step)
     step.add(Copy(error, graph.addDeviceToHostFIFO("error", FLOAT, 1), debugContext=(data, "error")))

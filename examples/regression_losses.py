@@ -16,8 +16,10 @@ from regression_demo import RATE, STEPS, images_and_labels, initial
 
 def losses() -> list[float]:
     """Cross entropy of each image before its step of gradient descent."""
-    images, labels = (torch.from_numpy(values[:STEPS].astype(kind)) for values, kind in zip(
-        images_and_labels(), ("float32", "int64"), strict=True))  # fmt: skip
+    images, labels = (
+        torch.from_numpy(values[:STEPS].astype(kind))
+        for values, kind in zip(images_and_labels(), ("float32", "int64"), strict=True)
+    )
     W, b = (torch.from_numpy(values).requires_grad_() for values in initial(images.shape[1]))
     optimiser = torch.optim.SGD([W, b], lr=RATE)
     found = []

@@ -65,7 +65,7 @@ def make(name: str, into: Path) -> None:
         done = subprocess.run(
             [sys.executable, str(EXAMPLES / sample.command[0]), *sample.command[1:]],
             env=environment, cwd=scratch, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        )
         if done.returncode != sample.exit_code:
             raise SystemExit(f"{' '.join(sample.command)} ended with {done.returncode}:\n{done.stderr}")
         shutil.rmtree(into, ignore_errors=True)

@@ -39,8 +39,12 @@ def run_example(command: Sequence[str], folder: Path) -> ExampleRun:
     folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / command[0]), *command[1:]],
-        env=os.environ | given, cwd=folder.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=os.environ | given,
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return ExampleRun(folder, done.stdout, done.stderr, done.returncode)
 
 

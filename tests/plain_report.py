@@ -168,11 +168,17 @@ def _messages(report: PlainReport) -> list[model.Messages]:
 
 def _meta(report: PlainReport) -> dict[str, object]:
     return {
-        "poplarVersion": "3.4.0 (popvision 0.1.0)", "modelVersion": "popvision 0.1.0", "simulated": True,
-        "engineOptions": {"autoReport.all": "true"}, "engineName": report.label, "timestamp": "2026-11-21T00:00:00Z",
-        "reportId": report.label, "runId": f"{report.label}-run", "computeInstrumentation": "Tile",
+        "poplarVersion": "3.4.0 (popvision 0.1.0)",
+        "modelVersion": "popvision 0.1.0",
+        "simulated": True,
+        "engineOptions": {"autoReport.all": "true"},
+        "engineName": report.label,
+        "timestamp": "2026-11-21T00:00:00Z",
+        "reportId": report.label,
+        "runId": f"{report.label}-run",
+        "computeInstrumentation": "Tile",
         "externalExchangeInstrumentation": "Off",
-    }  # fmt: skip
+    }
 
 
 def _memory(report: PlainReport) -> dict[str, object]:
@@ -240,7 +246,16 @@ def _run(report: PlainReport) -> model.RunRecord:
     steps = len(report.programs)
     moved = np.array([[sum(size for *_, size in each.messages)] for each in report.programs], np.int64)
     return model.RunRecord(
-        program_index=0, name="step", host_start_us=1_000_000, host_end_us=1_000_250, cycles=int(clock.max()),
-        program=np.arange(1, steps + 1), base=np.array(bases)[:, None], pattern=np.arange(steps)[:, None],
-        patterns=patterns, tail=[clock.max() - clock], data_in=moved, data_out=moved,
-    )  # fmt: skip
+        program_index=0,
+        name="step",
+        host_start_us=1_000_000,
+        host_end_us=1_000_250,
+        cycles=int(clock.max()),
+        program=np.arange(1, steps + 1),
+        base=np.array(bases)[:, None],
+        pattern=np.arange(steps)[:, None],
+        patterns=patterns,
+        tail=[clock.max() - clock],
+        data_in=moved,
+        data_out=moved,
+    )

@@ -45,9 +45,13 @@ def tick(entry: Entry, card: Card) -> Component | str:
     more = attributes(data_compare=entry.key, data_label=card.label, aria_label=f"Choose {card.label} to compare")
     more["aria-checked"] = "false"
     return html.Button(
-        html.Span(className="tick-mark"), type="button", role="checkbox", className="tick",
-        title="Choose to compare: the first chosen is the source", **more,
-    )  # fmt: skip
+        html.Span(className="tick-mark"),
+        type="button",
+        role="checkbox",
+        className="tick",
+        title="Choose to compare: the first chosen is the source",
+        **more,
+    )
 
 
 def compare_bar() -> Component:
@@ -57,7 +61,10 @@ def compare_bar() -> Component:
             html.Span("", className="compare-chosen", **attributes(data_compare_chosen="")),
             html.Button("Clear", type="button", className="button", **attributes(data_compare_action="clear")),
             html.Button(
-                "Compare", type="button", className="button button-primary", disabled=True,
+                "Compare",
+                type="button",
+                className="button button-primary",
+                disabled=True,
                 **attributes(data_compare_action="compare", data_most=str(1 + MOST_TARGETS)),
             ),
         ],
@@ -65,7 +72,7 @@ def compare_bar() -> Component:
         hidden=True,
         role="region",
         **attributes(aria_label="Compare reports", aria_live="polite"),
-    )  # fmt: skip
+    )
 
 
 def recent_lists() -> Component:

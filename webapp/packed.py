@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from flask import Response
+
+from webapp.arrays import AnyArray
 
 _TYPES = {"|u1": "u1", "<u4": "u4", "<i4": "i4", "<f8": "f8"}
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+def pack(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
     """The answer as bytes. Raises TypeError for an array of another type or with more than one dimension."""
     named = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in named.items():
@@ -46,7 +47,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> b
     return b"".join(parts)
 
 
-def packed_response(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Response:
+def packed_response(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Response:
     """`pack` as an HTTP answer that is not kept by the browser's cache."""
     answer = Response(pack(header, arrays), mimetype="application/octet-stream")
     answer.headers["Cache-Control"] = "no-store"

@@ -23,9 +23,14 @@ def section(group: Group) -> list[str]:
                 notes.append(row.explained.text)
             mark = f" ({notes.index(row.explained.text) + 1})"
         cells = (
-            row.quantity, _figure(row.published, row.unit), _figure(row.ours, row.unit), _deviation(row),
-            row.bound.text, row.source, row.verdict + mark,
-        )  # fmt: skip
+            row.quantity,
+            _figure(row.published, row.unit),
+            _figure(row.ours, row.unit),
+            _deviation(row),
+            row.bound.text,
+            row.source,
+            row.verdict + mark,
+        )
         lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     return lines + [f"{i}. {note}" for i, note in enumerate(notes, start=1)] + ([""] if notes else [])

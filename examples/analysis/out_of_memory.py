@@ -8,10 +8,22 @@ import sys
 import popvision.pva as pva
 
 CATEGORIES = (
-    "vertexCode", "vertexInstanceState", "vertexFieldData", "internalExchangeCode", "globalExchangeCode",
-    "hostExchangeCode", "controlCode", "constant", "variable", "message", "globalMessage", "rearrangement",
-    "outputEdge", "stack", "instrumentationResults",
-)  # fmt: skip
+    "vertexCode",
+    "vertexInstanceState",
+    "vertexFieldData",
+    "internalExchangeCode",
+    "globalExchangeCode",
+    "hostExchangeCode",
+    "controlCode",
+    "constant",
+    "variable",
+    "message",
+    "globalMessage",
+    "rearrangement",
+    "outputEdge",
+    "stack",
+    "instrumentationResults",
+)
 
 
 def main(folder: str) -> int:

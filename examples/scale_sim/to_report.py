@@ -105,9 +105,8 @@ def compilation(name: str, array: configparser.SectionProxy, layers: list[Layer]
         vars_info=(np.zeros(3, int), np.zeros(3, int), np.arange(3), sizes),
         lowered=[scratchpads(sizes)],
         lowered_names=[f"{pad} SRAM" for pad in pads],
-        meta={"simulated": True, "modelVersion": VERSION, "engineName": name,
-              "engineOptions": dict(array)},
-    )  # fmt: skip
+        meta={"simulated": True, "modelVersion": VERSION, "engineName": name, "engineOptions": dict(array)},
+    )
 
 
 def programs(layers: list[Layer]) -> model.Programs:

@@ -30,9 +30,7 @@ def _list(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
     every += [{"name": name, "kind": "trace"} for name in shelf.traces]
     rows = every[page.offset : page.offset + page.limit]
     end = page.offset + len(rows)
-    return {
-        "total": len(every), "offset": page.offset, "next_offset": end if end < len(every) else None, "rows": rows
-    }  # fmt: skip
+    return {"total": len(every), "offset": page.offset, "next_offset": end if end < len(every) else None, "rows": rows}
 
 
 def _summary(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
@@ -95,9 +93,7 @@ def _views(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
     ]
     shown = rows[page.offset : page.offset + page.limit]
     end = page.offset + len(shown)
-    return {
-        "total": len(rows), "offset": page.offset, "next_offset": end if end < len(rows) else None, "rows": shown
-    }  # fmt: skip
+    return {"total": len(rows), "offset": page.offset, "next_offset": end if end < len(rows) else None, "rows": shown}
 
 
 def _meaning(column: Column) -> str:
@@ -124,9 +120,13 @@ def _trace(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
 
 
 _TILE_ORDERS = (
-    "including_gaps_bytes", "excluding_gaps_bytes", "gaps_bytes", "always_live_bytes", "not_always_live_bytes",
+    "including_gaps_bytes",
+    "excluding_gaps_bytes",
+    "gaps_bytes",
+    "always_live_bytes",
+    "not_always_live_bytes",
     "overflowed_bytes",
-)  # fmt: skip
+)
 
 TOOLS = {
     each.name: each
@@ -222,7 +222,7 @@ TOOLS = {
             of="trace",
         ),
     )
-}  # fmt: skip
+}
 
 
 def find_tool(name: Any) -> Tool:

@@ -35,9 +35,15 @@ UNREADABLE = 2
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each list; 0 = all.")
 @click.option("--all", "everything", is_flag=True, help="Also the figures that are the same.")
 def command(
-    source: Path, target: Path, as_json: bool, markdown: Path | None, junit: Path | None, fail_on: str | None,
-    top: int, everything: bool,
-) -> None:  # fmt: skip
+    source: Path,
+    target: Path,
+    as_json: bool,
+    markdown: Path | None,
+    junit: Path | None,
+    fail_on: str | None,
+    top: int,
+    everything: bool,
+) -> None:
     """Compare report SOURCE with report TARGET: a profile.pop or its folder each.
 
     A difference is target - source. Exit codes: 0 fine, 3 a limit is broken, 2 wrong usage or a report that cannot be

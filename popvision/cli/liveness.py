@@ -21,9 +21,17 @@ from popvision.cli.paging import opened, page_options, show
 @page_options(20)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(
-    report: Path, ipu: int | None, tile: int | None, index: int | None, curve: bool, always: bool, name: str,
-    limit: int, offset: int, as_json: bool,
-) -> None:  # fmt: skip
+    report: Path,
+    ipu: int | None,
+    tile: int | None,
+    index: int | None,
+    curve: bool,
+    always: bool,
+    name: str,
+    limit: int,
+    offset: int,
+    as_json: bool,
+) -> None:
     """Show the memory that is live in REPORT: its peaks, and the variables that are live at the highest, largest first.
     Over all tiles of a replica, on one IPU or on one tile; bytes."""
     from popvision.answers.liveness import liveness_answer

@@ -23,9 +23,17 @@ from popvision.cli.paging import opened, page_options, show
 @page_options()
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with all columns.")
 def command(
-    report: Path, layer: str, level: int, under: str, by: str, ipu: int | None, name: str, limit: int, offset: int,
+    report: Path,
+    layer: str,
+    level: int,
+    under: str,
+    by: str,
+    ipu: int | None,
+    name: str,
+    limit: int,
+    offset: int,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Show the operations of REPORT: the calls of a software layer that made its programs, with cycles over all
     recorded runs, code, floating point operations, exchanged bytes and memory. Rows add up to the report's totals."""
     from popvision.answers.operations import operations_answer
@@ -42,11 +50,18 @@ def _text(answer: dict[str, Any]) -> str:
     from popvision.cli.text_table import text_table
 
     heads = {
-        "name": "operation", "operations": "calls", "total_cycles": "cycles", "total_cycles_percent": "%",
-        "code_bytes": "code bytes", "flops": "flops", "received_bytes": "received bytes",
-        "always_live_bytes": "always live bytes", "peak_live_bytes": "bytes at peak", "first_index": "first index",
+        "name": "operation",
+        "operations": "calls",
+        "total_cycles": "cycles",
+        "total_cycles_percent": "%",
+        "code_bytes": "code bytes",
+        "flops": "flops",
+        "received_bytes": "received bytes",
+        "always_live_bytes": "always live bytes",
+        "peak_live_bytes": "bytes at peak",
+        "first_index": "first index",
         "last_index": "last index",
-    }  # fmt: skip
+    }
     by = answer["by"]
     if by not in heads:
         heads = {"name": "operation", by: by.replace("_", " ")} | heads

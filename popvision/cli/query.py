@@ -28,9 +28,16 @@ _HEAP = 1 << 30
 @click.option("--timeout", type=click.FloatRange(0.01, 86_400), default=30.0, show_default=True, help="Seconds.")
 @click.option("--engine", type=click.Choice(["sqlite", "duckdb"]), default="sqlite", show_default=True)
 def command(
-    report: Path, sql: str | None, list_views: bool, as_json: bool, as_csv: bool, limit: int, offset: int,
-    timeout: float, engine: str,
-) -> None:  # fmt: skip
+    report: Path,
+    sql: str | None,
+    list_views: bool,
+    as_json: bool,
+    as_csv: bool,
+    limit: int,
+    offset: int,
+    timeout: float,
+    engine: str,
+) -> None:
     """Answer SQL over REPORT, a profile.pop or its folder: a SELECT over the views of docs/query.md (--views) and the
     tables of the file. Nothing is ever written; "-" reads the SQL from stdin."""
     from popvision.analysis.report.source import ReportSource

@@ -17,10 +17,18 @@ from popvision.package_data import package_folder
 _TARGETS = ("ipu1", "ipu2", "ipu21")
 #: What POPVISION_IPU_MODEL may set (simulator.engine.devices.what_if.CONSTANTS; a test keeps the two alike).
 CONSTANTS = (
-    "numIPUs", "tilesPerIPU", "memoryBytesPerTile", "tileClockFrequency", "exchangeBytesPerCycle",
-    "memcpyBytesPerCycle", "interleavedMemoryElementIndex", "minIPUSyncDelay", "globalSyncCycles",
-    "relativeSyncDelay", "compileIPUCode",
-)  # fmt: skip
+    "numIPUs",
+    "tilesPerIPU",
+    "memoryBytesPerTile",
+    "tileClockFrequency",
+    "exchangeBytesPerCycle",
+    "memcpyBytesPerCycle",
+    "interleavedMemoryElementIndex",
+    "minIPUSyncDelay",
+    "globalSyncCycles",
+    "relativeSyncDelay",
+    "compileIPUCode",
+)
 
 
 @click.command(

@@ -10,8 +10,15 @@ import click
 from popvision.cli.paging import opened, page_options, show
 
 _ORDERS = (
-    "tree", "self_cycles", "total_cycles", "executions", "received_bytes", "sent_bytes", "live_bytes", "code_bytes"
-)  # fmt: skip
+    "tree",
+    "self_cycles",
+    "total_cycles",
+    "executions",
+    "received_bytes",
+    "sent_bytes",
+    "live_bytes",
+    "code_bytes",
+)
 
 
 @click.command(name="tree")
@@ -27,9 +34,17 @@ _ORDERS = (
 @page_options()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(
-    report: Path, root: int | None, depth: int | None, name: str, type_: str, ipu: int | None, sort: str,
-    limit: int, offset: int, as_json: bool,
-) -> None:  # fmt: skip
+    report: Path,
+    root: int | None,
+    depth: int | None,
+    name: str,
+    type_: str,
+    ipu: int | None,
+    sort: str,
+    limit: int,
+    offset: int,
+    as_json: bool,
+) -> None:
     """Show the lowered programs of REPORT as a tree. Cycles are device cycles over all recorded runs: self = the
     program's own steps, total = with everything below and what it calls."""
     from popvision.answers.page import Page

@@ -77,10 +77,21 @@ def steps(source: ReportSource) -> Table:
         "ipu": np.tile(np.arange(ipus), n),
     }
     for name in (
-        "cycles", "active_tiles", "active_from_min", "active_from_max", "active_to_min", "active_to_max",
-        "all_from_min", "all_from_max", "all_to_min", "all_to_max", "data_in", "data_out",
-        "tile_balance", "active_tile_balance",
-    ):  # fmt: skip
+        "cycles",
+        "active_tiles",
+        "active_from_min",
+        "active_from_max",
+        "active_to_min",
+        "active_to_max",
+        "all_from_min",
+        "all_from_max",
+        "all_to_min",
+        "all_to_max",
+        "data_in",
+        "data_out",
+        "tile_balance",
+        "active_tile_balance",
+    ):
         table[name] = of_ipus(name)
     return table
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from popvision.arrays import IntegerArray
 from popvision.formats.elf_image import TileImage, decode_image, encode_image
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.model import IntArray
 from popvision.formats.replacing import replacing
 
 _MAGIC = b"!<arch>\n"
@@ -31,7 +31,7 @@ class Archive:
     run_id: str
     members: list[Member]
 
-    def tile_bytes(self, num_tiles: int) -> IntArray:
+    def tile_bytes(self, num_tiles: int) -> IntegerArray:
         """Bytes of all sections per tile; 0 on tiles without an image."""
         total = np.zeros(num_tiles, dtype=np.int64)
         for member in self.members:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from popvision.arrays import IntegerArray
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.model import IntArray
 
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _SECTION = struct.Struct("<10I")
@@ -46,7 +46,7 @@ class Symbol:
 class TileImage:
     """What lies in the memory of the tiles that share this image."""
 
-    tiles: IntArray
+    tiles: IntegerArray
     sections: list[Section]
     symbols: list[Symbol] = field(default_factory=list)
     run_id: str = ""
@@ -68,9 +68,21 @@ def encode_image(image: TileImage) -> bytes:
     body = b"".join(blobs)
     count = len(headers)
     head = _HEADER.pack(
-        _IDENT, _RELOCATABLE, _NO_MACHINE, 1, 0, 0, _HEADER.size + len(body), 0, _HEADER.size, 0, 0, _SECTION.size,
-        count, count - 1,
-    )  # fmt: skip
+        _IDENT,
+        _RELOCATABLE,
+        _NO_MACHINE,
+        1,
+        0,
+        0,
+        _HEADER.size + len(body),
+        0,
+        _HEADER.size,
+        0,
+        0,
+        _SECTION.size,
+        count,
+        count - 1,
+    )
     plain = head + body + b"".join(headers)
     at = plain.index(_CRC) + len(_CRC)
     return plain[:at] + f"{zlib.crc32(plain):08x}".encode() + plain[at + 8 :]
@@ -93,8 +105,10 @@ def _layout(image: TileImage, comment: bytes, symbols: bytes, symbol_names: byte
     for blob in blobs:
         offsets.append(offsets[-1] + len(blob))
     count = len(image.sections)
-    rows = [(s.name, _NOBITS, _ALLOC | (_EXECUTE if s.executable else _WRITE), s.address, 0, s.bytes, 0, 0, 4, 0)
-            for s in image.sections]  # fmt: skip
+    rows = [
+        (s.name, _NOBITS, _ALLOC | (_EXECUTE if s.executable else _WRITE), s.address, 0, s.bytes, 0, 0, 4, 0)
+        for s in image.sections
+    ]
     rows += [
         (".comment", _PROGBITS, 0, 0, offsets[0], len(comment), 0, 0, 1, 0),
         (".symtab", _SYMTAB, 0, 0, offsets[1], len(symbols), count + 3, 1, 4, _SYMBOL.size),
@@ -144,7 +158,7 @@ def _text(strings: bytes, at: int) -> str:
     return strings[at : strings.index(b"\0", at)].decode()
 
 
-def tiles_text(tiles: IntArray) -> str:
+def tiles_text(tiles: IntegerArray) -> str:
     """Tile ids as ranges: "0-3,7"."""
     ids = np.unique(tiles)
     if not len(ids):
@@ -155,7 +169,7 @@ def tiles_text(tiles: IntArray) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in pairs)
 
 
-def parse_tiles(text: str) -> IntArray:
+def parse_tiles(text: str) -> IntegerArray:
     """The ids of `tiles_text`. Raises ValueError."""
     ranges = [part.partition("-") for part in text.split(",") if part]
     bounds = [(int(first), int(last or first)) for first, _, last in ranges]

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from popvision.arrays import AnyArray, IntegerArray
 from popvision.formats.capnp_stream import load_schema, message_sizes, opened
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.arrays import DTYPES, MAX_BYTES, AnyArray, array_crc, compress, decode, stored_bytes
-from popvision.formats.profile.model import IntArray
+from popvision.formats.profile.arrays import DTYPES, MAX_BYTES, array_crc, compress, decode, stored_bytes
 from popvision.formats.replacing import replacing
 
 FORMAT = "popvision.graph"
@@ -32,7 +32,7 @@ _MOST_COLUMNS = 1_000
 _HEAD_BYTES = 1 << 20
 
 
-def _none() -> IntArray:
+def _none() -> IntegerArray:
     return np.empty(0, dtype=np.int64)
 
 
@@ -48,32 +48,32 @@ class SerializedGraph:
     facts: dict[str, Any] = field(default_factory=dict)  #: JSON values, for example target and versions
     variable_name: list[str] = field(default_factory=list)
     variable_type: list[str] = field(default_factory=list)  #: element type, for example "FLOAT"
-    variable_base: IntArray = field(default_factory=_none)
-    variable_elements: IntArray = field(default_factory=_none)
-    variable_constant: IntArray = field(default_factory=_none)  #: 1 = a constant
-    variable_debug_id: IntArray = field(default_factory=_none)  #: -1 where none
-    mapping_start: IntArray = field(default_factory=_none)  #: first element of each mapped region
-    mapping_length: IntArray = field(default_factory=_none)  #: elements
-    mapping_tile: IntArray = field(default_factory=_none)
+    variable_base: IntegerArray = field(default_factory=_none)
+    variable_elements: IntegerArray = field(default_factory=_none)
+    variable_constant: IntegerArray = field(default_factory=_none)  #: 1 = a constant
+    variable_debug_id: IntegerArray = field(default_factory=_none)  #: -1 where none
+    mapping_start: IntegerArray = field(default_factory=_none)  #: first element of each mapped region
+    mapping_length: IntegerArray = field(default_factory=_none)  #: elements
+    mapping_tile: IntegerArray = field(default_factory=_none)
     compute_set_name: list[str] = field(default_factory=list)
-    compute_set_debug_id: IntArray = field(default_factory=_none)
+    compute_set_debug_id: IntegerArray = field(default_factory=_none)
     vertex_type_name: list[str] = field(default_factory=list)
-    block_compute_set: IntArray = field(default_factory=_none)
-    block_vertex_type: IntArray = field(default_factory=_none)
-    block_offsets: IntArray = field(default_factory=_none)
-    vertex_tile: IntArray = field(default_factory=_none)
-    field_block: IntArray = field(default_factory=_none)
+    block_compute_set: IntegerArray = field(default_factory=_none)
+    block_vertex_type: IntegerArray = field(default_factory=_none)
+    block_offsets: IntegerArray = field(default_factory=_none)
+    vertex_tile: IntegerArray = field(default_factory=_none)
+    field_block: IntegerArray = field(default_factory=_none)
     field_name: list[str] = field(default_factory=list)
-    field_offsets: IntArray = field(default_factory=_none)
-    region_vertex: IntArray = field(default_factory=_none)
-    region_start: IntArray = field(default_factory=_none)
-    region_length: IntArray = field(default_factory=_none)
+    field_offsets: IntegerArray = field(default_factory=_none)
+    region_vertex: IntegerArray = field(default_factory=_none)
+    region_start: IntegerArray = field(default_factory=_none)
+    region_length: IntegerArray = field(default_factory=_none)
     program_type: list[str] = field(default_factory=list)
     program_name: list[str] = field(default_factory=list)
-    program_compute_set: IntArray = field(default_factory=_none)  #: -1 where none
-    program_repeat_count: IntArray = field(default_factory=_none)
-    program_child_offsets: IntArray = field(default_factory=_none)
-    program_children: IntArray = field(default_factory=_none)
+    program_compute_set: IntegerArray = field(default_factory=_none)  #: -1 where none
+    program_repeat_count: IntegerArray = field(default_factory=_none)
+    program_child_offsets: IntegerArray = field(default_factory=_none)
+    program_children: IntegerArray = field(default_factory=_none)
 
 
 def write_serialized_graph(path: str | Path, graph: SerializedGraph) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.execution.worker_lanes import NO_CONTEXT, worker_lanes
@@ -17,6 +16,7 @@ from popvision.analysis.programs.table import FIELDS, compared_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.source_code.lines import file_table, line_table, places
+from popvision.arrays import Int64Array
 from popvision.opened.asked import Asked, question
 from popvision.opened.liveness_questions import scope
 from popvision.opened.program_questions import COLUMNS
@@ -25,7 +25,6 @@ from popvision.query.functions import BLOCK_KINDS
 if TYPE_CHECKING:
     import pandas as pd
 
-Int64 = npt.NDArray[np.int64]
 
 #: Column of `source_lines` -> column here.
 _LINES = {
@@ -148,7 +147,7 @@ class DetailQuestions(Asked):
         )
 
     @question
-    def binary_bytes(self, replica: int | None = None) -> Int64:
+    def binary_bytes(self, replica: int | None = None) -> Int64Array:
         """Bytes of the sections of each tile's image in archive.a, an array over tiles; 0 where a tile has none.
 
         Raises NotRecordedError without archive.a (autoReport.outputArchive)."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
@@ -17,6 +16,7 @@ from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.facts import run_rows
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 from popvision.opened.asked import Asked, question
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from popvision.formats.profile.model import StepsOnIpu
 
-Int64 = npt.NDArray[np.int64]
 
 #: Cells of an array of steps x tiles that is returned whole: 1 GB.
 MOST_CELLS = 128_000_000
@@ -101,13 +100,13 @@ class ExecutionQuestions(Asked):
         return self._frame(self._named_steps(np.arange(len(steps.cycles))) | figures, ipu=ipu)
 
     @question
-    def cycles_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64:
+    def cycles_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
         """(steps, tiles of the IPU) cycles of steps `first` to `last`, the last included (all of them by default):
         0 = the tile takes no part. FormatError for more than 128 million cells: ask for windows."""
         return self._cells(first, last, ipu, begins=False)
 
     @question
-    def begins_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64:
+    def begins_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
         """(steps, tiles of the IPU) absolute cycle at which each tile begins each step; see `cycles_by_tile`."""
         return self._cells(first, last, ipu, begins=True)
 
@@ -185,7 +184,7 @@ class ExecutionQuestions(Asked):
         columns = {"source_tile": found.src, "target_tile": found.dst, "message_bytes": found.bytes}
         return self._frame(columns, program=program)
 
-    def _named_steps(self, step: Int64) -> dict[str, Any]:
+    def _named_steps(self, step: Int64Array) -> dict[str, Any]:
         rows, programs = self.source.reader.steps(), programs_of(self.source)
         types = [PROGRAM_TYPES[each] for each in np.asarray(rows.type).tolist()]
         return {
@@ -204,7 +203,7 @@ class ExecutionQuestions(Asked):
             raise ValueError(f"IPU {ipu} does not exist: this report has IPUs 0 to {count - 1}")
         return self.source.reader.steps_on_ipu(ipu)
 
-    def _cells(self, first: int, last: int | None, ipu: int, begins: bool) -> Int64:
+    def _cells(self, first: int, last: int | None, ipu: int, begins: bool) -> Int64Array:
         steps, tiles = len(self._on_ipu(ipu).cycles), target_of(self.source).tiles_per_ipu
         self._check_run()
         last = steps - 1 if last is None else last

@@ -14,6 +14,7 @@ from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import CATEGORIES, REGIONS
 from popvision.opened.asked import Asked, question
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.formats.profile.model import EquivalenceClasses
-
-Int64 = npt.NDArray[np.int64]
 
 
 class MemoryQuestions(Asked):
@@ -144,7 +143,7 @@ class MemoryQuestions(Asked):
         )
 
     @question
-    def variable_bytes_by_tile(self, chosen: Sequence[int], replica: int | None = None) -> Int64:
+    def variable_bytes_by_tile(self, chosen: Sequence[int], replica: int | None = None) -> Int64Array:
         """(variables, tiles) bytes of each chosen variable (ids of `variables()`) on each tile of all replicas or one.
 
         Reads the allocations of all tiles once. Raises NotRecordedError without lowered variables."""
@@ -169,7 +168,7 @@ def _named(names: tuple[str, ...], codes: npt.ArrayLike) -> list[str]:
     return [names[code] if 0 <= code < len(names) else "unknown" for code in np.asarray(codes).tolist()]
 
 
-def _spans(classes: EquivalenceClasses | None, eq_class: Int64) -> tuple[Int64, Int64, Int64]:
+def _spans(classes: EquivalenceClasses | None, eq_class: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(first index, last index, number of indices) by row of `eq_class`, -1 for classes without ranges."""
     nothing = np.full(len(eq_class), -1, np.int64)
     if classes is None or not len(classes.starts):

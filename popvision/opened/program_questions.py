@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.explain.explain import explain_program
 from popvision.analysis.explain.report import explain_report
@@ -13,6 +12,7 @@ from popvision.analysis.programs.program_tree import programs_of, roots, tree_ro
 from popvision.analysis.programs.table import FIELDS, program_columns
 from popvision.analysis.programs.tiles import FIGURES, program_tiles
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 from popvision.formats.errors import AbsentError
 from popvision.opened.asked import Asked, question
 
@@ -226,7 +226,7 @@ class ProgramQuestions(Asked):
             }
         )
 
-    def _figures(self, ipu: int | None) -> dict[str, npt.NDArray[np.int64]]:
+    def _figures(self, ipu: int | None) -> dict[str, Int64Array]:
         """Figures by program, -1 where not known: all of them in a report that has lost its runs, or never had the
         columns."""
         try:

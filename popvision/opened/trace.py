@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
+from popvision.arrays import Float64Array, UInt32Array
 from popvision.opened.asked import NoSuchError
 from popvision.opened.frames import frame, labelled
 from popvision.opened.held import Held
@@ -144,7 +145,7 @@ class OpenedTrace(Held[TraceSource]):
             self._provenance(),
         )
 
-    def heatmap(self, number: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.uint32]]:
+    def heatmap(self, number: int) -> tuple[Float64Array, Float64Array, UInt32Array]:
         """(time_us of each column, edges of the bins, quantities[column, underflow + bins + overflow])."""
         found = self.source.heatmaps
         if not 0 <= number < len(found):

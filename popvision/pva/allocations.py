@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import Where, live_classes, tile_curve
 from popvision.analysis.liveness.variables import Group, group_of, rows_of_classes, scope
 from popvision.analysis.report.kept import kept
+from popvision.arrays import AnyArray, Int64Array, IntegerArray
 from popvision.formats.profile import model
 from popvision.pva import errors
 from popvision.pva.plain import ints
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile import ProfileReader
 
-Int64 = npt.NDArray[np.int64]
 
 #: Tiles whose allocations are kept, some 200 kB each on a full tile; more of them while there are few allocations.
 MOST_TILES = 48
@@ -87,7 +86,7 @@ class Allocations:
         return self._reader.lowered_names()
 
     @cached_property
-    def _counts(self) -> tuple[Int64, Int64, Int64]:
+    def _counts(self) -> tuple[Int64Array, Int64Array, Int64Array]:
         """(tile, first row, first id) of each tile that was written; one more first row stands at the end."""
         tiles, counts, ids = self._reader.lowered_counts()
         return tiles, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), ids
@@ -153,7 +152,7 @@ class Allocations:
                 number += 1
 
     @cached_property
-    def _rows_by_variable(self) -> tuple[npt.NDArray[Any], Int64]:
+    def _rows_by_variable(self) -> tuple[AnyArray, Int64Array]:
         """Rows of all allocations ordered by variable, and where each variable's begin."""
         tiles = self._counts[0].tolist()
         parts = [np.empty(0, np.int32)]
@@ -164,14 +163,14 @@ class Allocations:
         count = np.bincount(np.maximum(variable, -1) + 1)
         return order.astype(np.int32), np.concatenate([[0], np.cumsum(count)])
 
-    def rows_of_variables(self, variables: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+    def rows_of_variables(self, variables: IntegerArray) -> AnyArray:
         """Ascending rows of the allocations of these variables, on all tiles."""
         order, first = self._rows_by_variable
         known = [v for v in np.asarray(variables).tolist() if v + 2 < len(first)]
         parts = [order[first[v + 1] : first[v + 2]] for v in known]
         return np.sort(np.concatenate([np.empty(0, np.int32), *parts]))
 
-    def curve(self, lowered: model.LoweredTile) -> Int64:
+    def curve(self, lowered: model.LoweredTile) -> Int64Array:
         """Not-always-live bytes of a tile at each liveness index."""
         classes = self._classes
         indices = kept(self._source, "liveness_indices", self._indices)

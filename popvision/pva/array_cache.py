@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+from popvision.arrays import AnyArray, IntegerArray
 
 if TYPE_CHECKING:
     from popvision.formats.profile import ProfileReader
 
-AnyArray = npt.NDArray[Any]
 
 #: Rows read ahead at a miss, and bytes that are kept.
 AHEAD, MOST_BYTES = 64, 32 << 20
@@ -30,7 +28,7 @@ class ArrayCache:
         self._kept: OrderedDict[int, AnyArray] = OrderedDict()
         self._bytes = 0
 
-    def get(self, column: npt.NDArray[np.integer[Any]], row: int) -> AnyArray | None:
+    def get(self, column: IntegerArray, row: int) -> AnyArray | None:
         """The array whose id stands in a row of a column of ids; None where that is -1."""
         identity = int(column[row])
         if identity < 0:

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from popvision.analysis.report.source import ReportSource
+from popvision.arrays import IntegerArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader, model
 from popvision.pva import errors
@@ -192,7 +193,7 @@ class Columns:
         return number
 
     @cached_property
-    def _figures(self) -> dict[str, model.IntArray]:
+    def _figures(self) -> dict[str, IntegerArray]:
         """Columns of the table of programs on IPUs."""
         return self.reader.program_figures()
 
@@ -226,7 +227,7 @@ class Columns:
     def _touched(self) -> dict[int, int] | None:
         return self.reader.program_variables()
 
-    def variables_touched(self, programs: list[int]) -> model.IntArray | None:
+    def variables_touched(self, programs: list[int]) -> IntegerArray | None:
         """Rows of the variables that any of these programs reads or writes; None where the report does not say."""
         if self._touched is None:
             return None

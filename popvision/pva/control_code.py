@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import Int64Array, IntegerArray
 from popvision.formats.profile import model
 from popvision.pva.array_cache import ArrayCache
 from popvision.pva.plain import ints
-
-Int64 = npt.NDArray[np.int64]
 
 #: Bytes of sums that are kept; those made last, hence nearest to the root, stay.
 _MOST_BYTES = 32 << 20
@@ -24,7 +21,7 @@ class ControlCode:
     def __init__(
         self,
         programs: model.Programs,
-        figures: dict[str, npt.NDArray[np.integer[Any]]],
+        figures: dict[str, IntegerArray],
         rows_of: dict[int, list[int]],
         target: model.Target,
         arrays: ArrayCache,
@@ -32,7 +29,7 @@ class ControlCode:
         self._programs, self._target, self._arrays, self._rows_of = programs, target, arrays, rows_of
         self._ids, self._ipu = figures["control_code_array"], figures["ipu"]
         self._recorded = bool((self._ids >= 0).any())
-        self._sums: OrderedDict[int, Int64 | None] = OrderedDict()
+        self._sums: OrderedDict[int, Int64Array | None] = OrderedDict()
 
     def by_tile(self, program: int) -> list[int]:
         """Bytes on every tile; empty where they are known for none of the programs."""
@@ -41,7 +38,7 @@ class ControlCode:
         found = self._sums[program] if program in self._sums else self._sum(program)
         return [] if found is None else ints(found)
 
-    def _sum(self, program: int) -> Int64 | None:
+    def _sum(self, program: int) -> Int64Array | None:
         """Own code and that of everything below, children before their parents."""
         order, seen, pending = [], {program}, [program]
         while pending:
@@ -51,7 +48,7 @@ class ControlCode:
                 below = [child for child in self._children(each) if child not in seen]
                 seen.update(below)
                 pending += below
-        done: dict[int, Int64 | None] = {}
+        done: dict[int, Int64Array | None] = {}
         for each in reversed(order):
             if each in self._sums:
                 done[each] = self._sums[each]
@@ -67,7 +64,7 @@ class ControlCode:
                 self._keep(each, total)
         return done[program]
 
-    def _keep(self, program: int, total: Int64 | None) -> None:
+    def _keep(self, program: int, total: Int64Array | None) -> None:
         self._sums[program] = total
         if len(self._sums) * 8 * self._target.num_tiles > _MOST_BYTES:
             self._sums.popitem(last=False)
@@ -76,8 +73,8 @@ class ControlCode:
         offsets = self._programs.child_offsets
         return ints(self._programs.children[offsets[program] : offsets[program + 1]])
 
-    def _own(self, program: int) -> Int64 | None:
-        found: Int64 | None = None
+    def _own(self, program: int) -> Int64Array | None:
+        found: Int64Array | None = None
         tiles = self._target.tiles_per_ipu
         for row in self._rows_of.get(program, ()):
             array = self._arrays.get(self._ids, row)

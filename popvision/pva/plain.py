@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from popvision.arrays import IntegerArray
 
 
 class Lists:
@@ -23,7 +24,7 @@ class Lists:
         return values[row]
 
 
-def ints(values: npt.NDArray[np.integer[Any]]) -> list[int]:
+def ints(values: IntegerArray) -> list[int]:
     """The same numbers as Python's int."""
     found: list[int] = np.asarray(values).tolist()
     return found

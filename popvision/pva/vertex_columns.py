@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import Int64Array, IntegerArray
 from popvision.formats.profile import model
 from popvision.pva.array_cache import ArrayCache
 
@@ -29,7 +29,7 @@ class VertexColumns:
         return self._reader().vertex_types()
 
     @cached_property
-    def _rows(self) -> dict[str, npt.NDArray[np.integer[Any]]]:
+    def _rows(self) -> dict[str, IntegerArray]:
         return self._reader().compute_set_rows()
 
     @cached_property
@@ -60,7 +60,7 @@ class VertexColumns:
         return values
 
     @cached_property
-    def count_of_types(self) -> npt.NDArray[np.int64]:
+    def count_of_types(self) -> Int64Array:
         """Instances of each type (row) on each tile (column)."""
         tiles = self._target.tiles_per_ipu
         found = np.zeros((len(self.types.name), self._target.num_tiles), np.int64)

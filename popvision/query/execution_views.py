@@ -7,7 +7,11 @@ from popvision.query.view import view
 _STEP = "steps s JOIN programs p ON p.id = s.program JOIN program_types k ON k.id = p.type"
 
 EXECUTION = (
-    view("execution_runs", "A row per recorded run.", "runs", """
+    view(
+        "execution_runs",
+        "A row per recorded run.",
+        "runs",
+        """
         run | id | | number of the run
         name | name | | text given to Engine.run
         program_index | program_index | | control program that ran
@@ -18,9 +22,13 @@ EXECUTION = (
         host_start_us | host_start_us | us | since the epoch, host clock
         host_us | host_end_us - host_start_us | us | host clock
         truncated | truncated | | 1 = the cap on recorded steps was reached
-        """),
-    view("execution_steps", "A row per execution step and IPU, in the order they ran.",
-         f"{_STEP} JOIN steps_by_ipu i ON i.step_id = s.id", """
+        """,
+    ),
+    view(
+        "execution_steps",
+        "A row per execution step and IPU, in the order they ran.",
+        f"{_STEP} JOIN steps_by_ipu i ON i.step_id = s.id",
+        """
         step | s.id | | number of the execution step, over all runs
         ipu | i.ipu | | IPU
         run | s.run | | run
@@ -40,11 +48,16 @@ EXECUTION = (
         tile_balance | i.tile_balance | 0 to 1 | mean / maximum of cycles over all tiles
         active_tile_balance | i.active_tile_balance | 0 to 1 | the same over tiles that take part
         cycles_array | i.cycles_array | | array id for array_value(cycles_array, tile on the IPU)
-        """),
-    view("program_cycles", "Steps, cycles and bytes of each program on each IPU over all recorded runs.", """
+        """,
+    ),
+    view(
+        "program_cycles",
+        "Steps, cycles and bytes of each program on each IPU over all recorded runs.",
+        """
         (SELECT s.program, i.ipu, count(*) AS n, sum(i.cycles) AS c, sum(i.tile_cycles) AS t, sum(i.data_in) AS a,
         sum(i.data_out) AS b FROM steps s JOIN steps_by_ipu i ON i.step_id = s.id GROUP BY 1, 2) g
-        JOIN programs p ON p.id = g.program JOIN program_types k ON k.id = p.type""", """
+        JOIN programs p ON p.id = g.program JOIN program_types k ON k.id = p.type""",
+        """
         program | g.program | | program
         ipu | g.ipu | | IPU
         type | k.name | | its type
@@ -54,29 +67,44 @@ EXECUTION = (
         tile_cycles | g.t | cycles | the same summed over tiles
         data_in_bytes | g.a | bytes | received
         data_out_bytes | g.b | bytes | sent
-        """),
-    view("phase_cycles",
-         "Tile cycles by phase and IPU over all recorded runs; the tail of a run on each tile counts as sync.", """
+        """,
+    ),
+    view(
+        "phase_cycles",
+        "Tile cycles by phase and IPU over all recorded runs; the tail of a run on each tile counts as sync.",
+        """
         (SELECT i.ipu, phase_of(k.name) AS phase, sum(i.tile_cycles) AS c FROM steps s
         JOIN steps_by_ipu i ON i.step_id = s.id JOIN programs p ON p.id = s.program
         JOIN program_types k ON k.id = p.type GROUP BY 1, 2
         UNION ALL SELECT ipu, 'sync', sum(array_sum(tail_array)) FROM run_tail GROUP BY 1)
-        WHERE phase IS NOT NULL GROUP BY ipu, phase""", """
+        WHERE phase IS NOT NULL GROUP BY ipu, phase""",
+        """
         ipu | ipu | | IPU
         phase | phase | | compute, exchange, global exchange, host or sync
         tile_cycles | sum(c) | cycles | sum over tiles
-        """),
-    view("cycles_by_tile", "What each tile did in each execution step; cycles 0 = it takes no part.", """
-        steps_by_ipu i, json_each(array_rows(i.start_array, i.cycles_array)) j""", """
+        """,
+    ),
+    view(
+        "cycles_by_tile",
+        "What each tile did in each execution step; cycles 0 = it takes no part.",
+        """
+        steps_by_ipu i, json_each(array_rows(i.start_array, i.cycles_array)) j""",
+        """
         step | i.step_id | | execution step
         ipu | i.ipu | | IPU
         tile | i.ipu * tiles_per_ipu() + j.key | | tile
         begin_cycle | i.cycles_base + (j.value ->> 0) | cycles | since the first recorded run began
         cycles | j.value ->> 1 | cycles | how long
-        """, fast="step between A and B (one tile of many steps: array_value on execution_steps.cycles_array)"),
-    view("block_list", "Blocks that lightweight profiling recorded, of each tile that records.", """
+        """,
+        fast="step between A and B (one tile of many steps: array_value on execution_steps.cycles_array)",
+    ),
+    view(
+        "block_list",
+        "Blocks that lightweight profiling recorded, of each tile that records.",
+        """
         blocks b, json_each(array_rows(b.program_array, b.kind_array, b.start_array, b.end_array)) j
-        LEFT JOIN programs p ON p.id = j.value ->> 0""", """
+        LEFT JOIN programs p ON p.id = j.value ->> 0""",
+        """
         run | b.run | | run
         tile | b.tile | | tile
         program | j.value ->> 0 | | program, -1 for an overflow
@@ -84,5 +112,7 @@ EXECUTION = (
         kind | block_kind(j.value ->> 1) | | common, overflow, flush, stream copy
         begin_cycle | j.value ->> 2 | cycles | on the axis of the steps
         end_cycle | j.value ->> 3 | cycles | on the axis of the steps
-        """, fast="tile = N"),
-)  # fmt: skip
+        """,
+        fast="tile = N",
+    ),
+)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.array_reader import read_arrays
-from popvision.formats.profile.arrays import AnyArray, widened
+from popvision.formats.profile.arrays import widened
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, PHASE_OF_TYPE, STREAM_COPY
 
 if TYPE_CHECKING:

@@ -7,11 +7,20 @@ from popvision.query.view import view
 _FACT = "(SELECT value FROM meta WHERE key = 'target')"
 
 MEMORY = (
-    view("report_facts", "What the report says of itself, a row per fact.", "meta", """
+    view(
+        "report_facts",
+        "What the report says of itself, a row per fact.",
+        "meta",
+        """
         name | key | | name of the fact
         value | value | | its value as JSON text
-        """),
-    view("machine", "The target, one row.", f"(SELECT {_FACT} AS facts)", """
+        """,
+    ),
+    view(
+        "machine",
+        "The target, one row.",
+        f"(SELECT {_FACT} AS facts)",
+        """
         type | facts ->> '$.type' | | "Ipu", "IpuModel" or "Cpu"
         architecture | facts ->> '$.architecture' | | "Ipu1", "Ipu2" or "Ipu21"
         num_ipus | facts ->> '$.num_ipus' | | IPUs of all replicas
@@ -19,8 +28,13 @@ MEMORY = (
         num_replicas | facts ->> '$.num_replicas' | | replicas
         bytes_per_tile | facts ->> '$.bytes_per_tile' | bytes | memory of one tile
         clock_hz | facts ->> '$.clock_hz' | Hz | clock of the tiles
-        """),
-    view("tiles", "A row per tile of all IPUs: how much memory it uses.", "memory_by_tile", """
+        """,
+    ),
+    view(
+        "tiles",
+        "A row per tile of all IPUs: how much memory it uses.",
+        "memory_by_tile",
+        """
         tile | tile | | tile, counted over all IPUs
         ipu | tile / tiles_per_ipu() | | its IPU
         capacity_bytes | bytes_per_tile() | bytes | memory of the tile
@@ -30,50 +44,72 @@ MEMORY = (
         always_live_bytes | always_live | bytes | bytes of always-live variables
         not_always_live_bytes | not_always_live | bytes | most not-always-live bytes of this tile at any liveness index
         overflowed_bytes | overflowed | bytes | bytes beyond the tile's memory
-        """),
-    view("tile_categories", "Bytes of each tile by category, region and overlap; they add up to excluding_gaps_bytes.",
-    """
+        """,
+    ),
+    view(
+        "tile_categories",
+        "Bytes of each tile by category, region and overlap; they add up to excluding_gaps_bytes.",
+        """
         memory_arrays m JOIN var_categories c ON c.id = m.category JOIN var_regions r ON r.id = m.region,
-        json_each(array_json(m.bytes_array)) v""", """
+        json_each(array_json(m.bytes_array)) v""",
+        """
         tile | m.ipu * tiles_per_ipu() + v.key | | tile
         ipu | m.ipu | | its IPU
         category | c.name | | memory category, for example vertexCode
         region | r.name | | nonInterleaved, interleaved or overflowed
         overlapped | m.overlapped | | 1 = another allocation uses these addresses too
         category_bytes | v.value | bytes | bytes of it on the tile
-        """),
-    view("category_totals", "Bytes by category, region and overlap over all tiles.", """
+        """,
+    ),
+    view(
+        "category_totals",
+        "Bytes by category, region and overlap over all tiles.",
+        """
         (SELECT category, region, overlapped, sum(array_sum(bytes_array)) AS size, max(array_max(bytes_array)) AS most
         FROM memory_arrays GROUP BY 1, 2, 3) t
-        JOIN var_categories c ON c.id = t.category JOIN var_regions r ON r.id = t.region""", """
+        JOIN var_categories c ON c.id = t.category JOIN var_regions r ON r.id = t.region""",
+        """
         category | c.name | | memory category
         region | r.name | | nonInterleaved, interleaved or overflowed
         overlapped | t.overlapped | | 1 = another allocation uses these addresses too
         total_bytes | t.size | bytes | sum over all tiles
         largest_tile_bytes | t.most | bytes | on the tile that has most of it
-        """),
-    view("tile_variables",
-         "What each tile holds by category and name; rows of the file, so sums over all tiles are quick.", """
-        vars_info v JOIN var_categories c ON c.id = v.category JOIN vars_string_table s ON s.id = v.name""", """
+        """,
+    ),
+    view(
+        "tile_variables",
+        "What each tile holds by category and name; rows of the file, so sums over all tiles are quick.",
+        """
+        vars_info v JOIN var_categories c ON c.id = v.category JOIN vars_string_table s ON s.id = v.name""",
+        """
         tile | v.tile | | tile
         ipu | v.tile / tiles_per_ipu() | | its IPU
         category | c.name | | memory category
         name | s.string | | name of the variable
         size_bytes | v.size_bytes | bytes | bytes of it on the tile
-        """),
-    view("graph_variables", "Variables before lowering, pseudo-variables such as vertexCode among them.", "variables v",
-    """
+        """,
+    ),
+    view(
+        "graph_variables",
+        "Variables before lowering, pseudo-variables such as vertexCode among them.",
+        "variables v",
+        """
         variable | v.id | | number of the variable
         name | v.name | | its debug name
         total_bytes | v.bytes | bytes | over all tiles
         always_live | v.always_live | | 1 = live at every liveness index
         eq_class | v.eq_class | | its class in live_ranges, -1 where none
         debug_id | v.debug_id | | its debug context, -1 where none
-        """),
-    view("lowered_variables", "Allocations of the tiles, by address.", """
+        """,
+    ),
+    view(
+        "lowered_variables",
+        "Allocations of the tiles, by address.",
+        """
         lowered_by_tile t, json_each(lowered_rows(t.tile)) j
         LEFT JOIN vars_string_table s ON s.id = j.value ->> 6
-        LEFT JOIN var_categories c ON c.id = j.value ->> 2 LEFT JOIN var_regions r ON r.id = j.value ->> 3""", """
+        LEFT JOIN var_categories c ON c.id = j.value ->> 2 LEFT JOIN var_regions r ON r.id = j.value ->> 3""",
+        """
         id | t.first_id + j.key | | id of the allocation
         tile | t.tile | | tile
         name | s.string | | name of the allocation
@@ -83,32 +119,54 @@ MEMORY = (
         address_bytes | j.value ->> 1 | bytes | offset from the beginning of the tile's memory
         size_bytes | j.value ->> 0 | bytes | size
         eq_class | j.value ->> 5 | | class in live_ranges, -1 = always live
-        """, fast="tile = N (a tile takes some 50 ms; all tiles of a large report minutes: use tile_variables)"),
-    view("live_ranges", "When an equivalence class is live.", "json_each(live_range_rows()) j", """
+        """,
+        fast="tile = N (a tile takes some 50 ms; all tiles of a large report minutes: use tile_variables)",
+    ),
+    view(
+        "live_ranges",
+        "When an equivalence class is live.",
+        "json_each(live_range_rows()) j",
+        """
         eq_class | j.value ->> 0 | | class of graph_variables and lowered_variables
         begin_index | j.value ->> 1 | | first liveness index at which it is live
         end_index | j.value ->> 2 | | the liveness index after the last
-        """),
-    view("live_variables", "Variables that are live at a liveness index, always-live ones left out.", """
-        liveness l, json_each(live_variable_rows(l.liveness_index)) j JOIN variables v ON v.id = j.value""", """
+        """,
+    ),
+    view(
+        "live_variables",
+        "Variables that are live at a liveness index, always-live ones left out.",
+        """
+        liveness l, json_each(live_variable_rows(l.liveness_index)) j JOIN variables v ON v.id = j.value""",
+        """
         liveness_index | l.liveness_index | | position in the static order of the program
         variable | v.id | | row of graph_variables
         name | v.name | | its name
         size_bytes | v.bytes / num_replicas() | bytes | over all tiles of one replica
-        """, fast="liveness_index = N"),
-    view("liveness_curve", "Live bytes of one replica at each liveness index.", """
-        liveness l LEFT JOIN programs p ON p.id = l.program LEFT JOIN program_types k ON k.id = p.type""", """
+        """,
+        fast="liveness_index = N",
+    ),
+    view(
+        "liveness_curve",
+        "Live bytes of one replica at each liveness index.",
+        """
+        liveness l LEFT JOIN programs p ON p.id = l.program LEFT JOIN program_types k ON k.id = p.type""",
+        """
         liveness_index | l.liveness_index | | position in the static order of the program
         program | l.program | | program there
         type | k.name | | its type
         name | p.name | | its name
         not_always_live_bytes | l.bytes | bytes | live there but not always
         live_bytes | l.bytes + always_live_bytes() | bytes | with the always-live ones
-        """),
-    view("ipu_liveness", "Not-always-live bytes of each IPU at each liveness index.",
-         "liveness_by_ipu i, json_each(array_json(i.bytes_array)) v", """
+        """,
+    ),
+    view(
+        "ipu_liveness",
+        "Not-always-live bytes of each IPU at each liveness index.",
+        "liveness_by_ipu i, json_each(array_json(i.bytes_array)) v",
+        """
         ipu | i.ipu | | IPU
         liveness_index | v.key | | position in the static order of the program
         not_always_live_bytes | v.value | bytes | live there but not always, on this IPU
-        """),
-)  # fmt: skip
+        """,
+    ),
+)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from popvision.query.view import view
 
 PROGRAMS = (
-    view("program_list", "A row per lowered program.", """
-        programs p JOIN program_types k ON k.id = p.type""", """
+    view(
+        "program_list",
+        "A row per lowered program.",
+        """
+        programs p JOIN program_types k ON k.id = p.type""",
+        """
         program | p.id | | id, as the viewer shows it
         type | k.name | | libpva's Program.Type
         name | p.name | | debug name
@@ -14,20 +18,29 @@ PROGRAMS = (
         compute_set | p.compute_set | | what it executes, -1 where nothing
         repeat_count | p.repeat_count | | trips of a Repeat, 0 elsewhere
         debug_id | p.debug_id | | debug context, -1 where none
-        """),
-    view("program_edges", "Which program stands in which; a program may stand in several.", """
-        program_children c JOIN programs p ON p.id = c.child JOIN program_types k ON k.id = p.type""", """
+        """,
+    ),
+    view(
+        "program_edges",
+        "Which program stands in which; a program may stand in several.",
+        """
+        program_children c JOIN programs p ON p.id = c.child JOIN program_types k ON k.id = p.type""",
+        """
         parent | c.program | | the program that holds it
         position | c.pos | | its place there
         child | c.child | | the program
         type | k.name | | its type
         name | p.name | | its name
-        """),
-    view("program_tiles", "What the report holds of a program on each tile; NULL = zero or not known on every tile.",
-    """
+        """,
+    ),
+    view(
+        "program_tiles",
+        "What the report holds of a program on each tile; NULL = zero or not known on every tile.",
+        """
         program_by_ipu b,
         json_each(array_rows(b.cycles_array, b.rx_array, b.tx_array, b.exchange_code_array, b.control_code_array)) j
-        """, """
+        """,
+        """
         program | b.program | | program
         ipu | b.ipu | | IPU
         tile | b.ipu * tiles_per_ipu() + j.key | | tile
@@ -36,18 +49,28 @@ PROGRAMS = (
         sent_bytes | j.value ->> 2 | bytes | of one execution, a multicast once
         exchange_code_bytes | j.value ->> 3 | bytes | code of the exchange
         control_code_bytes | j.value ->> 4 | bytes | control code, children left out
-        """, fast="program = N"),
-    view("compute_set_list", "A row per compute set.", """
+        """,
+        fast="program = N",
+    ),
+    view(
+        "compute_set_list",
+        "A row per compute set.",
+        """
         compute_sets s LEFT JOIN (SELECT compute_set, sum(array_sum(count_array)) AS n,
-        sum(array_sum(cycles_array)) AS c FROM compute_set_vertices GROUP BY 1) v USING (compute_set)""", """
+        sum(array_sum(cycles_array)) AS c FROM compute_set_vertices GROUP BY 1) v USING (compute_set)""",
+        """
         compute_set | s.compute_set | | number
         name | s.name | | debug name
         instances | coalesce(v.n, 0) | | vertices over all tiles
         thread_cycles | coalesce(v.c, 0) | cycles | estimates added up over all vertices, each in its own thread
         flops | nullif(s.flops, -1) | flops | floating point operations of one execution, NULL where not known
         debug_id | s.debug_id | | debug context, -1 where none
-        """),
-    view("vertices", "A row per compute set, vertex type and IPU.", """
+        """,
+    ),
+    view(
+        "vertices",
+        "A row per compute set, vertex type and IPU.",
+        """
         compute_set_vertices v JOIN compute_sets s USING (compute_set) JOIN vertex_types t ON t.id = v.vertex_type""",
         """
         compute_set | v.compute_set | | compute set
@@ -61,19 +84,30 @@ PROGRAMS = (
         state_bytes | t.state_bytes | bytes | state of one instance
         flops | nullif(v.flops, -1) | flops | of one execution, NULL where not known
         provenance | v.provenance | | exact, fitted, guess or unknown: where the estimate comes from
-        """),
-    view("vertices_by_tile", "Vertices of each compute set on each tile.", """
+        """,
+    ),
+    view(
+        "vertices_by_tile",
+        "Vertices of each compute set on each tile.",
+        """
         compute_set_vertices v JOIN vertex_types t ON t.id = v.vertex_type,
-        json_each(array_rows(v.count_array, v.cycles_array)) j""", """
+        json_each(array_rows(v.count_array, v.cycles_array)) j""",
+        """
         compute_set | v.compute_set | | compute set
         vertex_type | t.name | | name of the vertex type
         tile | v.ipu * tiles_per_ipu() + j.key | | tile
         instances | j.value ->> 0 | | vertices on the tile
         thread_cycles | j.value ->> 1 | cycles | their estimates added up
-        """, fast="compute_set = N"),
-    view("exchanges", "A row per program that moves data and IPU: figures of one execution.", """
+        """,
+        fast="compute_set = N",
+    ),
+    view(
+        "exchanges",
+        "A row per program that moves data and IPU: figures of one execution.",
+        """
         program_by_ipu b JOIN programs p ON p.id = b.program JOIN program_types k ON k.id = p.type
-        WHERE b.rx_array >= 0 OR b.tx_array >= 0""", """
+        WHERE b.rx_array >= 0 OR b.tx_array >= 0""",
+        """
         program | b.program | | program
         type | k.name | | DoExchange, GlobalExchange, StreamCopyMid ...
         name | p.name | | debug name
@@ -84,25 +118,38 @@ PROGRAMS = (
         senders | coalesce(array_nonzero(b.tx_array), 0) | | tiles that send
         estimated_cycles | array_max(b.cycles_array) | cycles | of the longest tile
         exchange_code_bytes | coalesce(array_sum(b.exchange_code_array), 0) | bytes | over its tiles
-        """),
-    view("exchange_messages", "Who sends to whom in one execution of an exchange program.", """
-        messages m, json_each(array_rows(m.src_array, m.dst_array, m.bytes_array)) j""", """
+        """,
+    ),
+    view(
+        "exchange_messages",
+        "Who sends to whom in one execution of an exchange program.",
+        """
+        messages m, json_each(array_rows(m.src_array, m.dst_array, m.bytes_array)) j""",
+        """
         program | m.program | | program
         ipu | m.ipu | | IPU that sends
         source_tile | j.value ->> 0 | | tile that sends
         target_tile | j.value ->> 1 | | tile that receives
         message_bytes | j.value ->> 2 | bytes | size
-        """, fast="program = N"),
-    view("cost_term_list", "Terms behind the figures of a program or compute set (popvision explain).", "cost_terms",
-    """
+        """,
+        fast="program = N",
+    ),
+    view(
+        "cost_term_list",
+        "Terms behind the figures of a program or compute set (popvision explain).",
+        "cost_terms",
+        """
         object | object | | "program:12", "computeSet:3" ...
         term | term | | "+ " and "- " are added and subtracted, the rest are facts
         value | value | | cycles or bytes for additions, as the text says for facts
         source | source | | provenance and formula
-        """),
-    view("operation_list",
-         "Calls of PopLibs (else of the most frequent layer), most cycles first; they add up to the report's totals.",
-         "json_each(operation_rows()) j", """
+        """,
+    ),
+    view(
+        "operation_list",
+        "Calls of PopLibs (else of the most frequent layer), most cycles first; they add up to the report's totals.",
+        "json_each(operation_rows()) j",
+        """
         name | j.value ->> '$.name' |  | name of the operation, (not attributed) for the rest
         context | j.value ->> '$.context' |  | id of its debug context, NULL for the rest
         total_cycles | j.value ->> '$.cycles' | cycles | steps of its programs over all runs, IPUs added up
@@ -118,11 +165,16 @@ PROGRAMS = (
         variables | j.value ->> '$.variables' |  | variables of its own
         first_index | j.value ->> '$.first_index' |  | first liveness index of its programs
         last_index | j.value ->> '$.last_index' |  | last one, inclusive
-        """),
-    view("operation_members", "Which program belongs to which operation.",
-         "json_each(operation_programs()) j JOIN programs p ON p.id = j.value ->> 0", """
+        """,
+    ),
+    view(
+        "operation_members",
+        "Which program belongs to which operation.",
+        "json_each(operation_programs()) j JOIN programs p ON p.id = j.value ->> 0",
+        """
         context | j.value ->> 1 | | id of the operation's debug context
         program | p.id | | program
         name | p.name | | its name
-        """),
-)  # fmt: skip
+        """,
+    ),
+)

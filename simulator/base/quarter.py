@@ -15,10 +15,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arrays import Float64Array, UInt8Array
 from simulator.base.errors import tensor_metadata_error
-
-U1 = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 
 NAN_BYTE = 0x80
 MIN_SCALE, MAX_SCALE = -32, 31
@@ -80,7 +78,7 @@ class QuarterMetadata:
 
 
 @cache
-def _table(format_: QuarterMetadata.Format) -> Floats:
+def _table(format_: QuarterMetadata.Format) -> Float64Array:
     """The number that each byte stands for at scale 0."""
     fraction_bits, bias = (3, 8) if format_ is QuarterMetadata.Format.F143 else (2, 16)
     code = np.arange(128)
@@ -91,12 +89,12 @@ def _table(format_: QuarterMetadata.Format) -> Floats:
     return table
 
 
-def decoded(values: npt.ArrayLike, metadata: QuarterMetadata) -> Floats:
+def decoded(values: npt.ArrayLike, metadata: QuarterMetadata) -> Float64Array:
     """The numbers that encoded bytes stand for."""
     return np.ldexp(_table(metadata.getFormat())[np.asarray(values, np.uint8)], metadata.getScale())
 
 
-def encoded(values: npt.ArrayLike, metadata: QuarterMetadata, nan_on_overflow: bool = False) -> U1:
+def encoded(values: npt.ArrayLike, metadata: QuarterMetadata, nan_on_overflow: bool = False) -> UInt8Array:
     """Numbers as bytes: rounded to the nearest, ties to the even byte; beyond the range the largest, or NaN."""
     numbers = np.ldexp(np.asarray(values, np.float64), -metadata.getScale())
     positive = _table(metadata.getFormat())[:128]

@@ -7,10 +7,10 @@ A region is a run of consecutive elements of the element space (`simulator.graph
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
-Regions = tuple[I8, I8]
+from simulator.arrays import Int64Array
+
+Regions = tuple[Int64Array, Int64Array]
 
 
 def empty() -> Regions:
@@ -21,7 +21,7 @@ def one(start: int, length: int) -> Regions:
     return np.array([start], np.int64), np.array([length], np.int64)
 
 
-def merged(starts: I8, lengths: I8) -> Regions:
+def merged(starts: Int64Array, lengths: Int64Array) -> Regions:
     """The same elements in the same order in as few regions as possible; empty regions dropped."""
     if (lengths == 0).any():
         keep = lengths > 0
@@ -35,13 +35,13 @@ def merged(starts: I8, lengths: I8) -> Regions:
     return starts[first], np.add.reduceat(lengths, first)
 
 
-def distinct(values: I8) -> I8:
+def distinct(values: Int64Array) -> Int64Array:
     """The different values, ascending. NumPy's `unique` hashes, which takes fifty times as long on millions."""
     ordered = np.sort(values, axis=None)
     return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
 
 
-def of_elements(elements: I8) -> Regions:
+def of_elements(elements: Int64Array) -> Regions:
     """The regions of a list of elements, in the order of the list."""
     flat = elements.reshape(-1)
     if flat.size == 0:
@@ -50,7 +50,7 @@ def of_elements(elements: I8) -> Regions:
     return flat[first].astype(np.int64, copy=False), np.diff(np.append(first, flat.size)).astype(np.int64)
 
 
-def elements(starts: I8, lengths: I8) -> I8:
+def elements(starts: Int64Array, lengths: Int64Array) -> Int64Array:
     """Every element, in order: the inverse of `of_elements`."""
     total = int(lengths.sum())
     shift = starts - (np.cumsum(lengths) - lengths)
@@ -72,7 +72,7 @@ def of_strided(start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> 
     return merged(starts, np.full(len(starts), run, np.int64))
 
 
-def cut(starts: I8, lengths: I8, begin: int, end: int) -> Regions:
+def cut(starts: Int64Array, lengths: Int64Array, begin: int, end: int) -> Regions:
     """The regions of positions [begin, end) of the flattened list."""
     if end <= begin:
         return empty()
@@ -88,7 +88,9 @@ def cut(starts: I8, lengths: I8, begin: int, end: int) -> Regions:
     return out_starts, out_lengths
 
 
-def cuts(starts: I8, lengths: I8, begins: I8, ends: I8) -> tuple[I8, I8, I8]:
+def cuts(
+    starts: Int64Array, lengths: Int64Array, begins: Int64Array, ends: Int64Array
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """`cut` for many intervals at once: (starts, lengths, index of the interval that each region belongs to)."""
     stops = np.cumsum(lengths)
     wanted = np.flatnonzero(ends > begins)
@@ -102,7 +104,9 @@ def cuts(starts: I8, lengths: I8, begins: I8, ends: I8) -> tuple[I8, I8, I8]:
     return starts[row] + low - (stops[row] - lengths[row]), high - low, wanted[of]
 
 
-def split_by_table(starts: I8, lengths: I8, table_ends: I8) -> tuple[I8, I8, I8]:
+def split_by_table(
+    starts: Int64Array, lengths: Int64Array, table_ends: Int64Array
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Split regions where the intervals of a table end: (starts, lengths, row of the table of each piece).
 
     The table's interval r is [table_ends[r - 1], table_ends[r]); it must cover every region."""
@@ -123,7 +127,7 @@ def split_by_table(starts: I8, lengths: I8, table_ends: I8) -> tuple[I8, I8, I8]
     return low, high - low, row
 
 
-def overlap_themselves(starts: I8, lengths: I8) -> bool:
+def overlap_themselves(starts: Int64Array, lengths: Int64Array) -> bool:
     """Whether some element occurs more than once."""
     if len(starts) < 2:
         return False

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import graph_replication_error, invalid_machine_model, invalid_option
 from simulator.base.target_units import ConvolutionGetters, ExchangeBlockGetters, limits_of
 from simulator.base.types import FLOAT, HALF, QUARTER, Type
@@ -76,13 +76,13 @@ class Target(ConvolutionGetters, ExchangeBlockGetters):
         """Byte offset within a tile at which interleaved memory begins; the tile's size when there is none."""
         return min(self.interleaved_element * self.chip.memory_element_bytes, self.bytes_per_tile)
 
-    def relative_sync_delay(self) -> npt.NDArray[np.int64]:
+    def relative_sync_delay(self) -> Int64Array:
         """Cycles between each tile of an IPU and the sync controller, one way."""
         if self.no_relative_sync_delay:
             return np.zeros(self.tiles_per_ipu, np.int64)
         return physical_tiles.relative_sync_delays(self.chip, self.tiles_per_ipu)
 
-    def physical_tiles(self) -> npt.NDArray[np.int64]:
+    def physical_tiles(self) -> Int64Array:
         """Physical id of each tile of an IPU."""
         return physical_tiles.physical_tile_table(self.chip, self.tiles_per_ipu)
 
@@ -285,10 +285,15 @@ def ipu_target(*arguments: Any) -> Target:
     chip = chip_of_system(given.pop())
     ipus = given[0] if given else 1
     return Target(
-        TargetType.IPU, chip, num_ipus=ipus, tiles_per_ipu=given[1] if len(given) > 1 else chip.tiles,
-        bytes_per_tile=chip.bytes_per_tile, clock_hz=chip.clock_hz,
-        interleaved_element=chip.region_split // chip.memory_element_bytes, compile_ipu_code=True,
-    )  # fmt: skip
+        TargetType.IPU,
+        chip,
+        num_ipus=ipus,
+        tiles_per_ipu=given[1] if len(given) > 1 else chip.tiles,
+        bytes_per_tile=chip.bytes_per_tile,
+        clock_hz=chip.clock_hz,
+        interleaved_element=chip.region_split // chip.memory_element_bytes,
+        compile_ipu_code=True,
+    )
 
 
 def chip_of_system(name: str) -> Chip:

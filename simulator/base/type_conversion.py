@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import tensor_metadata_error, type_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.quarter import QuarterMetadata, decoded, encoded
 from simulator.base.target import Target
 from simulator.base.types import HALF_MAX, Type, numpy_type
-
-Array = npt.NDArray[Any]
 
 _METADATA = Parameter("metadata", instance_of(QuarterMetadata))
 _SRC = Parameter("src", other_than(QuarterMetadata))
@@ -34,7 +32,7 @@ _FROM = Overloads(
 )
 
 
-def convertToDeviceType(*arguments: Any, **names: Any) -> Array:
+def convertToDeviceType(*arguments: Any, **names: Any) -> AnyArray:
     """(dstType, [metadata,] src, dst=None, nanOnOverflow=False): numbers as the device's bytes (uint8).
 
     HALF and QUARTER numbers beyond the range become the largest, or NaN with `nanOnOverflow`. Raises
@@ -43,7 +41,7 @@ def convertToDeviceType(*arguments: Any, **names: Any) -> Array:
     type_ = _of_type(given["dstType"], given.get("metadata"))
     numbers = np.asarray(given["src"])
     if type_.requiresMetadata():
-        raw: Array = encoded(numbers, given["metadata"], bool(given["nanOnOverflow"]))
+        raw: AnyArray = encoded(numbers, given["metadata"], bool(given["nanOnOverflow"]))
     elif type_.dtype == np.float16:
         raw = _halves(numbers, bool(given["nanOnOverflow"]))
     else:
@@ -52,7 +50,7 @@ def convertToDeviceType(*arguments: Any, **names: Any) -> Array:
     return _written(np.ascontiguousarray(raw).reshape(-1).view(np.uint8), given["dst"])
 
 
-def convertFromDeviceType(*arguments: Any, **names: Any) -> Array:
+def convertFromDeviceType(*arguments: Any, **names: Any) -> AnyArray:
     """(srcType, [metadata,] src, dst=None): the device's bytes as numbers, float32 of QUARTER, else the type's own;
     with `dst`, an array, as numbers of its type. Raises as `convertToDeviceType`."""
     _, given = _FROM.choose(arguments, names)
@@ -78,14 +76,14 @@ def _of_type(type_: Any, metadata: QuarterMetadata | None) -> Type:
     return type_
 
 
-def _halves(numbers: Array, nan_on_overflow: bool) -> Array:
+def _halves(numbers: AnyArray, nan_on_overflow: bool) -> AnyArray:
     with np.errstate(over="ignore", invalid="ignore"):
         halves = numbers.astype(np.float16)
     beyond = np.isinf(halves) & np.isfinite(numbers)
     return np.where(beyond, np.nan if nan_on_overflow else np.copysign(HALF_MAX, numbers), halves).astype(np.float16)
 
 
-def _written(raw: Array, dst: Any) -> Array:
+def _written(raw: AnyArray, dst: Any) -> AnyArray:
     if dst is None:
         return raw
     target = np.frombuffer(memoryview(dst).cast("B"), np.uint8)
@@ -95,28 +93,28 @@ def _written(raw: Array, dst: Any) -> Array:
     return target
 
 
-def copyFloatToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+def copyFloatToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Numbers as raw 16-bit words of type half (uint16)."""
     words = _halves(np.asarray(src).reshape(-1)[:numElements], False).view(np.uint16)
     return words if dst is None else _written(words.view(np.uint8), dst)
 
 
-def copyDoubleToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+def copyDoubleToDeviceHalf(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """As `copyFloatToDeviceHalf`, from doubles."""
     return copyFloatToDeviceHalf(target, src, dst, numElements)
 
 
-def copyDeviceHalfToFloat(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+def copyDeviceHalfToFloat(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Raw 16-bit words (or bytes) of type half as float32."""
     return _from_half(src, dst, numElements, np.dtype(np.float32))
 
 
-def copyDeviceHalfToDouble(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> Array:
+def copyDeviceHalfToDouble(target: Target, src: Any, dst: Any = None, numElements: int | None = None) -> AnyArray:
     """Raw 16-bit words (or bytes) of type half as float64."""
     return _from_half(src, dst, numElements, np.dtype(np.float64))
 
 
-def _from_half(src: Any, dst: Any, count: int | None, dtype: np.dtype[Any]) -> Array:
+def _from_half(src: Any, dst: Any, count: int | None, dtype: np.dtype[Any]) -> AnyArray:
     numbers = np.frombuffer(memoryview(src).cast("B"), np.float16)[:count].astype(dtype)
     if dst is not None:
         dst.reshape(-1)[: len(numbers)] = numbers

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import type_error
 from simulator.base.types import Type
 
@@ -48,7 +48,7 @@ class TypeTraits:
         """True for numbers and truth values, which tensors can hold."""
         return self.dtype.kind in "biuf"
 
-    def values(self, raw: Any) -> npt.NDArray[Any]:
+    def values(self, raw: Any) -> AnyArray:
         """The values that bytes (any buffer) hold; `type_error` where they are no whole number of them."""
         data = memoryview(raw).cast("B")
         if len(data) % self.size:

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import overflow_error, type_error
 
 
@@ -64,9 +64,21 @@ LONGLONG = Type("longlong", 8, np.dtype(np.int64))
 UNSIGNED_LONGLONG = Type("unsigned longlong", 8, np.dtype(np.uint64))
 
 ALL_TYPES = (
-    BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, QUARTER, SHORT, UNSIGNED_SHORT, HALF, INT, UNSIGNED_INT, FLOAT,
-    LONGLONG, UNSIGNED_LONGLONG, QUARTER_METADATA,
-)  # fmt: skip
+    BOOL,
+    CHAR,
+    SIGNED_CHAR,
+    UNSIGNED_CHAR,
+    QUARTER,
+    SHORT,
+    UNSIGNED_SHORT,
+    HALF,
+    INT,
+    UNSIGNED_INT,
+    FLOAT,
+    LONGLONG,
+    UNSIGNED_LONGLONG,
+    QUARTER_METADATA,
+)
 _BY_NAME = {type_.name: type_ for type_ in ALL_TYPES}
 
 
@@ -84,8 +96,8 @@ def numpy_type(type_: Type) -> np.dtype[Any]:
 
 
 def device_array(
-    type_: Type, values: Any, count: int, encode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None
-) -> npt.NDArray[Any]:
+    type_: Type, values: Any, count: int, encode: Callable[[AnyArray], AnyArray] | None = None
+) -> AnyArray:
     """`values` (a scalar or anything array-like) as `count` elements of `type_`, flattened, a private copy; through
     `encode` where the type's values are not NumPy's.
 
@@ -107,7 +119,7 @@ def device_array(
     return np.full(count, converted[0]) if flat.size == 1 else converted
 
 
-def check_range(type_: Type, values: npt.NDArray[Any], of: str = "") -> None:
+def check_range(type_: Type, values: AnyArray, of: str = "") -> None:
     """Raise `overflow_error` for numbers that an integer type cannot hold; `of` says where they are to go."""
     limits = integer_limits(type_)
     numbers = values.dtype.kind in "iuf" or all(isinstance(value, int | float) for value in values.flat[:1])

@@ -8,8 +8,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import notices
 from simulator.codelets.count_run import Figures, count_vertex
 from simulator.codelets.counted_functions import NotCountableError, TooLongError
@@ -18,7 +18,6 @@ from simulator.graph.vertex_type import BlockCosts, CostFunction, FieldSpec
 if TYPE_CHECKING:
     from simulator.graph.store import VertexBlock
 
-I8 = npt.NDArray[np.int64]
 
 #: Vertices of a block that are run, at most; figures of others are interpolated by the number of their elements.
 SAMPLES = 9
@@ -58,7 +57,7 @@ def costs_by_counting(
     """A cost function that counts some vertices; figures are kept by size. `better`: what the user may do."""
     kept: dict[Any, Figures | NotCountableError] = {}
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         moved = sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
         try:
             with _counting:
@@ -79,8 +78,8 @@ def _counted(
     fields: tuple[FieldSpec, ...],
     count: Count,
     block: VertexBlock,
-    elements: Mapping[str, I8],
-    moved: I8,
+    elements: Mapping[str, Int64Array],
+    moved: Int64Array,
     kept: dict[Any, Figures | NotCountableError],
 ) -> BlockCosts:
     if len(block) == 0:
@@ -102,7 +101,7 @@ def _counted(
     return BlockCosts(cycles, "guess", source, flops)
 
 
-def _between(moved: I8, at: I8, figures: list[int]) -> I8:
+def _between(moved: Int64Array, at: Int64Array, figures: list[int]) -> Int64Array:
     """Interpolated by the elements moved, never falling as they grow."""
     size, last = np.unique(at, return_inverse=True)
     highest = np.zeros(len(size), np.int64)
@@ -110,7 +109,7 @@ def _between(moved: I8, at: I8, figures: list[int]) -> I8:
     return np.ceil(np.interp(moved, size, np.maximum.accumulate(highest))).astype(np.int64)
 
 
-def _shapes(block: VertexBlock, elements: Mapping[str, I8]) -> I8:
+def _shapes(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
     """A number per vertex that vertices of equal sizes and values share."""
     mixed = np.zeros(len(block), np.uint64)
     columns: list[Any] = [elements[name] for name in elements]
@@ -176,7 +175,7 @@ def _shorter(sizes: Mapping[str, tuple[int, ...]], factor: int) -> dict[str, tup
     return {name: tuple(-(-length // factor) for length in lengths) for name, lengths in sizes.items()}
 
 
-def guess(kind: str, elements_moved: I8, workers: int) -> BlockCosts:
+def guess(kind: str, elements_moved: Int64Array, workers: int) -> BlockCosts:
     """The cost of vertices of which only the number of elements read and written is known.
 
     worker: 20 + 2 per element, thread cycles. supervisor: the same, each instruction taking a turn of all workers.

@@ -55,10 +55,34 @@ OPERATION_OF: dict[np.ufunc, tuple[str | None, str | None]] = {
 
 #: functions that NumPy makes of ufuncs, which count themselves
 THROUGH = frozenset(
-    (np.sum, np.prod, np.mean, np.max, np.min, np.amax, np.amin, np.any, np.all, np.clip, np.var, np.std, np.round,
-     np.ravel, np.reshape, np.transpose, np.swapaxes, np.squeeze, np.expand_dims, np.broadcast_to, np.shape, np.ndim,
-     np.size, np.split, np.array_split)
-)  # fmt: skip
+    (
+        np.sum,
+        np.prod,
+        np.mean,
+        np.max,
+        np.min,
+        np.amax,
+        np.amin,
+        np.any,
+        np.all,
+        np.clip,
+        np.var,
+        np.std,
+        np.round,
+        np.ravel,
+        np.reshape,
+        np.transpose,
+        np.swapaxes,
+        np.squeeze,
+        np.expand_dims,
+        np.broadcast_to,
+        np.shape,
+        np.ndim,
+        np.size,
+        np.split,
+        np.array_split,
+    )
+)
 
 Rule = Callable[[OperationCounts, list[Any], Any], None]
 

@@ -15,12 +15,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.codelets.counted_functions import ARRAY_FUNCTIONS, OPERATION_OF, THROUGH, NotCountableError, TooLongError
 from simulator.machine.instructions import OperationCounts
-
-Array = npt.NDArray[Any]
 
 #: Counted events after which a codelet is not followed any further.
 MAXIMUM_EVENTS = 200_000
@@ -148,7 +146,7 @@ class CountedArray(np.ndarray[Any, Any]):
         raise NotCountableError("sorts")
 
 
-def counted(values: Array, counter: Counter, *, half: bool = False, in_memory: bool = True) -> CountedArray:
+def counted(values: AnyArray, counter: Counter, *, half: bool = False, in_memory: bool = True) -> CountedArray:
     """The array of a field, its elements of two bytes where `half`."""
     wrapped = np.asarray(values).view(CountedArray)
     wrapped.counter, wrapped.half, wrapped.in_memory = counter, half, in_memory

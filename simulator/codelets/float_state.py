@@ -10,14 +10,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.types import HALF_MAX
-
-Array = npt.NDArray[Any]
 
 #: From here on a number rounds to nearest beyond the largest half.
 _HALF_OVERFLOW = 65520.0
@@ -58,7 +55,7 @@ class FloatState:
             under="ignore",
         )
 
-    def to_half(self, values: Array) -> Array:
+    def to_half(self, values: AnyArray) -> AnyArray:
         """Numbers rounded to half."""
         finite = np.isfinite(values)
         over = finite & (np.abs(values) >= _HALF_OVERFLOW)
@@ -72,7 +69,7 @@ class FloatState:
             kept = np.where(over, np.nan, kept)
         return self._stochastic(kept) if self.esr else kept.astype(np.float16)
 
-    def _stochastic(self, values: Array) -> Array:
+    def _stochastic(self, values: AnyArray) -> AnyArray:
         """Each number as one of the two halves around it, the nearer one more often."""
         exact = values.astype(np.float64)
         near = exact.astype(np.float16)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import ErrorLocation
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class VertexPlaces:
     kind: str
     compute_set: str
     number: int
-    tiles: npt.NDArray[Any]
+    tiles: AnyArray
     before: dict[int, int]
 
     def tile(self, row: int) -> int:

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Float32Array, UInt8Array
 from simulator.base.quarter import QuarterMetadata, decoded, encoded
 from simulator.base.types import QUARTER, QUARTER_METADATA
 from simulator.graph.vertex_type import FieldSpec
@@ -39,7 +39,7 @@ def is_hidden(field: FieldSpec) -> bool:
     return field.type is QUARTER_METADATA and field.name.endswith(".metadata")
 
 
-def numbers(values: Any, metadata: Any) -> npt.NDArray[np.float32]:
+def numbers(values: Any, metadata: Any) -> Float32Array:
     """Encoded bytes as float32; of a batch, `metadata` has one byte for each row."""
     rows = np.asarray(metadata).reshape(-1)
     if len(set(rows.tolist())) == 1:
@@ -48,7 +48,7 @@ def numbers(values: Any, metadata: Any) -> npt.NDArray[np.float32]:
     return np.stack([decoded(row, QuarterMetadata(byte)) for row, byte in pairs]).astype(np.float32)
 
 
-def stored(values: Any, metadata: Any) -> npt.NDArray[np.uint8]:
+def stored(values: Any, metadata: Any) -> UInt8Array:
     """Numbers as encoded bytes: the inverse of `numbers`."""
     rows = np.asarray(metadata).reshape(-1)
     if len(set(rows.tolist())) == 1:

@@ -11,16 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import application_runtime_error, graph_object_load_error
 from simulator.codelets.fields import attribute_of
 from simulator.codelets.float_state import current
 from simulator.codelets.printing import running
 from simulator.graph.vertex_type import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
-
-Array = npt.NDArray[Any]
 
 
 def vertex_runner(cls: type[Any], fields: tuple[FieldSpec, ...], multi: bool) -> Callable[[Any], Any]:
@@ -101,14 +99,14 @@ def _write_back(cls: type[Any], fields: tuple[FieldSpec, ...], given: Any, insta
             ) from None
 
 
-def store(target: Array, result: Any) -> None:
+def store(target: AnyArray, result: Any) -> None:
     """Write a result into its place, rounded to the type of the place."""
     if result is not target:
         values = np.asarray(result)
         target[...] = values if values.dtype == target.dtype else rounded(values, target.dtype)
 
 
-def rounded(result: Array, dtype: np.dtype[Any]) -> Array:
+def rounded(result: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
     """`result` as `dtype`; what becomes of halves out of range, or between two halves, the state of the running
     program says (`float_state`)."""
     if dtype == np.float16 and result.dtype != np.float16:

@@ -31,8 +31,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import graph_object_load_error
 from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
@@ -54,8 +54,6 @@ __all__ = [
     "Vertex",
     "vertex_type",
 ]
-
-I8 = npt.NDArray[np.int64]
 
 
 class Vertex:
@@ -119,7 +117,7 @@ def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:
     if estimate is None:
         return counted_costs(cls, cls.kind, fields)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         result = estimate(elements, block.values, target)
         cycles, flops = result if isinstance(result, tuple) else (result, None)
         per_vertex = _per_vertex(cls, cycles, len(block))
@@ -133,7 +131,7 @@ def _costs(cls: type[Vertex], fields: tuple[FieldSpec, ...]) -> CostFunction:
     return costs
 
 
-def _per_vertex(cls: type[Vertex], figures: Any, n: int) -> I8:
+def _per_vertex(cls: type[Vertex], figures: Any, n: int) -> Int64Array:
     array = np.ceil(np.asarray(figures, np.float64)).astype(np.int64)
     if array.shape not in ((), (n,)) or (array < 0).any():
         raise graph_object_load_error(

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision import pvti
+from simulator.arrays import Int64Array
 from simulator.compiler.blocks.recording import block_recording
 from simulator.compiler.checks.conflicts import check_conflicts
 from simulator.compiler.checks.constraints import check_constraints
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from simulator.graph.program import Program
     from simulator.graph.store import GraphStore
 
-I8 = npt.NDArray[np.int64]
+
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
@@ -131,12 +131,16 @@ class _Compiler:
         table = lowering.table
         compilation = self._phase("report", lambda: over_replicas(compilation_of(reported), self.machine, table))
         lowered = Lowered(
-            lowering.table, cycles, lowering.branches, lowering.function_roots, self.settings.control_flow,
+            lowering.table,
+            cycles,
+            lowering.branches,
+            lowering.function_roots,
+            self.settings.control_flow,
             spans=lowering.spans,
-            blocks=None if blocks is None else block_recording(
-                lowering.table, cycles, blocks, lowering.block_buffers, self.machine
-            ),
-        )  # fmt: skip
+            blocks=None
+            if blocks is None
+            else block_recording(lowering.table, cycles, blocks, lowering.block_buffers, self.machine),
+        )
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
         self._report_progress(_PHASES)
@@ -154,7 +158,7 @@ class _Compiler:
         items: Items,
         lowering: Lowering,
         emap: ElementMap,
-        control: Sequence[I8 | None],
+        control: Sequence[Int64Array | None],
         overlays: Overlays,
     ) -> MemoryReport:
         store, machine, table = self.store, self.machine, lowering.table

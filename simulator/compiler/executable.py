@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
+from simulator.arrays import Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.lowering.program_visits import Place
@@ -25,15 +23,13 @@ if TYPE_CHECKING:
     from simulator.runtime.address_accurate.facts import AddressFacts
     from simulator.runtime.values.numeric_plan import NumericPlan
 
-I8 = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Lowered:
     """The lowered programs for the modelled clock. `branches[i]` is the row of program i, then of the host copies."""
 
     table: ProgramTable
-    cycles: list[I8 | None]  #: per row, cycles per tile of the device
+    cycles: list[Int64Array | None]  #: per row, cycles per tile of the device
     branches: list[int]
     function_roots: dict[int, int]
     control_flow: bool = False  #: whether runs record what their loops and switches did

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.target import IpuLinkTopology, Target, TargetType
 from simulator.compiler.exchange.latency import Stage
 from simulator.machine.host_exchange import HostLink, host_link
 from simulator.machine.links import Links
 from simulator.machine.physical_tiles import Places, bus_of_tiles, places
 from simulator.machine.sync import round_trip
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -29,12 +27,12 @@ class Machine:
     clock_hz: float
     exchange_rate: float  #: bytes per cycle and tile
     min_sync_delay: int  #: round trip of the tile nearest to the sync controller
-    relative_sync_delay: I8  #: one entry per tile of an IPU
+    relative_sync_delay: Int64Array  #: one entry per tile of an IPU
     global_sync_cycles: int
     host_link: HostLink
     counts_code: bool  #: code and stack have sizes: hardware, or a model that compiles for the IPU
     target: Target  #: for vertex cost functions
-    physical_tile: I8 | None = None
+    physical_tile: Int64Array | None = None
     reserved_bytes: int = 0  #: of a tile's memory that no program can use; offsets leave it out
     num_replicas: int = 1
 
@@ -63,11 +61,11 @@ class Machine:
         return self.type == "Ipu"
 
     @cached_property
-    def ipu_of_tile(self) -> I8:
+    def ipu_of_tile(self) -> Int64Array:
         return np.repeat(np.arange(self.num_ipus, dtype=np.int64), self.tiles_per_ipu)
 
     @cached_property
-    def bus_of_tile(self) -> I8:
+    def bus_of_tile(self) -> Int64Array:
         """Exchange bus of every tile of the device; two tiles at the most share one."""
         logical = np.arange(self.tiles_per_ipu, dtype=np.int64)
         one = logical // 2 if self.physical_tile is None else bus_of_tiles(self.physical_tile)

@@ -11,13 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.arrays import IntegerArray
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
-
-I8 = npt.NDArray[np.int64]
 
 
 def over_replicas(one: model.Compilation, machine: Machine, table: ProgramTable) -> model.Compilation:
@@ -67,8 +65,8 @@ def _tile_memory(one: model.TileMemory, machine: Machine) -> model.TileMemory:
 
 
 def _vars_info(
-    one: tuple[model.IntArray, ...], machine: Machine
-) -> tuple[model.IntArray, model.IntArray, model.IntArray, model.IntArray]:
+    one: tuple[IntegerArray, ...], machine: Machine
+) -> tuple[IntegerArray, IntegerArray, IntegerArray, IntegerArray]:
     tile, category, name, size = one
     shift = np.repeat(np.arange(machine.num_replicas) * machine.tiles, len(tile))
     again = [np.tile(column, machine.num_replicas) for column in (tile, category, name, size)]

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.arrays import Int64Array
 from simulator.compiler.cost.estimate import ComputeEstimate
 from simulator.compiler.exchange.terms import program_terms
 from simulator.compiler.lowering.items import Items
@@ -23,8 +23,6 @@ from simulator.compiler.settings import CompileSettings
 from simulator.graph.store import GraphStore, VertexBlock
 from simulator.machine.links import Links
 
-I8 = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Reported:
@@ -33,7 +31,7 @@ class Reported:
     store: GraphStore
     items: Items
     table: ProgramTable
-    cycles: Sequence[I8 | None]  #: per lowered program
+    cycles: Sequence[Int64Array | None]  #: per lowered program
     estimates: Sequence[ComputeEstimate]  #: per compute set
     memory: MemoryReport | None
     settings: CompileSettings
@@ -124,15 +122,15 @@ def _programs_on_ipus(r: Reported) -> Iterator[model.ProgramOnIpu]:
                 yield model.ProgramOnIpu(row, ipu, *own)
 
 
-def _received(work: Work) -> I8 | None:
+def _received(work: Work) -> Int64Array | None:
     return work.exchange.rx if work.exchange is not None else work.rx
 
 
-def _sent(work: Work) -> I8 | None:
+def _sent(work: Work) -> Int64Array | None:
     return work.exchange.tx if work.exchange is not None else work.tx
 
 
-def _exchange_code(work: Work, machine: Machine) -> I8 | None:
+def _exchange_code(work: Work, machine: Machine) -> Int64Array | None:
     if work.exchange is not None and work.code and machine.counts_code:
         return work.exchange.code
     return work.host_code

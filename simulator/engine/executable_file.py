@@ -51,9 +51,15 @@ def to_bytes(compiled: Compiled, options: EngineOptions, name: str, target: Targ
     plain = {f.name: getattr(compiled, f.name) for f in fields(compiled) if f.name not in ("plan", "source")}
     encoder = Encoder(kept)
     root = encoder.encode(
-        {"executable": plain, "store": vars(kept), "programs": programs, "options": options, "name": name,
-         "target": target}
-    )  # fmt: skip
+        {
+            "executable": plain,
+            "store": vars(kept),
+            "programs": programs,
+            "options": options,
+            "name": name,
+            "target": target,
+        }
+    )
     message = load_schema(_SCHEMA).ExecutableFile.new_message(
         format=FORMAT, version=VERSION, package=__version__, root=root
     )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import Interval
 from simulator.graph.tensor import Tensor
 
-I8 = npt.NDArray[np.int64]
 
-
-def memory_runs(t: Tensor, intervals: I8, *, split: bool) -> tuple[I8, I8, I8]:
+def memory_runs(t: Tensor, intervals: Int64Array, *, split: bool) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(starts in element space, begins in the flattened tensor, lengths) of the runs that intervals of a tensor are
     made of; `split`: cut where another run begins or ends, so that two runs are the same elements or have none in
     common."""
@@ -28,7 +26,9 @@ def memory_runs(t: Tensor, intervals: I8, *, split: bool) -> tuple[I8, I8, I8]:
     return cut_starts, begins[owner] + place - before[owner], cut_lengths
 
 
-def sequences(starts: I8, begins: I8, lengths: I8, variables: I8) -> list[list[Interval]]:
+def sequences(
+    starts: Int64Array, begins: Int64Array, lengths: Int64Array, variables: Int64Array
+) -> list[list[Interval]]:
     """Runs in order of memory, those that follow each other within a variable in one list."""
     out: list[list[Interval]] = []
     end, variable = -1, -1

@@ -25,11 +25,32 @@ from simulator.graph.programs.print import FloatFormat, PrintTensor, PrintTensor
 from simulator.graph.tensor import Tensor
 
 __all__ = [
-    "Abort", "AbortOnCondition", "AssumeEqualAcrossReplicas", "Block", "Call", "Copy", "CrossReplicaCopy",
-    "ErrorProgram", "Execute", "FloatFormat", "If", "LibraryGroup", "Loop", "PrintTensor", "PrintTensorFmt",
-    "Program", "Repeat", "RepeatWhile", "RepeatWhileFalse", "RepeatWhileTrue", "Sequence", "Switch", "Sync",
-    "SyncType", "WriteUndef",
-]  # fmt: skip
+    "Abort",
+    "AbortOnCondition",
+    "AssumeEqualAcrossReplicas",
+    "Block",
+    "Call",
+    "Copy",
+    "CrossReplicaCopy",
+    "ErrorProgram",
+    "Execute",
+    "FloatFormat",
+    "If",
+    "LibraryGroup",
+    "Loop",
+    "PrintTensor",
+    "PrintTensorFmt",
+    "Program",
+    "Repeat",
+    "RepeatWhile",
+    "RepeatWhileFalse",
+    "RepeatWhileTrue",
+    "Sequence",
+    "Switch",
+    "Sync",
+    "SyncType",
+    "WriteUndef",
+]
 
 
 class Execute(Program):

@@ -13,17 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array, UInt32Array
 from simulator.base.regions import split_by_table
 from simulator.graph import tile_mapping
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.library import CodeletLibrary
     from simulator.graph.vertex_type import CostFunction, VertexType
-
-I8 = npt.NDArray[np.int64]
-U4 = npt.NDArray[np.uint32]
 
 
 @dataclass
@@ -35,12 +32,12 @@ class FieldEdges:
     then inner vector j (counted over the block) is regions `row_offsets[j]:row_offsets[j + 1]` and `offsets`
     counts inner vectors."""
 
-    starts: I8
-    lengths: I8
-    offsets: I8 | None = None
-    row_offsets: I8 | None = None
+    starts: Int64Array
+    lengths: Int64Array
+    offsets: Int64Array | None = None
+    row_offsets: Int64Array | None = None
 
-    def elements_per_vertex(self, n: int) -> I8:
+    def elements_per_vertex(self, n: int) -> Int64Array:
         """Number of elements connected to each of the block's n vertices."""
         if self.offsets is None:
             return self.lengths
@@ -49,7 +46,7 @@ class FieldEdges:
             rows = segment_sums(self.lengths, self.row_offsets)
         return segment_sums(rows, self.offsets)
 
-    def vertex_of_region(self, n: int) -> I8:
+    def vertex_of_region(self, n: int) -> Int64Array:
         """The vertex (row within the block) that each region belongs to."""
         if self.offsets is None:
             return np.arange(n, dtype=np.int64)
@@ -59,7 +56,7 @@ class FieldEdges:
         return owner
 
 
-def segment_sums(values: I8, offsets: I8) -> I8:
+def segment_sums(values: Int64Array, offsets: Int64Array) -> Int64Array:
     """Sums of `values[offsets[i]:offsets[i + 1]]`, 0 where there are none."""
     filled = offsets[1:] > offsets[:-1]
     values = values[: int(offsets[-1])]
@@ -87,12 +84,12 @@ class VertexBlock:
     compute_set: int
     type: VertexType
     first_id: int
-    tiles: U4
+    tiles: UInt32Array
     edges: dict[str, FieldEdges] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     #: explicit setPerfEstimate figures per vertex, -1 where none was given; None = none at all
-    cycles: I8 | None = None
-    flops: I8 | None = None
+    cycles: Int64Array | None = None
+    flops: Int64Array | None = None
     debug_id: int = -1
     #: of external exchange vertices, by row
     external: dict[int, ExternalExchange] = field(default_factory=dict)
@@ -116,7 +113,7 @@ class VariableColumns:
     initial: list[Any] = field(default_factory=list)  #: list of (offset, ndarray) of setInitialValue
     #: always live by use: connected to host read/write, initial value, or constant
     host_visible: list[bool] = field(default_factory=list)
-    mapping: list[tuple[I8, I8] | None] = field(default_factory=list)
+    mapping: list[tuple[Int64Array, Int64Array] | None] = field(default_factory=list)
     #: element -> its value in each replica, where replicas differ from the beginning
     by_replica: dict[int, list[int]] = field(default_factory=dict)
     #: variable of type QUARTER -> the element that holds its metadata
@@ -197,7 +194,7 @@ class GraphStore:
     #: variables that are not constants, for a quick test
     plain_variables: set[int] = field(default_factory=set)
     #: `variables.base` as an array, grown on demand
-    base_array: I8 = field(default_factory=lambda: np.empty(0, np.int64))
+    base_array: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def blocks(self) -> list[VertexBlock]:
@@ -223,23 +220,23 @@ class GraphStore:
     def num_vertices(self) -> int:
         return sum(len(block) for block in self.blocks)
 
-    def bases(self) -> I8:
+    def bases(self) -> Int64Array:
         """First element of every variable."""
         if len(self.base_array) != len(self.variables.base):
             self.base_array = np.array(self.variables.base, np.int64)
         return self.base_array
 
-    def variable_of(self, elements: I8) -> I8:
+    def variable_of(self, elements: Int64Array) -> Int64Array:
         """The variable that each element belongs to."""
         return np.searchsorted(self.bases(), elements, side="right") - 1
 
-    def cut_at_variables(self, starts: I8, lengths: I8) -> tuple[I8, I8]:
+    def cut_at_variables(self, starts: Int64Array, lengths: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Regions cut where one variable ends and the next begins."""
         ends = np.append(self.bases()[1:], self.num_elements)
         starts, lengths, _ = split_by_table(starts, lengths, ends)
         return starts, lengths
 
-    def mapping_of(self, variable: int) -> tuple[I8, I8]:
+    def mapping_of(self, variable: int) -> tuple[Int64Array, Int64Array]:
         """(ends, tiles) of one variable: ends within the variable, tile -1 = unmapped."""
         v = self.variables
         writes = v.pending_mapping.pop(variable, None)
@@ -247,11 +244,11 @@ class GraphStore:
             v.mapping[variable] = tile_mapping.painted(v.numel[variable], v.mapping[variable], writes)
         return v.mapping[variable] or (np.array([v.numel[variable]], np.int64), np.array([-1], np.int64))
 
-    def mapping_table(self) -> tuple[I8, I8]:
+    def mapping_table(self) -> tuple[Int64Array, Int64Array]:
         """(ends, tiles): the tile mapping of the whole element space as sorted half-open intervals that begin where
         the previous one ends; tile -1 = unmapped."""
-        ends: list[I8] = []
-        tiles: list[I8] = []
+        ends: list[Int64Array] = []
+        tiles: list[Int64Array] = []
         v = self.variables
         for variable, (base, numel) in enumerate(zip(v.base, v.numel, strict=True)):
             if numel:

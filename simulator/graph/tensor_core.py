@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import index_error, tensor_creation_error
-from simulator.base.regions import I8, Regions
+from simulator.base.regions import Regions
 from simulator.base.types import Interval, Type, VariableInterval, VariableRef
 from simulator.graph.view import Ints, checked_dimension, is_row_major, row_major
 
@@ -35,7 +36,7 @@ class TensorCore:
     _strides: Ints | None
     _variable: int  #: the only variable of the tensor, -1 = several or none
     _pieces: Regions | None
-    _elements: I8 | None
+    _elements: Int64Array | None
 
     def __init__(self) -> None:
         self._store = self._type = None  # type: ignore[assignment]  # of no graph, as `_require` says
@@ -71,7 +72,7 @@ class TensorCore:
         t._pieces = t._elements = None
         return t
 
-    def _spelled(self, shape: Ints, pieces: Regions | None, elements: I8 | None, variable: int) -> Self:
+    def _spelled(self, shape: Ints, pieces: Regions | None, elements: Int64Array | None, variable: int) -> Self:
         """A tensor of pieces or elements; strided again where it is one run of one variable."""
         t = self._strided(-1, shape, ())
         t._variable = variable
@@ -82,12 +83,12 @@ class TensorCore:
             t._simplify(*pieces)
         return t
 
-    def _by_elements(self, view: Callable[[I8], I8]) -> Self:
+    def _by_elements(self, view: Callable[[Int64Array], Int64Array]) -> Self:
         """Apply an operation on arrays to the array of element numbers."""
         out = view(self._element_numbers())
         return self._spelled(out.shape, None, out, self._variable)
 
-    def _element_numbers(self) -> I8:
+    def _element_numbers(self) -> Int64Array:
         if self._elements is None:
             self._elements = regions.elements(*self.regions()).reshape(self._shape)
         return self._elements
@@ -100,7 +101,7 @@ class TensorCore:
 
     # ---- what the compiler asks --------------------------------------------------------------------------------
 
-    def regions(self) -> tuple[I8, I8]:
+    def regions(self) -> tuple[Int64Array, Int64Array]:
         """(starts, lengths) in element space, in flattened order; neighbours are merged, never across variables.
 
         The arrays may be shared with the tensor: do not write into them."""
@@ -113,7 +114,7 @@ class TensorCore:
                 self._simplify(*self._pieces)
         return self._pieces
 
-    def _simplify(self, starts: I8, lengths: I8) -> None:
+    def _simplify(self, starts: Int64Array, lengths: Int64Array) -> None:
         """Become strided where the regions turn out to be one run of one variable."""
         if len(starts) == 1:
             self._variable = int(self._store.variable_of(starts)[0])

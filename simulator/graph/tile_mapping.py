@@ -8,13 +8,12 @@ from __future__ import annotations
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.regions import distinct
 
-I8 = npt.NDArray[np.int64]
-Table = tuple[I8, I8]  #: (ends, tiles): interval i begins where interval i - 1 ends; tile -1 = unmapped
-Batch = tuple[I8, I8, I8]  #: (begins, ends, tiles) within the variable; later rows win
+Table = tuple[Int64Array, Int64Array]  #: (ends, tiles): interval i begins where interval i - 1 ends; tile -1 = unmapped
+Batch = tuple[Int64Array, Int64Array, Int64Array]  #: (begins, ends, tiles) within the variable; later rows win
 Write = tuple[int, int, int] | Batch  #: one row, or many
 
 
@@ -45,7 +44,7 @@ def _batches(writes: list[Write]) -> list[Batch]:
     return [(b[b < e], e[b < e], t[b < e]) for b, e, t in out]
 
 
-def _paint(owner: I8, bounds: I8, begins: I8, ends: I8, tiles: I8) -> None:
+def _paint(owner: Int64Array, bounds: Int64Array, begins: Int64Array, ends: Int64Array, tiles: Int64Array) -> None:
     """Give the elementary intervals between `bounds` to the tiles of one batch."""
     first, last = np.searchsorted(bounds, begins), np.searchsorted(bounds, ends)
     order = np.argsort(first, kind="stable")
@@ -58,7 +57,7 @@ def _paint(owner: I8, bounds: I8, begins: I8, ends: I8, tiles: I8) -> None:
         owner[low:high] = tile
 
 
-def _with_gaps(numel: int, begins: I8, ends: I8, tiles: I8) -> Table:
+def _with_gaps(numel: int, begins: Int64Array, ends: Int64Array, tiles: Int64Array) -> Table:
     """A table of sorted disjoint intervals, with rows of tile -1 between them."""
     previous = np.concatenate([[0], ends])
     following = np.concatenate([begins, [numel]])
@@ -68,7 +67,7 @@ def _with_gaps(numel: int, begins: I8, ends: I8, tiles: I8) -> Table:
     return merged(all_ends[wide], all_tiles[wide])
 
 
-def merged(ends: I8, tiles: I8) -> Table:
+def merged(ends: Int64Array, tiles: Int64Array) -> Table:
     """Neighbouring intervals of one tile as one."""
     last = np.append(np.flatnonzero(tiles[1:] != tiles[:-1]), len(tiles) - 1)
     return ends[last], tiles[last]

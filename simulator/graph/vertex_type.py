@@ -10,14 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
+from simulator.arrays import Int64Array
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.unit import UnitClass
     from simulator.graph.store import VertexBlock
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,15 +40,15 @@ class FieldSpec:
 class BlockCosts:
     """Cycles of each vertex of a block: thread cycles for workers, tile cycles for supervisor and multi vertices."""
 
-    cycles: I8
+    cycles: Int64Array
     provenance: Literal["exact", "fitted", "guess"]
     source: str  #: the formula or rule, one line
-    flops: I8 | None = None
+    flops: Int64Array | None = None
     #: tile cycles that hardware takes to launch each vertex beyond `cycles`; None = as its kind (machine.launch)
-    launch: I8 | None = None
+    launch: Int64Array | None = None
 
 
-CostFunction = Callable[["VertexBlock", Mapping[str, I8], Any], BlockCosts]
+CostFunction = Callable[["VertexBlock", Mapping[str, Int64Array], Any], BlockCosts]
 """(block, elements per vertex of each edge field, simulator.poplar.Target) -> BlockCosts"""
 
 

@@ -25,14 +25,11 @@ its span is shorter than ours. One copy (copy8 of 6.1) takes 62 cycles more than
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.machine.physical_tiles import Places
-
-I8 = npt.NDArray[np.int64]
 
 #: Bytes a tile moves per cycle, each way.
 WORD_BYTES = 4
@@ -67,17 +64,17 @@ CODE_PER_RUN_SENT = 4
 MAX_WORDS_PER_SEND = 4148
 
 
-def words(size: npt.NDArray[Any]) -> I8:
+def words(size: AnyArray) -> Int64Array:
     """Words that hold `size` bytes each, rounded up: a run never shares a word with another."""
     return np.asarray((size + (WORD_BYTES - 1)) // WORD_BYTES, dtype=np.int64)
 
 
-def moving_cycles(count: I8, rate: float = float(WORD_BYTES)) -> I8:
+def moving_cycles(count: Int64Array, rate: float = float(WORD_BYTES)) -> Int64Array:
     """Cycles in which so many words pass at `rate` bytes a cycle."""
     return np.asarray(np.ceil(count * (WORD_BYTES / rate)), dtype=np.int64)
 
 
-def distance_cycles(sender: Places, receiver: Places) -> I8:
+def distance_cycles(sender: Places, receiver: Places) -> Int64Array:
     """Cycles that a word needs between tiles at these places beyond the pipeline between neighbours."""
     islands = sender.island + receiver.island
     crosses = sender.side != receiver.side
@@ -88,12 +85,14 @@ def distance_cycles(sender: Places, receiver: Places) -> I8:
 class Way:
     """What distance does to the cycles of each tile; one entry per tile, in cycles."""
 
-    nearest: I8  #: least distance of what it receives
-    latest: I8  #: largest distance of a message plus the cycles that the message takes to pass
-    lead: I8  #: by how much it leaves a sync before the last tile
+    nearest: Int64Array  #: least distance of what it receives
+    latest: Int64Array  #: largest distance of a message plus the cycles that the message takes to pass
+    lead: Int64Array  #: by how much it leaves a sync before the last tile
 
 
-def exchange_cycles(rx_words: I8, tx_words: I8, rate: float = float(WORD_BYTES), way: Way | None = None) -> I8:
+def exchange_cycles(
+    rx_words: Int64Array, tx_words: Int64Array, rate: float = float(WORD_BYTES), way: Way | None = None
+) -> Int64Array:
     """Cycles per tile of an exchange in which each tile receives and sends so many words; 0 where it does neither.
 
     `rate` is bytes per cycle and tile (4 on all known targets). No `way`: all tiles are neighbours."""
@@ -105,7 +104,7 @@ def exchange_cycles(rx_words: I8, tx_words: I8, rate: float = float(WORD_BYTES),
     return np.asarray(np.where(busy, LAUNCH_CYCLES + moving, 0), dtype=np.int64)
 
 
-def exchange_code_bytes(rx_runs: I8, tx_runs: I8) -> I8:
+def exchange_code_bytes(rx_runs: Int64Array, tx_runs: Int64Array) -> Int64Array:
     """Bytes of exchange code per tile for so many contiguous runs received and sent."""
     taking_part = (rx_runs > 0) | (tx_runs > 0)
     code = CODE_PER_TILE + CODE_PER_RUN_RECEIVED * rx_runs + CODE_PER_RUN_SENT * tx_runs

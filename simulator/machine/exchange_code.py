@@ -12,11 +12,9 @@ does so: a tile loops over a table with a word for each run, and pays those thre
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.exchange import CODE_PER_RUN_RECEIVED
-
-I8 = npt.NDArray[np.int64]
 
 GOALS = ("cycles", "balanced", "memory")
 
@@ -28,7 +26,9 @@ CYCLES_PER_RUN = 3
 SOURCE = "guess: exchange code from a table, simulator/machine/exchange_code.py"
 
 
-def for_goal(goal: str, code: I8, cycles: I8, runs_received: I8) -> tuple[I8, I8]:
+def for_goal(
+    goal: str, code: Int64Array, cycles: Int64Array, runs_received: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """Code bytes and cycles per tile of an exchange whose straight form has `code` and `cycles`."""
     if goal == "cycles":
         return code, cycles

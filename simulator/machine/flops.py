@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 FLOATING = ("float", "half", "quarter")
 #: one multiply-accumulate
@@ -32,7 +32,7 @@ _NONLINEARITY = {"GELU": 8, "GELU_ERF": 8, "SWISH": 2}
 _GRADIENT = {"GELU": 15, "GELU_ERF": 15, "SWISH": 5, "SIGMOID": 2, "TANH": 2}
 
 
-def typed(count: npt.ArrayLike, dtype: str) -> I8:
+def typed(count: npt.ArrayLike, dtype: str) -> Int64Array:
     """`count` where `dtype` is a floating point type, else 0."""
     counted = np.asarray(count, np.int64)
     return counted if dtype in FLOATING else np.zeros_like(counted)
@@ -53,7 +53,7 @@ def ternary(op: str) -> int:
     return 2 if op == "CLAMP" else 0
 
 
-def reduction(op: str, outputs: npt.ArrayLike, partials: npt.ArrayLike, update: bool = False) -> I8:
+def reduction(op: str, outputs: npt.ArrayLike, partials: npt.ArrayLike, update: bool = False) -> Int64Array:
     """Operations of a reduction of `partials` elements in all to `outputs`: one combination less per output than
     it has terms, one more when added to what is there. SQUARE_ADD squares and adds each (2)."""
     combined = np.asarray(partials, np.int64) - (0 if update else 1) * np.asarray(outputs, np.int64)
@@ -70,21 +70,21 @@ def gradient(op: str) -> int:
     return _GRADIENT.get(op, 1)
 
 
-def cast(from_dtype: str, to_dtype: str, count: npt.ArrayLike) -> I8:
+def cast(from_dtype: str, to_dtype: str, count: npt.ArrayLike) -> Int64Array:
     """One per element where either type is floating point."""
     return np.asarray(count, np.int64) * int(from_dtype in FLOATING or to_dtype in FLOATING)
 
 
-def inverse_std_deviation(count: npt.ArrayLike) -> I8:
+def inverse_std_deviation(count: npt.ArrayLike) -> Int64Array:
     """4 per element."""
     return 4 * np.asarray(count, np.int64)
 
 
-def sum_squared(count: npt.ArrayLike) -> I8:
+def sum_squared(count: npt.ArrayLike) -> Int64Array:
     """3 per element."""
     return 3 * np.asarray(count, np.int64)
 
 
-def cross_entropy(count: npt.ArrayLike) -> I8:
+def cross_entropy(count: npt.ArrayLike) -> Int64Array:
     """6 per element and 2 per vertex."""
     return 6 * np.asarray(count, np.int64) + 2

@@ -16,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,25 @@ class HostLink:
 
 
 HARDWARE = HostLink(
-    begin_control=155, begin_data=80_000, mid=1_500, end_control=87, end_data=81_000,
-    bytes_per_second=20e9, clock_hz=1.33e9,
+    begin_control=155,
+    begin_data=80_000,
+    mid=1_500,
+    end_control=87,
+    end_data=81_000,
+    bytes_per_second=20e9,
+    clock_hz=1.33e9,
     source="fitted: medians of a published Mk2 trace (published-numbers 3), 20 GB/s",
-)  # fmt: skip
+)
 MODEL = HostLink(
-    begin_control=90, begin_data=90, mid=20, end_control=10, end_data=10, bytes_per_second=8e9, clock_hz=1.33e9,
+    begin_control=90,
+    begin_data=90,
+    mid=20,
+    end_control=10,
+    end_data=10,
+    bytes_per_second=8e9,
+    clock_hz=1.33e9,
     source="fitted: 114 and 128 cycles per control copy (published-numbers 6.1), 8.0 GB/s",
-)  # fmt: skip
+)
 
 
 def host_link(*, hardware: bool, clock_hz: float, write_combining: bool = False) -> HostLink:
@@ -86,7 +96,7 @@ LOOP_CODE = 8
 LOOP_CYCLES = 12
 
 
-def mid_cycles(size: I8, ipu_of_tile: I8, link: HostLink) -> I8:
+def mid_cycles(size: Int64Array, ipu_of_tile: Int64Array, link: HostLink) -> Int64Array:
     """Cycles per tile of the transfer proper of `size` bytes per tile: the tiles of an IPU share its link, so each
     that takes part is busy until the last byte has passed; a tile moves 4 bytes a cycle at the most."""
     ipus = int(ipu_of_tile.max(initial=0)) + 1
@@ -97,7 +107,7 @@ def mid_cycles(size: I8, ipu_of_tile: I8, link: HostLink) -> I8:
     return np.asarray(np.where(size > 0, duration[ipu_of_tile], 0), dtype=np.int64)
 
 
-def packets(size: I8, link: HostLink, *, to_device: bool) -> I8:
+def packets(size: Int64Array, link: HostLink, *, to_device: bool) -> Int64Array:
     """Packets per tile that carry `size` bytes: data is put in order on the tile before it is sent."""
     to_host = COMBINED_PACKET_BYTES if link.write_combining else TO_HOST_PACKET_BYTES
     return np.asarray(-(-size // (LONG_PACKET_BYTES if to_device else to_host)), dtype=np.int64)

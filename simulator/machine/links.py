@@ -18,10 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
-F8 = npt.NDArray[np.float64]
+from simulator.arrays import Float64Array, Int64Array
 
 #: One link, each way (published-numbers 3: 64 GB/s both ways).
 LINK_BYTES_PER_SECOND = 32e9
@@ -50,7 +48,7 @@ class Links:
     torus: bool = False
 
     @property
-    def bytes_per_cycle(self) -> F8:
+    def bytes_per_cycle(self) -> Float64Array:
         """Bytes per tile cycle to the partner, up and down the ladder."""
         links = np.array([LINKS_TO_PARTNER, LINKS_ALONG, LINKS_ALONG])
         return np.asarray(links * LINK_BYTES_PER_SECOND / self.clock_hz, dtype=np.float64)
@@ -63,7 +61,7 @@ class Links:
         rates = self.bytes_per_cycle
         return float((rates[_PARTNER] if self.ipus > 1 else 0.0) + along * rates[_UP])
 
-    def ways(self, src: I8, dst: I8) -> tuple[I8, I8]:
+    def ways(self, src: Int64Array, dst: Int64Array) -> tuple[Int64Array, Int64Array]:
         """(message, link) of every link that messages from IPU `src[i]` to IPU `dst[i]` pass, in order. Link =
         3 * IPU it leaves + direction (partner, up, down)."""
         messages, links = [], []
@@ -85,7 +83,9 @@ class Links:
             links.append((_DIRECTIONS * at + np.where(up, _UP, _DOWN))[moving])
             at = np.where(moving, (at + np.where(up, 2, -2)) % (2 * cards), at)
 
-    def exchange_cycles(self, src: I8, dst: I8, size: I8, busiest_tile: I8 | None = None) -> I8:
+    def exchange_cycles(
+        self, src: Int64Array, dst: Int64Array, size: Int64Array, busiest_tile: Int64Array | None = None
+    ) -> Int64Array:
         """Cycles until the messages of each IPU have passed, 0 for one without messages. Row i: `size[i]` bytes from
         IPU `src[i]` to another IPU, `dst[i]`. `busiest_tile`: cycles per IPU that a tile needs for its words."""
         message, link = self.ways(src, dst)
@@ -102,7 +102,7 @@ class Links:
         np.maximum.at(out, dst, cycles)
         return out
 
-    def replica_cycles(self, sent: I8, busiest_tile: I8) -> I8:
+    def replica_cycles(self, sent: Int64Array, busiest_tile: Int64Array) -> Int64Array:
         """Cycles of each IPU of a replica that sends `sent` bytes to the same IPU of another replica and receives as
         many: replicas of one IPU are partners, others lie along the ladder."""
         rate = self.bytes_per_cycle[_PARTNER if self.ipus == 1 else _UP]

@@ -25,11 +25,9 @@ half as long; PopLibs' Fill (two words a cycle) for constants gives 700 in place
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles.rounding import WORKERS
-
-I8 = npt.NDArray[np.int64]
 
 #: Thread cycles of any copy, exact: ShortMemcpy (published-numbers 7.3).
 LEAST_CYCLES = 72
@@ -45,7 +43,9 @@ FILL_START_CYCLES = 28
 FILL_SOURCE = "fitted: 1,123 cycles of copy6 (published-numbers 6.1)"
 
 
-def copy_threads(moved: I8, runs: I8, workers: I8 | int = WORKERS, rate: int = BYTES_PER_CYCLE) -> I8:
+def copy_threads(
+    moved: Int64Array, runs: Int64Array, workers: Int64Array | int = WORKERS, rate: int = BYTES_PER_CYCLE
+) -> Int64Array:
     """Thread cycles of the busiest of `workers` workers of each tile that moves so many bytes in so many runs, `rate`
     bytes a cycle; 0 for no run."""
     steps = np.maximum(-(-moved // rate), runs)  # a run takes one cycle at least
@@ -60,12 +60,14 @@ def copy_rate(memcpy_bytes_per_cycle: int, multi_access: bool) -> int:
     return max(1, memcpy_bytes_per_cycle if multi_access else memcpy_bytes_per_cycle // 2)
 
 
-def fill_threads(filled: I8) -> I8:
+def fill_threads(filled: Int64Array) -> Int64Array:
     """Thread cycles of the worker that writes so many bytes of constants on each tile."""
     return np.asarray(np.where(filled > 0, FILL_START_CYCLES + -(-filled // 4), 0), dtype=np.int64)
 
 
-def local_copy_cycles(moved: I8, runs: I8, filled: I8, rate: int = BYTES_PER_CYCLE) -> I8:
+def local_copy_cycles(
+    moved: Int64Array, runs: Int64Array, filled: Int64Array, rate: int = BYTES_PER_CYCLE
+) -> Int64Array:
     """Tile cycles of the on-tile copies of one program; all arrays have one entry per tile. Where one worker writes
     constants, five copy."""
     copies = copy_threads(moved, runs, np.where(filled > 0, WORKERS - 1, WORKERS), rate)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 #: Most bytes that one packet carries (published-numbers 1: largest tlink payload).
 PAYLOAD_BYTES = 1024
@@ -14,6 +13,6 @@ PAYLOAD_BYTES = 1024
 HEADER_BYTES = 8
 
 
-def packets(sent: I8) -> I8:
+def packets(sent: Int64Array) -> Int64Array:
     """Packets per tile for so many bytes sent: bytes are put in order first, so only the last packet is short."""
     return np.asarray(-(-sent // PAYLOAD_BYTES), dtype=np.int64)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.targets import Chip
-
-I8 = npt.NDArray[np.int64]
 
 
 @lru_cache(maxsize=16)
-def physical_tile_table(chip: Chip, tiles: int | None = None) -> I8:
+def physical_tile_table(chip: Chip, tiles: int | None = None) -> Int64Array:
     """Physical id of each logical tile of one IPU; with `tiles` fewer than the chip has, of its first ones."""
     used = chip.tiles // chip.columns
     height = chip.physical_tiles // chip.columns
@@ -33,7 +31,7 @@ def physical_tile_table(chip: Chip, tiles: int | None = None) -> I8:
     return table
 
 
-def logical_tile_table(chip: Chip) -> I8:
+def logical_tile_table(chip: Chip) -> Int64Array:
     """Logical id of each physical tile of one IPU, -1 where it is not in use."""
     table = np.full(chip.physical_tiles, -1, np.int64)
     physical = physical_tile_table(chip)
@@ -41,7 +39,7 @@ def logical_tile_table(chip: Chip) -> I8:
     return table
 
 
-def bus_of_tiles(physical: I8) -> I8:
+def bus_of_tiles(physical: Int64Array) -> Int64Array:
     """The exchange bus of each of these physical tiles: tiles whose ids differ in bit 1 alone share one."""
     return physical & ~np.int64(2)
 
@@ -51,10 +49,10 @@ class Places:
     """Where tiles lie on the exchange of their IPU: `island` counts groups of four tiles along the column from its
     base, `side` = 0 or 1, the half of the columns it belongs to."""
 
-    island: I8
-    side: I8
+    island: Int64Array
+    side: Int64Array
 
-    def take(self, tiles: I8) -> Places:
+    def take(self, tiles: Int64Array) -> Places:
         """The places of these tiles."""
         return Places(self.island[tiles], self.side[tiles])
 
@@ -69,7 +67,7 @@ def places(chip: Chip, tiles: int | None = None) -> Places:
     return Places(row // chip.tiles_per_super_tile, (column >= chip.columns // 2).astype(np.int64))
 
 
-def relative_sync_delays(chip: Chip, tiles: int | None = None) -> I8:
+def relative_sync_delays(chip: Chip, tiles: int | None = None) -> Int64Array:
     """Cycles between a tile and the sync controller, one way, relative to the nearest tile.
 
     Fitted: the delay falls evenly along a column, island by island, from its base to its far end, by the published

@@ -22,26 +22,25 @@ here; IPUModel.globalSyncCycles replaces it. Older multi-IPU targets of PopLibs'
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 #: Cycles of a sync between all IPUs after the last tile arrives (published-numbers 3, getGlobalSyncCycles).
 GLOBAL_SYNC_CYCLES = 600
 
 
-def round_trip(shortest: int, relative: I8) -> int:
+def round_trip(shortest: int, relative: Int64Array) -> int:
     """Round trip of the nearest tile, in cycles, if a sync takes `shortest` cycles when that tile is the last."""
     return max(0, shortest - (int(relative.max()) if len(relative) else 0))
 
 
-def internal_sync_cycles(arrival: I8, minimum: int, relative: I8) -> I8:
+def internal_sync_cycles(arrival: Int64Array, minimum: int, relative: Int64Array) -> Int64Array:
     """Cycles each tile of one IPU spends in an internal sync, waiting included. `minimum` = round trip of the nearest
     tile, `relative` = cycles to the controller, one way. All arrays: one entry per tile."""
     release = int((arrival + relative).max()) + minimum
     return np.asarray(release + relative - arrival, dtype=np.int64)
 
 
-def external_sync_cycles(arrival: I8, cycles: int = GLOBAL_SYNC_CYCLES) -> I8:
+def external_sync_cycles(arrival: Int64Array, cycles: int = GLOBAL_SYNC_CYCLES) -> Int64Array:
     """Cycles each tile of the device spends in a sync between IPUs: all leave together."""
     return np.asarray(int(arrival.max()) + cycles - arrival, dtype=np.int64)

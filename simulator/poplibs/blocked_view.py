@@ -8,12 +8,10 @@ instead of gathering element by element. Any other tensor is returned as it is.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.graph.tensor import Tensor
-
-I8 = npt.NDArray[np.int64]
 
 
 def blocked_view(matrix: Tensor) -> Tensor:
@@ -34,7 +32,7 @@ def blocked_view(matrix: Tensor) -> Tensor:
     return whole._strided(int(elements[0, 0]), (*rows, *columns), (*row_steps, *column_steps))
 
 
-def _two_levels(offsets: I8) -> tuple[tuple[int, int], tuple[int, int]] | None:
+def _two_levels(offsets: Int64Array) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """((blocks, size), (block step, step)) with offsets[b * size + i] = b * block step + i * step, or None."""
     n = len(offsets)
     if n == 1:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.blocked_view import blocked_view
-
-I8 = npt.NDArray[np.int64]
 
 
 def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
@@ -44,7 +42,7 @@ def _in_blocks(tensors: list[Tensor]) -> list[Tensor]:
     return seen if all(t.strided() is not None for t in seen) else tensors
 
 
-def _reordered(tensor: Tensor, order: I8) -> Tensor:
+def _reordered(tensor: Tensor, order: Int64Array) -> Tensor:
     elements = regions.elements(*tensor.regions())[order]
     pieces = tensor._store.cut_at_variables(*regions.of_elements(elements))
     return tensor._spelled((len(order),), pieces, None, tensor._variable)

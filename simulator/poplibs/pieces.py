@@ -12,15 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.graph.store import FieldEdges, GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.rounding import WORKERS
-
-I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -30,14 +27,14 @@ class Runs:
     Run i covers elements `starts[i] .. + lengths[i]` on `tiles[i]` and is given to worker `workers[i]`; -1 = it is the
     only run of its tile. Operand j's regions of run i are rows `offsets[j][i] : offsets[j][i + 1]` of `operands[j]`."""
 
-    tiles: I8
-    starts: I8
-    lengths: I8
-    workers: I8
+    tiles: Int64Array
+    starts: Int64Array
+    lengths: Int64Array
+    workers: Int64Array
     operands: list[regions.Regions]
-    offsets: list[I8]
+    offsets: list[Int64Array]
 
-    def take(self, keep: B1) -> Runs:
+    def take(self, keep: BoolArray) -> Runs:
         """Only the runs named by the mask."""
         if keep.all():
             return self
@@ -55,10 +52,10 @@ class Runs:
 class _Pieces:
     """Parts of the output: element, length, tile, place in the flattened tensor."""
 
-    starts: I8
-    lengths: I8
-    tiles: I8
-    places: I8
+    starts: Int64Array
+    lengths: Int64Array
+    tiles: Int64Array
+    places: Int64Array
 
 
 def aligned_runs(
@@ -82,7 +79,7 @@ def aligned_runs(
     )
 
 
-def places_of(out: Tensor, runs: Runs) -> tuple[I8, I8, I8]:
+def places_of(out: Tensor, runs: Runs) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Where runs of a tensor that holds no element twice stand in its flattened form: (places, lengths, run of each),
     one row for each stretch of a run whose places follow each other, in order of the runs."""
     if out.isContiguous() and out.strided() is not None:
@@ -112,7 +109,7 @@ def _mapped_pieces(store: GraphStore, out: Tensor) -> _Pieces:
     return _Pieces(cut[order], size[order], tile[order], (place[source] + cut - starts[source])[order])
 
 
-def mapping_of(store: GraphStore, tensor: Tensor) -> tuple[I8, I8]:
+def mapping_of(store: GraphStore, tensor: Tensor) -> tuple[Int64Array, Int64Array]:
     """(ends, tiles) of the mapping of the tensor's variables, in element space."""
     variables = regions.distinct(store.variable_of(tensor.regions()[0]))
     tables = [store.mapping_of(int(v)) for v in variables]
@@ -121,7 +118,7 @@ def mapping_of(store: GraphStore, tensor: Tensor) -> tuple[I8, I8]:
     return np.concatenate(ends), np.concatenate([table[1] for table in tables])
 
 
-def _run_heads(store: GraphStore, pieces: _Pieces) -> B1:
+def _run_heads(store: GraphStore, pieces: _Pieces) -> BoolArray:
     """Which pieces begin a new run: another tile, a gap in memory, or another variable."""
     head = np.ones(len(pieces.starts), dtype=np.bool_)
     if len(head) > 1:
@@ -134,7 +131,7 @@ def _run_heads(store: GraphStore, pieces: _Pieces) -> B1:
     return head
 
 
-def _dealt(pieces: _Pieces, head: B1, grain: int, more_than: int) -> tuple[_Pieces, I8]:
+def _dealt(pieces: _Pieces, head: BoolArray, grain: int, more_than: int) -> tuple[_Pieces, Int64Array]:
     """Cut the pieces of tiles that hold more than so many runs into six equal shares: (pieces, worker of each)."""
     runs_of_tile = np.bincount(pieces.tiles[head], minlength=int(pieces.tiles.max(initial=0)) + 1)
     several = runs_of_tile > more_than
@@ -156,7 +153,9 @@ def _dealt(pieces: _Pieces, head: B1, grain: int, more_than: int) -> tuple[_Piec
     return _Pieces(pieces.starts[source] + into, size, tiles, pieces.places[source] + into), workers
 
 
-def _operand(store: GraphStore, tensor: Tensor, pieces: _Pieces, run: I8, runs: int) -> tuple[regions.Regions, I8]:
+def _operand(
+    store: GraphStore, tensor: Tensor, pieces: _Pieces, run: Int64Array, runs: int
+) -> tuple[regions.Regions, Int64Array]:
     """Regions of one operand at the places of the pieces, joined within each run, and the offsets of the runs."""
     starts, sizes, piece = regions.cuts(*tensor.regions(), pieces.places, pieces.places + pieces.lengths)
     owner = run[piece]
@@ -171,14 +170,16 @@ def _operand(store: GraphStore, tensor: Tensor, pieces: _Pieces, run: I8, runs: 
     return (starts, sizes), np.searchsorted(owner, np.arange(runs + 1), side="left").astype(np.int64)
 
 
-def vector_edges(starts: I8, lengths: I8, offsets: I8 | None = None) -> FieldEdges:
+def vector_edges(starts: Int64Array, lengths: Int64Array, offsets: Int64Array | None = None) -> FieldEdges:
     """Edges of a vector field, region rows `offsets[i]:offsets[i + 1]` for vertex i; None = one each."""
     if offsets is not None and (np.diff(offsets) == 1).all():
         offsets = None
     return FieldEdges(starts, lengths, offsets)
 
 
-def rows_edges(starts: I8, lengths: I8, rows: I8, offsets: I8 | None = None) -> FieldEdges:
+def rows_edges(
+    starts: Int64Array, lengths: Int64Array, rows: Int64Array, offsets: Int64Array | None = None
+) -> FieldEdges:
     """Edges of a field of vectors: vertex i has inner vectors `rows[i]:rows[i + 1]`, inner vector j has regions
     `offsets[j]:offsets[j + 1]`; None = one each."""
     if offsets is not None and (np.diff(offsets) == 1).all():

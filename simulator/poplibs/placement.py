@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.graph.objects import ComputeSet
 from simulator.graph.store import FieldEdges
 from simulator.graph.tensor import Tensor
@@ -20,8 +20,6 @@ from simulator.graph.vertex_type import VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ def place_elementwise(
     vectors: Mapping[str, Tensor],
     scalars: Mapping[str, Tensor],
     values: Mapping[str, Any] | None = None,
-    only: I8 | None = None,
+    only: Int64Array | None = None,
 ) -> None:
     """Add the vertices, on the tiles `only` where given. `out` = (field, tensor) that decides the tiles; `vectors` =
     operands as large as it, by field;

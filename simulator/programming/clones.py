@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import tensor_creation_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
@@ -16,8 +16,6 @@ from simulator.graph.debug_context import Context, DebugContext, as_context
 from simulator.graph.tensor import Tensor
 from simulator.graph.tile_mapping import merged
 from simulator.programming.variables import VariableMethods
-
-I8 = npt.NDArray[np.int64]
 
 _TYPE = Parameter("type", instance_of(Type))
 _METADATA = Parameter("metadata", instance_of(Tensor))
@@ -46,9 +44,9 @@ class _Layout:
     """A new variable: how many elements, which of them each element of the tensor is, and where they lie."""
 
     count: int
-    place: I8 | None  #: per flattened element of the tensor; None = in order
-    ends: I8  #: tile mapping: interval i ends here
-    tiles: I8
+    place: Int64Array | None  #: per flattened element of the tensor; None = in order
+    ends: Int64Array  #: tile mapping: interval i ends here
+    tiles: Int64Array
 
 
 class CloneMethods(VariableMethods):
@@ -184,7 +182,7 @@ def _method(method: Any) -> TensorCloneMethod:
     return method
 
 
-def _viewed(variable: Tensor, place: I8, shape: tuple[int, ...]) -> Tensor:
+def _viewed(variable: Tensor, place: Int64Array, shape: tuple[int, ...]) -> Tensor:
     """The elements of a variable in the order that `place` says, under a shape."""
     return variable._spelled(shape, regions.of_elements(place + variable._start), None, variable._variable)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import missing_perf_estimate, poplar_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.target import Target
@@ -17,8 +17,6 @@ from simulator.graph.objects import VertexPerfEstimate, VertexRef
 from simulator.graph.store import VertexBlock
 from simulator.graph.vertex_type import BlockCosts
 from simulator.programming.fields import FieldMethods
-
-I8 = npt.NDArray[np.int64]
 
 _VERTEX = Parameter("v", instance_of(VertexRef))
 _SET = Overloads(
@@ -60,7 +58,7 @@ class EstimateMethods(FieldMethods):
         if not callable(f):
             raise poplar_error(f"registerPerfEstimator: {f!r} for {vertexTypeName} cannot be called.")
 
-        def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+        def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
             rows = [_estimate(f(introspect(block, row), target)) for row in range(len(block))]
             table = np.array([(e.cycles, e.flops) for e in rows], np.int64).reshape(-1, 2)
             return BlockCosts(table[:, 0], "fitted", "the program's performance estimator", table[:, 1])
@@ -83,7 +81,7 @@ class EstimateMethods(FieldMethods):
         return VertexPerfEstimate(int(costs.cycles[v.row]), 0 if costs.flops is None else int(costs.flops[v.row]))
 
 
-def elements_of(block: VertexBlock) -> dict[str, I8]:
+def elements_of(block: VertexBlock) -> dict[str, Int64Array]:
     """Elements per vertex of every edge field of a block."""
     return {name: column.elements_per_vertex(len(block)) for name, column in block.edges.items()}
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import invalid_tile_mapping
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
@@ -17,7 +17,6 @@ from simulator.graph.tensor import Tensor
 from simulator.graph.tile_mapping import merged
 from simulator.programming.state import GraphState
 
-I8 = npt.NDArray[np.int64]
 TileToTensorMapping = list[list[Interval]]
 
 _TENSOR = Parameter("t", other_than(VertexRef))
@@ -85,7 +84,7 @@ class MappingMethods(GraphState):
         starts, lengths = t.regions()
         self._note_writes(starts, lengths, np.full(len(starts), tile, np.int64))
 
-    def _note_writes(self, starts: I8, lengths: I8, tiles: I8) -> None:
+    def _note_writes(self, starts: Int64Array, lengths: Int64Array, tiles: Int64Array) -> None:
         """Write regions of the element space, each with its tile, to the tables of their variables."""
         pending = self.store.variables.pending_mapping
         owner = self.store.variable_of(starts)
@@ -95,7 +94,7 @@ class MappingMethods(GraphState):
         for v, rows in zip(variables.tolist(), np.split(order, first[1:]), strict=True):
             pending.setdefault(v, []).append((begins[rows], begins[rows] + lengths[rows], tiles[rows]))
 
-    def setTileMappingIntervals(self, t: Tensor, begins: I8, ends: I8, tiles: I8) -> None:
+    def setTileMappingIntervals(self, t: Tensor, begins: Int64Array, ends: Int64Array, tiles: Int64Array) -> None:
         """`setTileMapping` by columns: flattened interval i, [begins[i], ends[i]), goes to tiles[i]."""
         count = t.numElements()
         begins, ends, tiles = (np.asarray(column, np.int64) for column in (begins, ends, tiles))
@@ -119,7 +118,7 @@ class MappingMethods(GraphState):
         starts, lengths, of = regions.cuts(*t.regions(), begins, ends)
         self._note_writes(starts, lengths, device[of])
 
-    def getTileMappingIntervals(self, t: Tensor) -> tuple[I8, I8, I8]:
+    def getTileMappingIntervals(self, t: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:
         """(begins, ends, tiles): the flattened tensor as runs that are contiguous in memory and on one tile.
 
         Tiles are those of the device; -1 = unmapped. Nothing is merged across gaps in memory."""
@@ -131,7 +130,7 @@ class MappingMethods(GraphState):
         ends = np.cumsum(lengths)
         return ends - lengths, ends, table_tiles[row]
 
-    def _table(self, variables: I8) -> tuple[I8, I8]:
+    def _table(self, variables: Int64Array) -> tuple[Int64Array, Int64Array]:
         """The mapping tables of some variables, ascending, as one table in element space."""
         parts = [(self.store.mapping_of(v), self.store.variables.base[v]) for v in variables.tolist()]
         if not parts:
@@ -193,7 +192,7 @@ class MappingMethods(GraphState):
                 out[tile].append(Interval(begin, end))
         return out
 
-    def _graph_tiles(self, device: I8) -> I8:
+    def _graph_tiles(self, device: Int64Array) -> Int64Array:
         """Tiles of this graph for tiles of the device; -1 where it does not have them."""
         if self._tiles is None:
             return device
@@ -217,7 +216,7 @@ class MappingMethods(GraphState):
         return f"The tensor of shape {t.shape()} ({', '.join(names)})"
 
 
-def _joined(begins: I8, ends: I8, tiles: I8) -> tuple[I8, I8, I8]:
+def _joined(begins: Int64Array, ends: Int64Array, tiles: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Neighbouring intervals on one tile as one."""
     if not len(begins):
         return begins, ends, tiles

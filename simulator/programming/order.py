@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions as region_lists
 from simulator.base.errors import index_error
 from simulator.base.types import Interval
@@ -15,14 +15,12 @@ from simulator.graph.contiguous_runs import memory_runs, sequences
 from simulator.graph.tensor import Tensor
 from simulator.programming.streams import StreamMethods
 
-I8 = npt.NDArray[np.int64]
-
 
 class TensorRearranger:
     """A reordering of the elements of flattened tensors, as intervals: interval i of the result is
     [begins[i], ends[i]) of the original. Made by `Graph.getSimplifyingRearranger`."""
 
-    def __init__(self, begins: I8, ends: I8) -> None:
+    def __init__(self, begins: Int64Array, ends: Int64Array) -> None:
         self._begins = begins
         self._ends = ends
         order = np.argsort(begins, kind="stable")
@@ -55,7 +53,7 @@ class TensorRearranger:
         return _moved(what, self._begins, self._ends)
 
 
-def _taken(t: Tensor, begins: I8, ends: I8) -> Tensor:
+def _taken(t: Tensor, begins: Int64Array, ends: Int64Array) -> Tensor:
     """The intervals of a flattened tensor, one after another."""
     total = int((ends - begins).sum())
     if t.numElements() != total:
@@ -65,7 +63,7 @@ def _taken(t: Tensor, begins: I8, ends: I8) -> Tensor:
     return t._spelled((total,), pieces, None, t._variable)
 
 
-def _moved(intervals: Sequence[tuple[int, int]], begins: I8, ends: I8) -> list[Interval]:
+def _moved(intervals: Sequence[tuple[int, int]], begins: Int64Array, ends: Int64Array) -> list[Interval]:
     """The intervals of a sequence as intervals of the sequence that the given cuts spell."""
     given = np.array(list(intervals), np.int64).reshape(-1, 2)
     starts, lengths, _ = region_lists.cuts(begins, ends - begins, given[:, 0], given[:, 1])

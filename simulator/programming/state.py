@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import graph_object_creation_error, invalid_tile_mapping
 from simulator.base.target import Target, target_of
 from simulator.graph.debug_context import Context, DebugInfo, as_context, record
 from simulator.graph.objects import VertexRef
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
-
-I8 = npt.NDArray[np.int64]
 
 #: What every graph with a target has.
 _STATE = ("store", "_target", "_device_target", "_tiles", "_num_tiles")
@@ -26,7 +24,7 @@ class GraphState:
     store: GraphStore
     _target: Target  #: of one replica, or what a virtual graph sees of it
     _device_target: Target  #: all replicas
-    _tiles: I8 | None  #: tile on the device of each tile of this graph, None = the same
+    _tiles: Int64Array | None  #: tile on the device of each tile of this graph, None = the same
     _num_tiles: int
 
     def __init__(self, target: Any = None, r: int = 1, *, device: Any = None) -> None:
@@ -70,7 +68,7 @@ class GraphState:
             )
         return tile if self._tiles is None else int(self._tiles[tile])
 
-    def _device_tiles(self, tiles: I8) -> I8:
+    def _device_tiles(self, tiles: Int64Array) -> Int64Array:
         """`_device_tile` of many."""
         if len(tiles) and (tiles.min() < 0 or tiles.max() >= self._num_tiles):
             bad = int(tiles[(tiles < 0) | (tiles >= self._num_tiles)][0])

@@ -52,9 +52,15 @@ class StreamMethods(RemoteMethods):
         )
 
     def _add_stream(
-        self, handle: str, type_: Type, count: int, to_device: bool, options: dict[str, str], kind: str,
+        self,
+        handle: str,
+        type_: Type,
+        count: int,
+        to_device: bool,
+        options: dict[str, str],
+        kind: str,
         broadcast: bool = False,
-    ) -> DataStream:  # fmt: skip
+    ) -> DataStream:
         s = self.store.streams
         named(handle, "stream")
         # A host read and a host write may share a handle, as a program names a tensor once for both directions.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import (
     graph_connection_error,
@@ -24,7 +25,7 @@ from simulator.programming.estimates import EstimateMethods, elements_of
 
 __all__ = ["VertexMethods", "elements_of"]
 
-I8 = npt.NDArray[np.int64]
+
 Connections = Mapping[str, Any] | Iterable[tuple[Any, ...]]
 
 #: marks blocks of external exchange vertices among the open ones
@@ -126,8 +127,8 @@ class VertexMethods(EstimateMethods):
         edges: Mapping[str, FieldEdges | Tensor],
         values: Mapping[str, Any] | None = None,
         *,
-        cycles: I8 | None = None,
-        flops: I8 | None = None,
+        cycles: Int64Array | None = None,
+        flops: Int64Array | None = None,
         debug_id: int | None = None,
     ) -> VertexBlock:
         """Add many vertices of one type at once, `tiles` holding the tile of each.

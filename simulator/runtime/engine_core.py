@@ -8,10 +8,10 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision import pvti
 from popvision.formats.profile.model import RunRecord, TileBlocks
+from simulator.arrays import Int64Array
 from simulator.base.errors import (
     ErrorCode,
     ErrorInfo,
@@ -154,7 +154,7 @@ class EngineCore(HostEnd):
 
     def _modelled(self, index: int, options: Mapping[str, str]) -> RunTime:
         machine = self.executable.machine
-        waits: Iterator[npt.NDArray[np.int64]] | None = None
+        waits: Iterator[Int64Array] | None = None
         if self.streams.host_seconds is not None:
             waits = _waits(self.streams.host_seconds, machine)
         elif machine.hardware and (late := _poll_cycles(options, machine)):
@@ -260,7 +260,7 @@ def _poll_cycles(options: Mapping[str, str], machine: Machine) -> int:
     return round(float(options.get("target.syncPollPeriodUs", 0)) / 2 * 1e-6 * machine.clock_hz)
 
 
-def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[npt.NDArray[np.int64]]:
+def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[Int64Array]:
     """The cycles that each replica waits at each host copy. A copy's transfers are one after another, from replica 0
     on; one transfer for all replicas makes all of them wait."""
     first = [i for i, (replica, _) in enumerate(seconds) if replica == 0]

@@ -148,9 +148,16 @@ def test_large_answers_end_at_their_bytes_and_go_on(agent: Agent) -> None:
     sql = "select name || name || name || name as text from program_list where name <> '' order by program"
     texts, cursor = [], ""
     while cursor is not None:
-        result = agent.ask("tools/call", name="query", arguments={
-            "report": TRAINING, "sql": sql, "limit": 500, "cursor": cursor,
-        })  # fmt: skip
+        result = agent.ask(
+            "tools/call",
+            name="query",
+            arguments={
+                "report": TRAINING,
+                "sql": sql,
+                "limit": 500,
+                "cursor": cursor,
+            },
+        )
         text = result["content"][0]["text"]
         assert len(text) <= MOST_BYTES
         answer = json.loads(text)

@@ -37,9 +37,14 @@ def write_overlap(folder: Path, **meta: object) -> Path:
         children=i8(1, 2, 3, 4, 5, 6),
     )
     compilation = replace(
-        tiny, programs=programs, program_on_ipu=[], messages=[], meta=tiny.meta | {"reportId": "overlap"} | meta,
-        liveness=None, eq_classes=None,
-    )  # fmt: skip
+        tiny,
+        programs=programs,
+        program_on_ipu=[],
+        messages=[],
+        meta=tiny.meta | {"reportId": "overlap"} | meta,
+        liveness=None,
+        eq_classes=None,
+    )
     starts = [(0, 0, 0, 0), (100, 90, 80, 0), (80, 70, 60, 0), (20, 10, 0, 0), (15, 5, 0, 5), (0, 0, 0, 0)]
     cycles = [(100, 90, 80, 0), (0, 0, 0, 20), (0, 0, 0, 60), (0, 0, 0, 5), (0, 10, 20, 15), (10, 10, 10, 10)]
     base = [0, 0, 20, 80, 85 - 5, 100]

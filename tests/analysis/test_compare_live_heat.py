@@ -29,8 +29,12 @@ def test_every_cell_is_its_largest_difference(tmp_path: Path, seed: int, by: str
     source, target = write_case(tmp_path / "a", ours), write_case(tmp_path / "b", theirs)
     partner = match_indices(source, target, by).tolist()
     known_tiles = 2 * (2 + seed % 3)
-    for grid, tiles, indices in (((6, 9), range(6), range(9)), ((2, 4), range(6), range(9)),
-                                 ((1, 1), range(6), range(9)), ((3, 2), range(1, 6), range(2, 8))):  # fmt: skip
+    for grid, tiles, indices in (
+        ((6, 9), range(6), range(9)),
+        ((2, 4), range(6), range(9)),
+        ((1, 1), range(6), range(9)),
+        ((3, 2), range(1, 6), range(2, 8)),
+    ):
         for always in (False, True):
             found = heat_difference(source, target, tiles, indices, grid, always=always, by=by)
             for r, (low, high) in enumerate(zip(found.tile_edges, found.tile_edges[1:], strict=False)):

@@ -148,9 +148,10 @@ def test_every_bar_is_drawn_or_counted_once_and_cells_tell_shares(
     left, right = first * pitch, (first + columns) * pitch
     spans = list(zip(steps.begin.tolist(), steps.end.tolist(), strict=True))
     inside = [
-        step for step, (b, e) in enumerate(spans)
+        step
+        for step, (b, e) in enumerate(spans)
         if b * GRAIN < right and (e * GRAIN > left or (b == e and b * GRAIN >= left))
-    ]  # fmt: skip
+    ]
     large = [step for step in inside if (spans[step][1] - spans[step][0]) * GRAIN >= pitch]
     assert bars.first.tolist() == large
     assert cells.count.sum() == len(inside) - len(large)

@@ -11,9 +11,15 @@ from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, packed, ra
 from tests.analysis.execution_case import Machine
 
 KINDS = {
-    "OnTileExecute": "compute", "DoExchange": "exchange", "GlobalExchange": "global", "StreamCopyBegin": "wait",
-    "StreamCopyMid": "host", "StreamCopyEnd": "sync", "Sync": "sync", "Sans": "sync",
-}  # fmt: skip
+    "OnTileExecute": "compute",
+    "DoExchange": "exchange",
+    "GlobalExchange": "global",
+    "StreamCopyBegin": "wait",
+    "StreamCopyMid": "host",
+    "StreamCopyEnd": "sync",
+    "Sync": "sync",
+    "Sans": "sync",
+}
 
 
 @st.composite

@@ -31,8 +31,12 @@ def test_every_cell_of_every_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(heat_module, "_MANY", many)  # both ways of looking through the changes
     case = make_case(seed, ipus=2, tiles_per_ipu=3, replicas=1 + seed % 2, indices=9)
     source = write_case(tmp_path, case)
-    for grid, tiles, indices in (((6, 9), range(6), range(9)), ((4, 4), range(6), range(9)),
-                                 ((1, 1), range(6), range(9)), ((2, 3), range(1, 5), range(2, 8))):  # fmt: skip
+    for grid, tiles, indices in (
+        ((6, 9), range(6), range(9)),
+        ((4, 4), range(6), range(9)),
+        ((1, 1), range(6), range(9)),
+        ((2, 3), range(1, 5), range(2, 8)),
+    ):
         for always in (False, True):
             found = heat(source, tiles, indices, grid, always=always)
             rows = [range(a, b) for a, b in zip(found.tile_edges, found.tile_edges[1:], strict=False)]

@@ -40,8 +40,9 @@ def test_times_are_those_of_the_file(tmp_path: Path) -> None:
     with sqlite3.connect(profile) as db:
         steps = db.execute("select id, program from steps where run = 0 order by id").fetchall()
         order = [row[0] for row in db.execute("select program from liveness order by liveness_index")]
-        cycles = db.execute("select sum(cycles) from steps_by_ipu where ipu = 0 and step_id in "
-                            "(select id from steps where run = 0)").fetchone()[0]  # fmt: skip
+        cycles = db.execute(
+            "select sum(cycles) from steps_by_ipu where ipu = 0 and step_id in (select id from steps where run = 0)"
+        ).fetchone()[0]
     assert found.step.tolist() == [row[0] for row in steps]
     assert found.index.tolist() == slow_indices(order, [row[1] for row in steps])
     assert int((found.end - found.begin).sum()) == cycles

@@ -37,8 +37,12 @@ def test_a_copy_beside_compute_has_its_own_lane() -> None:
     assert list(zip(io.begin.tolist(), io.end.tolist(), strict=True)) == [(0, 20), (20, 80), (80, 85)]
     assert first.steps.tolist() == [0, 1, 5, 6, 7]
     assert list(zip(first.begin.tolist(), first.end.tolist(), strict=True)) == [
-        (0, 0), (0, 100), (100, 140), (140, 140), (140, 150),
-    ]  # fmt: skip
+        (0, 0),
+        (0, 100),
+        (100, 140),
+        (140, 140),
+        (140, 150),
+    ]
     assert bar_of([first, io], 3) == (20, 80)
 
 

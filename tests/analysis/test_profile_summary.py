@@ -75,9 +75,13 @@ def test_memory_adds_up(sources: dict[str, ReportSource], kind: str) -> None:
     begin, end = (next(i for i, line in enumerate(lines) if head in line) for head in ("By Data Type", "Vertex Data"))
     labels = [line.split(":")[0].strip() for line in lines[begin + 1 : end]]
     assert labels[:6] == [
-        "Variables", "Constants", "Host Exchange Packet Headers", "Global Exchange Packet Headers", "Stack",
+        "Variables",
+        "Constants",
+        "Host Exchange Packet Headers",
+        "Global Exchange Packet Headers",
+        "Stack",
         "Vertex Instances",
-    ]  # fmt: skip
+    ]
     assert sum(size[label] for label in labels) == used
     vertices = size["Internal vertex state and edge pointers"] + size["Vertex fields"] + size["Descriptors"]
     assert lines[end] == f"    Vertex Data ({vertices:,}B):"

@@ -41,8 +41,13 @@ def test_entries_follow_the_branch_records(source):
         assert recorded_trips(report, row["RepeatWhile"]) == (-1, -1)
         return
     assert {name: int(found[at]) for name, at in names.items()} == {
-        "condition": 5, "body": 3, "true": 3, "false": 0, "case 4": 1, "default": 1,
-    }  # fmt: skip
+        "condition": 5,
+        "body": 3,
+        "true": 3,
+        "false": 0,
+        "case 4": 1,
+        "default": 1,
+    }
     assert recorded_trips(report, row["RepeatWhile"]) == (2, 3)
     assert recorded_trips(report, row["Switch"]) == (2, 2)
     assert recorded_trips(report, row["Repeat"]) == (1, 3)

@@ -21,10 +21,15 @@ STEPS: Steps = [("C", (2, 4)), ("S", (2, 0)), ("X", (1, 3))]
 @pytest.mark.parametrize(
     ("target", "level", "known"),
     [
-        ("Ipu", "Tile", True), ("Ipu", "Vertex", True), ("Ipu", "Ipu", False), ("Ipu", "Device", False),
-        ("Ipu", "Off", False), ("IpuModel", "Ipu", True), ("IpuModel", "Off", True),
+        ("Ipu", "Tile", True),
+        ("Ipu", "Vertex", True),
+        ("Ipu", "Ipu", False),
+        ("Ipu", "Device", False),
+        ("Ipu", "Off", False),
+        ("IpuModel", "Ipu", True),
+        ("IpuModel", "Off", True),
     ],
-)  # fmt: skip
+)
 def test_levels(tmp_path: Path, target: str, level: str, known: bool) -> None:
     source = ReportSource(write_small(tmp_path / "small", STEPS, target=target, level=level))
     assert (tiles_unknown(source) == "") is known

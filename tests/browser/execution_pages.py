@@ -27,9 +27,16 @@ TILES, IPUS = 24, 2
 _TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "tokens.css"
 _CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
 _CLASS_OF_TYPE = {
-    "OnTileExecute": 0, "DoExchange": 1, "GlobalExchange": 2, "StreamCopyMid": 3, "StreamCopyBegin": 4,
-    "StreamCopyEnd": 5, "Sync": 5, "Sans": 5, "SyncAns": 5,
-}  # fmt: skip
+    "OnTileExecute": 0,
+    "DoExchange": 1,
+    "GlobalExchange": 2,
+    "StreamCopyMid": 3,
+    "StreamCopyBegin": 4,
+    "StreamCopyEnd": 5,
+    "Sync": 5,
+    "Sans": 5,
+    "SyncAns": 5,
+}
 
 
 @dataclass

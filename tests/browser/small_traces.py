@@ -17,9 +17,13 @@ from tests.browser.execution_pages import _rgb
 from tests.reports import i8, tiny_compilation, u4
 
 LETTERS = {
-    "C": "OnTileExecute", "X": "DoExchange", "G": "GlobalExchange",
-    "H": "StreamCopyMid", "W": "StreamCopyBegin", "S": "Sync",
-}  # fmt: skip
+    "C": "OnTileExecute",
+    "X": "DoExchange",
+    "G": "GlobalExchange",
+    "H": "StreamCopyMid",
+    "W": "StreamCopyBegin",
+    "S": "Sync",
+}
 _CLASSES = {"C": "compute", "X": "exchange", "G": "global", "H": "host", "W": "wait", "S": "sync"}
 
 #: One step: its letter, and the cycles of each tile.
@@ -50,11 +54,21 @@ def write_small(folder: Path, steps: Steps, *, target: str = "IpuModel", level: 
         children=i8(*range(1, count + 1)),
     )
     compilation = replace(
-        tiny, programs=programs, target=replace(tiny.target, type=target, tiles_per_ipu=tiles, physical_tile=None),
-        tile_memory=None, category_memory=(), variables=None, liveness=None, eq_classes=None, vars_info=None,
-        lowered=(), program_on_ipu=[], messages=[], compute_set_vertices=[],
+        tiny,
+        programs=programs,
+        target=replace(tiny.target, type=target, tiles_per_ipu=tiles, physical_tile=None),
+        tile_memory=None,
+        category_memory=(),
+        variables=None,
+        liveness=None,
+        eq_classes=None,
+        vars_info=None,
+        lowered=(),
+        program_on_ipu=[],
+        messages=[],
+        compute_set_vertices=[],
         meta=tiny.meta | {"reportId": folder.name, "computeInstrumentation": level},
-    )  # fmt: skip
+    )
     with ProfileWriter(folder / "profile.pop") as writer:
         writer.write_compilation(compilation)
         writer.append_run(_run(steps, tiles))
@@ -70,11 +84,19 @@ def _run(steps: Steps, tiles: int) -> model.RunRecord:
         clock = clock + np.array(cycles)
     count = len(steps)
     return model.RunRecord(
-        program_index=0, name="step", host_start_us=0, host_end_us=10, cycles=int(clock.max()),
-        program=i8(*range(1, count + 1)), base=np.array(base).reshape(count, 1),
-        pattern=np.arange(count).reshape(count, 1), patterns=patterns, tail=[(clock.max() - clock).astype(np.uint32)],
-        data_in=i8(*[0] * count).reshape(count, 1), data_out=i8(*[0] * count).reshape(count, 1),
-    )  # fmt: skip
+        program_index=0,
+        name="step",
+        host_start_us=0,
+        host_end_us=10,
+        cycles=int(clock.max()),
+        program=i8(*range(1, count + 1)),
+        base=np.array(base).reshape(count, 1),
+        pattern=np.arange(count).reshape(count, 1),
+        patterns=patterns,
+        tail=[(clock.max() - clock).astype(np.uint32)],
+        data_in=i8(*[0] * count).reshape(count, 1),
+        data_out=i8(*[0] * count).reshape(count, 1),
+    )
 
 
 def drawn(viewer: Any, total: int, tiles: int) -> list[str]:

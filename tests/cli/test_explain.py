@@ -118,9 +118,10 @@ def test_a_loop_and_the_calls_of_a_function(folder: Path) -> None:
 
 def test_the_command_prints_terms_with_their_sources(folder: Path) -> None:
     product = next(
-        i for i in programs(folder, "OnTileExecute")
+        i
+        for i in programs(folder, "OnTileExecute")
         if ProfileReader(folder / "profile.pop").programs().name[i].endswith("Convolve")
-    )  # fmt: skip
+    )
     done = explained(folder, product)
     assert done.returncode == 0
     assert "published-numbers 7.5" in done.stdout
@@ -149,10 +150,12 @@ def test_a_report_without_terms_says_so(tmp_path: Path) -> None:
     path = write_tiny(tmp_path / "report")
     reader = ProfileReader(path)
     silent = [
-        i for i, kind in enumerate(reader.programs().type)
-        if kind in ("OnTileExecute", "DoExchange") and not reader.cost_terms(f"program:{i}")
+        i
+        for i, kind in enumerate(reader.programs().type)
+        if kind in ("OnTileExecute", "DoExchange")
+        and not reader.cost_terms(f"program:{i}")
         and not reader.cost_terms(f"computeSet:{reader.programs().compute_set[i]}")
-    ]  # fmt: skip
+    ]
     assert silent
     done = explained(path, silent[0])
     assert done.returncode == 0

@@ -39,9 +39,16 @@ def test_names_are_poplars_and_a_file_is_added_once() -> None:
     bench = with_sums()
     names = set(bench.graph.store.vertex_types)
     assert names == {
-        "SumVertex", "ns::Axpy<float,true>", "ns::Axpy<half,false>", "RowsVertex", "MultiSquare", "Supervised",
-        "HalfVertex", "Mapped", "Wide",
-    }  # fmt: skip
+        "SumVertex",
+        "ns::Axpy<float,true>",
+        "ns::Axpy<half,false>",
+        "RowsVertex",
+        "MultiSquare",
+        "Supervised",
+        "HalfVertex",
+        "Mapped",
+        "Wide",
+    }
     assert poputil.templateVertex("ns::Axpy", FLOAT, True) in names
     assert bench.graph.addCodelets(str(SUMS)) is False
     kinds = {name: type_.kind for name, type_ in bench.graph.store.vertex_types.items()}

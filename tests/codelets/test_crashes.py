@@ -174,9 +174,14 @@ def test_prints_are_labelled_by_tile_and_worker(options) -> None:
     lines = printed.getvalue().splitlines()
     assert lines[:2] == ["[tile 0, worker 0] x is 0", "[tile 0, worker 0] and"]
     assert sorted(lines[2:]) == [
-        "[tile 0, worker 0] 6", "[tile 0, worker 1] 6", "[tile 0, worker 1] and", "[tile 0, worker 1] x is 4",
-        "[tile 1, worker 1] 6", "[tile 1, worker 1] and", "[tile 1, worker 1] x is 5",
-    ]  # fmt: skip
+        "[tile 0, worker 0] 6",
+        "[tile 0, worker 1] 6",
+        "[tile 0, worker 1] and",
+        "[tile 0, worker 1] x is 4",
+        "[tile 1, worker 1] 6",
+        "[tile 1, worker 1] and",
+        "[tile 1, worker 1] x is 5",
+    ]
 
 
 @pytest.mark.parametrize("options", [{}, {"popvision.addressAccurate": "true"}], ids=["rows", "bytes of tiles"])

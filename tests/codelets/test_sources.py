@@ -133,8 +133,22 @@ def test_refusals(tmp_path, monkeypatch, files) -> None:
     (tmp_path / "foreign.gp").write_bytes(b"\x7fELF...")
     with pytest.raises(graph_object_load_error, match=r"foreign\.gp' was not made by popvision popc"):
         graph.addCodelets(tmp_path / "foreign.gp")
-    for flags in ("-o /tmp/x", "-o/tmp/x", "/etc/passwd", "@file", "-fplugin=x.so", "-fsyntax-only", "--version",
-                  "-xc", "-MMD", "-flto", "-fsanitize=address", "-wrapper sh", "-Wl,-z", "-D A -c"):  # fmt: skip
+    for flags in (
+        "-o /tmp/x",
+        "-o/tmp/x",
+        "/etc/passwd",
+        "@file",
+        "-fplugin=x.so",
+        "-fsyntax-only",
+        "--version",
+        "-xc",
+        "-MMD",
+        "-flto",
+        "-fsanitize=address",
+        "-wrapper sh",
+        "-Wl,-z",
+        "-D A -c",
+    ):
         wrong = flags.split()[-1] if flags.startswith("-D") else flags.split()[0]
         with pytest.raises(graph_program_compilation_error, match=f"Compile flag '{wrong}' is not one for codelets"):
             graph.addCodelets(files[0], CodeletFileType.Auto, flags)

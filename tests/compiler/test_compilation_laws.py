@@ -70,8 +70,10 @@ def test_variables_rows_and_allocations_agree(compilation):
     for t in compilation.lowered:
         mine = tile == t.tile
         assert size[mine].sum() == t.bytes.sum()
-        by_name = {(CATEGORIES[c], compilation.lowered_names[n]): b for c, n, b in
-                   zip(category[mine], name[mine], size[mine], strict=True)}  # fmt: skip
+        by_name = {
+            (CATEGORIES[c], compilation.lowered_names[n]): b
+            for c, n, b in zip(category[mine], name[mine], size[mine], strict=True)
+        }
         rows = {}
         for c, n, b in zip(t.category, t.name, t.bytes, strict=True):
             key = (CATEGORIES[c], compilation.lowered_names[n])

@@ -186,8 +186,11 @@ def test_random_copies_through_the_compiler_conserve_bytes(order, cut):
     copy = Copy(concat([a.slice(k, k + 1) for k in order]), b)
     executable = compile_graph(graph.store, graph.getTarget(), [copy])
     remote = sum(k // 6 != (at // 6 + cut) % 4 for at, k in enumerate(order))
-    exchanged = [w.exchange for w, n in zip(executable.lowered.table.work, executable.lowered.table.name, strict=True)
-                 if w.exchange is not None and n.startswith("copy1")]  # fmt: skip
+    exchanged = [
+        w.exchange
+        for w, n in zip(executable.lowered.table.work, executable.lowered.table.name, strict=True)
+        if w.exchange is not None and n.startswith("copy1")
+    ]
     assert sum(int(e.rx.sum()) for e in exchanged) == 4 * remote
     assert sum(int(e.tx.sum()) for e in exchanged) == 4 * remote
 

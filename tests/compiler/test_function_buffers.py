@@ -111,9 +111,10 @@ def test_remote_code_comes_through_the_host_link():
     case = Case()
     moved = case.compiled(Copy(case.buffer(REMOTE), case.function), Call(case.function))
     [received] = [
-        p.rx for p in moved.program_on_ipu
+        p.rx
+        for p in moved.program_on_ipu
         if moved.programs.name[p.program] == "function 0" and moved.programs.type[p.program] == "StreamCopyMid"
-    ]  # fmt: skip
+    ]
     assert received.tolist() == [200 + 32, 200 + 32, 200 + 32, 200]
 
 

@@ -21,9 +21,14 @@ def allocations(rows):
     column = [np.array([r[i] for r in rows]) for i in (0, 1, 3, 4)]
     category = np.array([CATEGORY_NUMBER[r[2]] for r in rows], np.int64)
     return Allocations(
-        column[0].astype(np.int64), column[1].astype(np.int64), category, np.arange(n), column[2].astype(np.int64),
-        np.arange(n), column[3].astype(np.bool_),
-    )  # fmt: skip
+        column[0].astype(np.int64),
+        column[1].astype(np.int64),
+        category,
+        np.arange(n),
+        column[2].astype(np.int64),
+        np.arange(n),
+        column[3].astype(np.bool_),
+    )
 
 
 def classes(ranges):
@@ -61,9 +66,12 @@ def test_regions_split_at_border_and_capacity():
 
 
 rows = st.tuples(
-    st.integers(0, 2), st.integers(1, 40), st.sampled_from(["variable", "vertexCode", "message"]), st.integers(-1, 4),
+    st.integers(0, 2),
+    st.integers(1, 40),
+    st.sampled_from(["variable", "vertexCode", "message"]),
+    st.integers(-1, 4),
     st.booleans(),
-)  # fmt: skip
+)
 spans = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=5, max_size=5)
 
 

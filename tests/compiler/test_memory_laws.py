@@ -19,9 +19,18 @@ STEPS = st.lists(
     max_size=5,
 )
 OWN = (
-    "vertexInstanceState", "vertexFieldData", "stack", "controlCode", "vertexCode", "internalExchangeCode",
-    "hostExchangeCode", "hostExchangePacketHeader", "controlId", "instrumentationResults", "copyDescriptor",
-)  # fmt: skip
+    "vertexInstanceState",
+    "vertexFieldData",
+    "stack",
+    "controlCode",
+    "vertexCode",
+    "internalExchangeCode",
+    "hostExchangeCode",
+    "hostExchangePacketHeader",
+    "controlId",
+    "instrumentationResults",
+    "copyDescriptor",
+)
 
 
 def built(target, sizes, steps):

@@ -84,9 +84,10 @@ def test_multi_access_copies_are_faster_and_need_elements_apart():
         settings = CompileSettings(multi_access_copies=fast)
         compilation = compile_graph(graph.store, graph.getTarget(), [program], settings).compilation
         [copy] = [
-            int(p.cycles.max()) for p in compilation.program_on_ipu
+            int(p.cycles.max())
+            for p in compilation.program_on_ipu
             if compilation.programs.name[p.program].endswith("OnTileCopy-0")
-        ]  # fmt: skip
+        ]
         memory = compilation.tile_memory
         results.append((copy, int(memory.including_gaps.max()), int(memory.excluding_gaps.max())))
     bytes_ = 4 * 4096

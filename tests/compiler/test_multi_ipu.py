@@ -74,8 +74,9 @@ def test_only_the_ipus_of_an_exchange_wait_for_each_other():
     del d
 
 
-@pytest.mark.parametrize(("kind", "waiting"), [(SyncType.INTERNAL, 100), (SyncType.EXTERNAL, 600),
-                                               (SyncType.GLOBAL, 600)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "waiting"), [(SyncType.INTERNAL, 100), (SyncType.EXTERNAL, 600), (SyncType.GLOBAL, 600)]
+)
 def test_explicit_syncs_join_tiles_ipus_or_replicas(kind, waiting):
     """Two replicas of two IPUs with one tile each; tile 0 of each replica is late by 6 x 72 cycles."""
     target = model(tiles=1, ipus=4)

@@ -33,9 +33,10 @@ def spans(source: ReportSource, ipu: int, words: str, type_: str) -> list[tuple[
     reader = source.reader
     steps, figures, names = reader.steps(), reader.steps_on_ipu(ipu), reader.programs().name
     rows = [
-        i for i in np.flatnonzero(steps.type == PROGRAM_TYPES.index(type_)).tolist()
+        i
+        for i in np.flatnonzero(steps.type == PROGRAM_TYPES.index(type_)).tolist()
         if names[int(steps.program[i])].startswith(words) and figures.active_tiles[i]
-    ]  # fmt: skip
+    ]
     return [(int(figures.active_from_min[i]), int(figures.active_to_max[i])) for i in rows]
 
 
@@ -95,8 +96,10 @@ def test_batches_cross_by_global_exchange_after_an_external_sync(piped: tuple[Re
     steps = reader.steps()
     rows = np.flatnonzero(steps.type == PROGRAM_TYPES.index("GlobalExchange"))
     assert len(rows) == 6 + pipeline.DEPTH
-    sizes = [(reader.steps_on_ipu(i).data_in[rows].tolist(), reader.steps_on_ipu(i).data_out[rows].tolist())
-             for i in range(2)]  # fmt: skip
+    sizes = [
+        (reader.steps_on_ipu(i).data_in[rows].tolist(), reader.steps_on_ipu(i).data_out[rows].tolist())
+        for i in range(2)
+    ]
     bytes_ = 4 * pipeline.BATCH * pipeline.HIDDEN
     assert sizes == [([0] * len(rows), [bytes_] * len(rows)), ([bytes_] * len(rows), [0] * len(rows))]
     before = steps.program[rows - 1].tolist()

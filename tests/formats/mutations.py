@@ -117,10 +117,16 @@ def _page(data: bytearray, rng: random.Random) -> slice:
 
 
 _KINDS: dict[str, Callable[[bytearray, random.Random], None]] = {
-    "one bit": _flip, "several bits": _flips, "bytes written": _write, "cut": _cut, "bytes removed": _remove,
-    "bytes inserted": _insert, "pages swapped": _swap_pages, "page copied over another": _copy_page,
+    "one bit": _flip,
+    "several bits": _flips,
+    "bytes written": _write,
+    "cut": _cut,
+    "bytes removed": _remove,
+    "bytes inserted": _insert,
+    "pages swapped": _swap_pages,
+    "page copied over another": _copy_page,
     "page cleared": _clear_page,
-}  # fmt: skip
+}
 
 
 def pva_figures(path: Path) -> dict[str, str]:

@@ -22,16 +22,28 @@ def everything(path: Path, *, salvage: bool = False) -> dict[str, str]:
     """All answers of a reader as text, or the FormatError of each."""
     reader = ProfileReader(path, salvage=salvage)
     questions: dict[str, Callable[[], Any]] = {
-        "meta": lambda: reader.meta, "target": reader.target, "programs": reader.programs,
-        "compute_sets": reader.compute_sets, "vertex_types": reader.vertex_types,
-        "vertices": reader.compute_set_vertices, "memory": reader.tile_memory, "categories": reader.category_memory,
-        "variables": reader.variables, "classes": reader.eq_classes, "liveness": reader.liveness,
-        "lowered": lambda: reader.lowered_tile(0), "names": reader.lowered_names, "runs": reader.runs,
-        "vars_info": lambda: reader.vars_info(0), "messages": lambda: reader.messages(3, 0),
-        "program": lambda: reader.program_on_ipu(1, 0), "steps": reader.steps,
-        "on_ipu": lambda: reader.steps_on_ipu(0), "tail": lambda: reader.run_tail(0, 0),
+        "meta": lambda: reader.meta,
+        "target": reader.target,
+        "programs": reader.programs,
+        "compute_sets": reader.compute_sets,
+        "vertex_types": reader.vertex_types,
+        "vertices": reader.compute_set_vertices,
+        "memory": reader.tile_memory,
+        "categories": reader.category_memory,
+        "variables": reader.variables,
+        "classes": reader.eq_classes,
+        "liveness": reader.liveness,
+        "lowered": lambda: reader.lowered_tile(0),
+        "names": reader.lowered_names,
+        "runs": reader.runs,
+        "vars_info": lambda: reader.vars_info(0),
+        "messages": lambda: reader.messages(3, 0),
+        "program": lambda: reader.program_on_ipu(1, 0),
+        "steps": reader.steps,
+        "on_ipu": lambda: reader.steps_on_ipu(0),
+        "tail": lambda: reader.run_tail(0, 0),
         "intervals": lambda: list(reader.intervals(0, 0, 9)),
-    }  # fmt: skip
+    }
     answers = {}
     for name, question in questions.items():
         try:

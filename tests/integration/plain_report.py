@@ -101,10 +101,17 @@ class PlainReport:
         names = [column[0] for column in cursor.description]
         rows = [dict(zip(names, values, strict=True)) for values in cursor]
         return [
-            (r["step_id"], self.types[r["program"]], r["program"], r["cycles_base"],
-             self.array(r["start_array"]), self.array(r["cycles_array"]), r)
+            (
+                r["step_id"],
+                self.types[r["program"]],
+                r["program"],
+                r["cycles_base"],
+                self.array(r["start_array"]),
+                self.array(r["cycles_array"]),
+                r,
+            )
             for r in rows
-        ]  # fmt: skip
+        ]
 
     def tail(self, run: int, ipu: int) -> Any:
         ((identity,),) = self.rows("SELECT tail_array FROM run_tail WHERE run = ? AND ipu = ?", run, ipu)

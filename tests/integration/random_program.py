@@ -201,10 +201,22 @@ class RandomProgram:
 
     def fill_body(self, body: Body, steps: int, depth: int) -> None:
         kinds = [
-            self.copy, self.elementwise, self.in_place, self.unary, self.scaled_add, self.reduce, self.product,
-            self.cast, self.fill, self.vertices, self.vertices, self.rows, self.stream_in, self.stream_out,
+            self.copy,
+            self.elementwise,
+            self.in_place,
+            self.unary,
+            self.scaled_add,
+            self.reduce,
+            self.product,
+            self.cast,
+            self.fill,
+            self.vertices,
+            self.vertices,
+            self.rows,
+            self.stream_in,
+            self.stream_out,
             self.undefined,
-        ]  # fmt: skip
+        ]
         for _ in range(steps):
             kind = self.pick(0, len(kinds) + (2 if depth else 0) - 1)
             if kind < len(kinds):

@@ -27,16 +27,22 @@ from simulator.runtime.clock.device_clock import DeviceClock
 TILES = 24
 KINDS = st.lists(
     st.tuples(st.sampled_from(["add", "tanh", "reduce", "product", "copy"]), st.integers(1, 90), st.integers(1, 40)),
-    min_size=1, max_size=4,
-)  # fmt: skip
+    min_size=1,
+    max_size=4,
+)
 
 
 def target_of(chip: Chip, hardware: bool = False, tiles: int = TILES) -> Target:
     return Target(
-        TargetType.IPU if hardware else TargetType.IPU_MODEL, chip, tiles_per_ipu=tiles,
-        bytes_per_tile=chip.bytes_per_tile, clock_hz=chip.clock_hz, min_sync_delay=chip.min_ipu_sync_delay,
-        interleaved_element=chip.region_split // chip.memory_element_bytes, compile_ipu_code=hardware,
-    )  # fmt: skip
+        TargetType.IPU if hardware else TargetType.IPU_MODEL,
+        chip,
+        tiles_per_ipu=tiles,
+        bytes_per_tile=chip.bytes_per_tile,
+        clock_hz=chip.clock_hz,
+        min_sync_delay=chip.min_ipu_sync_delay,
+        interleaved_element=chip.region_split // chip.memory_element_bytes,
+        compile_ipu_code=hardware,
+    )
 
 
 def compiled(target: Target, steps: list[tuple[str, int, int]]) -> Executable:
@@ -170,11 +176,19 @@ def test_neighbouring_products_jump_only_with_their_plan(m: int, k: int, n: int,
     graph = Graph(target_of(MK2))
     plans = [poplin.plan_of(graph, FLOAT, [a, b], [b, c]) for a, b, c in sizes]
     shares = [
-        (p.method, p.swapped, p.field_split, p.in_split, p.out_split, ceil(ceil(p.field / p.field_split) / 6),
-         ceil(p.in_groups / p.in_split), ceil(p.out_groups / p.out_split),
-         p.field % p.in_split == 0)  # whether every tile adds up whole rows of the partial sums
+        (
+            p.method,
+            p.swapped,
+            p.field_split,
+            p.in_split,
+            p.out_split,
+            ceil(ceil(p.field / p.field_split) / 6),
+            ceil(p.in_groups / p.in_split),
+            ceil(p.out_groups / p.out_split),
+            p.field % p.in_split == 0,
+        )  # whether every tile adds up whole rows of the partial sums
         for p in plans
-    ]  # fmt: skip
+    ]
     if shares[0] != shares[1]:
         return
     cycles = [sum(_product_cycles(*size)) for size in sizes]

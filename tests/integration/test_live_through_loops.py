@@ -35,9 +35,13 @@ def test_what_a_loop_reads_is_live_in_all_of_it(hardware: bool, tmp_path: Path) 
 
         program = Sequence(
             twice(v["source"], v["a"], "before"),
-            Repeat(3, Sequence(twice(v["a"], v["b"], "first"), twice(v["b"], v["c"], "second"),
-                               twice(v["c"], v["d"], "third"))),
-        )  # fmt: skip
+            Repeat(
+                3,
+                Sequence(
+                    twice(v["a"], v["b"], "first"), twice(v["b"], v["c"], "second"), twice(v["c"], v["d"], "third")
+                ),
+            ),
+        )
         with Engine(graph, program, report_options(tmp_path)) as engine:
             engine.load(place)
             engine.run()
@@ -45,9 +49,12 @@ def test_what_a_loop_reads_is_live_in_all_of_it(hardware: bool, tmp_path: Path) 
             engine.readTensor("d", found)
     assert np.array_equal(found, 16 * np.arange(8))
     report = PlainReport(tmp_path)
-    at = {name: index for index, name in report.rows(
-        "SELECT l.liveness_index, p.name FROM liveness l JOIN programs p ON p.id = l.program WHERE p.compute_set >= 0"
-    )}  # fmt: skip
+    at = {
+        name: index
+        for index, name in report.rows(
+            "SELECT liveness_index, p.name FROM liveness l JOIN programs p ON p.id = l.program WHERE p.compute_set >= 0"
+        )
+    }
     classes = dict(report.rows("SELECT name, eq_class FROM variables"))
     live = {name: report.live_matrix[:, classes[name]] for name in ("a", "b", "c")}
     assert live["a"][at["before"] : at["third"] + 1].all()

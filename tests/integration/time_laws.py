@@ -9,9 +9,16 @@ import numpy as np
 from tests.integration.plain_report import PlainReport
 
 PHASE = {
-    "OnTileExecute": 0, "DoExchange": 1, "GlobalExchange": 1, "StreamCopyBegin": 1, "StreamCopyMid": 1,
-    "StreamCopyEnd": 1, "Sync": 2, "SyncAns": 2, "Sans": 2,
-}  # fmt: skip
+    "OnTileExecute": 0,
+    "DoExchange": 1,
+    "GlobalExchange": 1,
+    "StreamCopyBegin": 1,
+    "StreamCopyMid": 1,
+    "StreamCopyEnd": 1,
+    "Sync": 2,
+    "SyncAns": 2,
+    "Sans": 2,
+}
 
 #: cycles of a barrier between IPUs after the last tile has come (published-numbers 3)
 GLOBAL_SYNC = 600
@@ -90,8 +97,9 @@ def check_order(report: PlainReport) -> None:
     """Steps are the leaves of the tree in order: loops unrolled, functions at their calls, one branch of the switch."""
     repeats = dict(report.rows("SELECT id, repeat_count FROM programs"))
     names = dict(report.rows("SELECT id, name FROM programs"))
-    functions = {n: p for p, n in report.rows("SELECT id, name FROM programs WHERE owner = 'function'")
-                 if p in _roots(report)}  # fmt: skip
+    functions = {
+        n: p for p, n in report.rows("SELECT id, name FROM programs WHERE owner = 'function'") if p in _roots(report)
+    }
 
     def walk(program: int, branch: int) -> list[int]:
         type_, below = report.types[program], report.children.get(program, [])

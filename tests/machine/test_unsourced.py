@@ -18,10 +18,13 @@ PUBLISHED = re.compile(r"published|poplar-model|exact|estimator|headers", re.IGN
 DOUBTFUL = re.compile(r"\bfitted\b|\bguess", re.IGNORECASE)
 #: share a comment with constants that are fitted, and are published themselves, as that comment says
 BESIDE = {
-    ("machine.exchange", "CODE_PER_RUN_RECEIVED"), ("machine.footprint", "WORKER_SCRATCH"),
-    ("machine.footprint", "WORKERS"), ("machine.footprint", "POINTER_PER_EDGE"),
-    ("machine.footprint", "COUNTER_BYTES"), ("machine.links", "LINKS_TO_PARTNER"),
-}  # fmt: skip
+    ("machine.exchange", "CODE_PER_RUN_RECEIVED"),
+    ("machine.footprint", "WORKER_SCRATCH"),
+    ("machine.footprint", "WORKERS"),
+    ("machine.footprint", "POINTER_PER_EDGE"),
+    ("machine.footprint", "COUNTER_BYTES"),
+    ("machine.links", "LINKS_TO_PARTNER"),
+}
 LISTED = {(entry.module, re.split(r"[.\[]", entry.name)[0]) for entry in UNSOURCED}
 
 

@@ -63,13 +63,25 @@ DOCUMENTED = {
 }
 
 FURTHER = {
-    "profiler.includeFlopEstimates", "profiler.includeCycleEstimates", "profiler.format",
-    "profiler.perExecutionStreamCopyCycles", "profiler.replicaToProfile", "profiler.blocks.filter",
-    "profiler.programs.filter", "profiler.blocks.tile", "profiler.blocks.bufferSize", "profiler.blocks.implicitFlush",
-    "exchange.streamBufferOverlap", "exchange.enablePrefetch", "target.firstRuntimeReplica",
-    "target.numberRuntimeReplica", "opt.maxComputeSetsPerLoweredCopy", "debug.loweredVarDumpFile", "debug.trace.out",
+    "profiler.includeFlopEstimates",
+    "profiler.includeCycleEstimates",
+    "profiler.format",
+    "profiler.perExecutionStreamCopyCycles",
+    "profiler.replicaToProfile",
+    "profiler.blocks.filter",
+    "profiler.programs.filter",
+    "profiler.blocks.tile",
+    "profiler.blocks.bufferSize",
+    "profiler.blocks.implicitFlush",
+    "exchange.streamBufferOverlap",
+    "exchange.enablePrefetch",
+    "target.firstRuntimeReplica",
+    "target.numberRuntimeReplica",
+    "opt.maxComputeSetsPerLoweredCopy",
+    "debug.loweredVarDumpFile",
+    "debug.trace.out",
     "debug.branchRecordFlush",
-}  # fmt: skip
+}
 
 RUNTIME = {
     "target.syncMethod": "default",

@@ -146,7 +146,17 @@ def test_programs_bear_their_debug_names_in_reports() -> None:
         assert counting.run(engine) == 2
         named = {(p.type.name, p.name) for p in engine.getReport().compilation.programs}
     assert named >= {
-        ("Sequence", "all"), ("Repeat", "repeat"), ("Sequence", "trip"), ("If", "if"), ("Sequence", "true"),
-        ("Switch", "switch"), ("Sequence", "case 0"), ("RepeatWhile", "while"), ("Sequence", "body"), ("Call", "call"),
-        ("WriteUndef", "undef"), ("AssumeEqualAcrossReplicas", "equal"), ("AbortOnCondition", "abort"),
-    }  # fmt: skip
+        ("Sequence", "all"),
+        ("Repeat", "repeat"),
+        ("Sequence", "trip"),
+        ("If", "if"),
+        ("Sequence", "true"),
+        ("Switch", "switch"),
+        ("Sequence", "case 0"),
+        ("RepeatWhile", "while"),
+        ("Sequence", "body"),
+        ("Call", "call"),
+        ("WriteUndef", "undef"),
+        ("AssumeEqualAcrossReplicas", "equal"),
+        ("AbortOnCondition", "abort"),
+    }

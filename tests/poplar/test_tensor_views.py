@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popvision.arrays import Int64Array
 from simulator.base.regions import elements
 from simulator.poplar import (
     FLOAT,
@@ -28,37 +28,35 @@ from simulator.poplar import (
     type_error,
 )
 
-Twin = npt.NDArray[np.int64]
-
 
 def new_graph() -> Graph:
     return Graph(Target(TargetType.IPU_MODEL, tiles_per_ipu=4))
 
 
-def numbers(t: Tensor) -> Twin:
+def numbers(t: Tensor) -> Int64Array:
     """The element numbers that the tensor's regions spell, in its shape."""
     return elements(*t.regions()).reshape(t.shape())
 
 
-def dimension(draw: st.DrawFn, twin: Twin) -> int:
+def dimension(draw: st.DrawFn, twin: Int64Array) -> int:
     return draw(st.integers(0, twin.ndim - 1))
 
 
-def sliced(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def sliced(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis = dimension(draw, twin)
     begin = draw(st.integers(0, twin.shape[axis]))
     end = draw(st.integers(begin, twin.shape[axis]))
     return t.slice(begin, end, axis), twin[(slice(None),) * axis + (slice(begin, end),)]
 
 
-def python_sliced(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def python_sliced(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis = dimension(draw, twin)
     bound = st.one_of(st.none(), st.integers(-9, 9))
     key = (slice(None),) * axis + (slice(draw(bound), draw(bound), draw(st.sampled_from([None, 1, 2, 3, -1, -2]))),)
     return t[key], twin[key]
 
 
-def indexed(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def indexed(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis = dimension(draw, twin)
     if twin.shape[axis] == 0:
         return t, twin
@@ -67,31 +65,31 @@ def indexed(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
     return t[key], np.asarray(twin[key])
 
 
-def permuted(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def permuted(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     order = draw(st.permutations(range(twin.ndim)))
     return t.dimShuffle(order), twin.transpose(order)
 
 
-def rolled(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def rolled(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     a, b = dimension(draw, twin), dimension(draw, twin)
     return t.dimRoll(a, b), np.moveaxis(twin, a, b)
 
 
-def moved(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def moved(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     count = draw(st.integers(0, twin.ndim))
     source = draw(st.permutations(range(twin.ndim)))[:count]
     destination = draw(st.permutations(range(twin.ndim)))[:count]
     return t.dimShufflePartial(source, destination), np.moveaxis(twin, source, destination)
 
 
-def flattened(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def flattened(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     begin = draw(st.integers(0, twin.ndim - 1))
     end = draw(st.integers(begin + 1, twin.ndim))
     middle = int(np.prod(twin.shape[begin:end]))
     return t.flatten(begin, end), twin.reshape((*twin.shape[:begin], middle, *twin.shape[end:]))
 
 
-def split(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def split(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis = dimension(draw, twin)
     n = twin.shape[axis]
     inner = draw(st.sampled_from([d for d in range(1, n + 1) if n % d == 0] or [1]))
@@ -99,24 +97,24 @@ def split(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
     return t.reshapePartial(axis, axis + 1, parts), twin.reshape((*twin.shape[:axis], *parts, *twin.shape[axis + 1 :]))
 
 
-def reversed_(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def reversed_(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis = dimension(draw, twin)
     return t.reverse(axis), np.flip(twin, axis)
 
 
-def sampled(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def sampled(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis, step = dimension(draw, twin), draw(st.integers(1, 4))
     return t.subSample(step, axis), twin[(slice(None),) * axis + (slice(None, None, step),)]
 
 
-def repeated(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def repeated(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis, times = dimension(draw, twin), draw(st.integers(0, 3))
     if draw(st.booleans()):
         return t.upsample(times, axis), np.repeat(twin, times, axis)
     return t.broadcast(times, axis), np.concatenate([twin] * times, axis) if times else np.repeat(twin, 0, axis)
 
 
-def joined(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
+def joined(draw: st.DrawFn, t: Tensor, twin: Int64Array) -> tuple[Tensor, Int64Array]:
     axis = dimension(draw, twin)
     at = draw(st.integers(0, twin.shape[axis]))
     first = (slice(None),) * axis
@@ -125,14 +123,25 @@ def joined(draw: st.DrawFn, t: Tensor, twin: Twin) -> tuple[Tensor, Twin]:
     return concat(tensors, axis), np.concatenate([twin[(*first, slice(at, None))], twin[(*first, slice(0, at))]], axis)
 
 
-Step = Callable[[st.DrawFn, Tensor, Twin], tuple[Tensor, Twin]]
+Step = Callable[[st.DrawFn, Tensor, Int64Array], tuple[Tensor, Int64Array]]
 STEPS: list[Step] = [
-    sliced, python_sliced, indexed, permuted, rolled, moved, flattened, split, reversed_, sampled, repeated, joined,
-]  # fmt: skip
+    sliced,
+    python_sliced,
+    indexed,
+    permuted,
+    rolled,
+    moved,
+    flattened,
+    split,
+    reversed_,
+    sampled,
+    repeated,
+    joined,
+]
 
 
 @st.composite
-def chains(draw: st.DrawFn) -> tuple[Tensor, Twin]:
+def chains(draw: st.DrawFn) -> tuple[Tensor, Int64Array]:
     graph = new_graph()
     graph.addVariable(FLOAT, [draw(st.integers(0, 3))], "before")
     shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
@@ -150,7 +159,7 @@ def chains(draw: st.DrawFn) -> tuple[Tensor, Twin]:
 
 @settings(max_examples=400, deadline=None)
 @given(chains())
-def test_a_chain_of_views_names_the_elements_that_numpy_names(case: tuple[Tensor, Twin]) -> None:
+def test_a_chain_of_views_names_the_elements_that_numpy_names(case: tuple[Tensor, Int64Array]) -> None:
     t, twin = case
     assert t.shape() == list(twin.shape)
     assert t.numElements() == twin.size
@@ -161,7 +170,7 @@ def test_a_chain_of_views_names_the_elements_that_numpy_names(case: tuple[Tensor
 
 @settings(max_examples=200, deadline=None)
 @given(chains())
-def test_regions_are_maximal_and_stay_inside_variables(case: tuple[Tensor, Twin]) -> None:
+def test_regions_are_maximal_and_stay_inside_variables(case: tuple[Tensor, Int64Array]) -> None:
     t, twin = case
     starts, lengths = t.regions()
     assert (lengths > 0).all()
@@ -179,7 +188,7 @@ def test_regions_are_maximal_and_stay_inside_variables(case: tuple[Tensor, Twin]
 
 @settings(max_examples=200, deadline=None)
 @given(chains())
-def test_strided_says_the_same_as_regions(case: tuple[Tensor, Twin]) -> None:
+def test_strided_says_the_same_as_regions(case: tuple[Tensor, Int64Array]) -> None:
     t, twin = case
     found = t.strided()
     if found is None:
@@ -193,7 +202,7 @@ def test_strided_says_the_same_as_regions(case: tuple[Tensor, Twin]) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(chains(), st.data())
-def test_intersects_with_a_part_of_the_variable(case: tuple[Tensor, Twin], data: st.DataObject) -> None:
+def test_intersects_with_a_part_of_the_variable(case: tuple[Tensor, Int64Array], data: st.DataObject) -> None:
     t, twin = case
     variable = len(t._store.variables.base) - 1
     last = Tensor._of_variable(t._store, variable, FLOAT, (t._store.variables.numel[variable],))

@@ -22,16 +22,29 @@ from simulator.poplibs.poplin.methods import Method
 
 
 def params_of(
-    type_: Any, batch: int, field: list[int], kernel: list[int], channels: tuple[int, int], groups: int = 1,
-    stride: list[int] | None = None, padding: tuple[list[int], list[int]] | None = None,
-    dilation: list[int] | None = None, input_dilation: list[int] | None = None,
-) -> ConvParams:  # fmt: skip
+    type_: Any,
+    batch: int,
+    field: list[int],
+    kernel: list[int],
+    channels: tuple[int, int],
+    groups: int = 1,
+    stride: list[int] | None = None,
+    padding: tuple[list[int], list[int]] | None = None,
+    dilation: list[int] | None = None,
+    input_dilation: list[int] | None = None,
+) -> ConvParams:
     low, high = padding or ([], [])
     return ConvParams(
-        type_, batch, field, kernel, *channels, groups,
+        type_,
+        batch,
+        field,
+        kernel,
+        *channels,
+        groups,
         InputTransform(paddingLower=low, paddingUpper=high, dilation=input_dilation or []),
-        InputTransform(dilation=dilation or []), OutputTransform(stride=stride or []),
-    )  # fmt: skip
+        InputTransform(dilation=dilation or []),
+        OutputTransform(stride=stride or []),
+    )
 
 
 def by_scipy(x: Any, w: Any, params: ConvParams) -> Any:
@@ -76,8 +89,9 @@ def checked(params: ConvParams, tiles: int, laid_out: bool = True, options: Any 
     def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
         if laid_out:
             acts, weights = (
-                poplin.createInput(graph, params, "x", options), poplin.createWeights(graph, params, "w", options)
-            )  # fmt: skip
+                poplin.createInput(graph, params, "x", options),
+                poplin.createWeights(graph, params, "w", options),
+            )
         else:
             acts, weights = (linear(graph, params.inputType, list(v.shape)) for v in (x, w))
         assert (acts.shape(), weights.shape()) == (list(x.shape), list(w.shape))
@@ -97,14 +111,29 @@ SIZES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 18), st.i
 
 @settings(max_examples=10, deadline=None)
 @given(
-    SIZES, st.tuples(*[st.integers(1, 9)] * 2), st.tuples(*[st.integers(1, 4)] * 2),
-    st.tuples(*[st.integers(1, 3)] * 2), st.tuples(*[st.integers(0, 2)] * 2), st.integers(1, 2), st.integers(1, 2),
-    st.sampled_from([1, 5, 32]), st.booleans(), st.booleans(),
-)  # fmt: skip
+    SIZES,
+    st.tuples(*[st.integers(1, 9)] * 2),
+    st.tuples(*[st.integers(1, 4)] * 2),
+    st.tuples(*[st.integers(1, 3)] * 2),
+    st.tuples(*[st.integers(0, 2)] * 2),
+    st.integers(1, 2),
+    st.integers(1, 2),
+    st.sampled_from([1, 5, 32]),
+    st.booleans(),
+    st.booleans(),
+)
 def test_any_convolution_on_any_number_of_tiles(
-    sizes: tuple[int, int, int, int], field: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int],
-    padding: tuple[int, int], dilation: int, input_dilation: int, tiles: int, half: bool, laid_out: bool,
-) -> None:  # fmt: skip
+    sizes: tuple[int, int, int, int],
+    field: tuple[int, int],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: int,
+    input_dilation: int,
+    tiles: int,
+    half: bool,
+    laid_out: bool,
+) -> None:
     batch, groups, inputs, outputs = sizes
     low, high = list(padding), [padding[1], padding[0]]
     reach = [(k - 1) * dilation + 1 for k in kernel]
@@ -112,19 +141,30 @@ def test_any_convolution_on_any_number_of_tiles(
     if any(h < r for h, r in zip(have, reach, strict=True)):
         kernel = (1, 1)
     params = params_of(
-        HALF if half else FLOAT, batch, list(field), list(kernel), (inputs, outputs), groups, list(stride), (low, high),
-        [dilation] * 2, [input_dilation] * 2,
-    )  # fmt: skip
+        HALF if half else FLOAT,
+        batch,
+        list(field),
+        list(kernel),
+        (inputs, outputs),
+        groups,
+        list(stride),
+        (low, high),
+        [dilation] * 2,
+        [input_dilation] * 2,
+    )
     checked(params, tiles, laid_out)
 
 
 @pytest.mark.parametrize(
     ("method", "type_", "channels", "groups"),
     [
-        ("AMP", FLOAT, (12, 20), 1), ("AMP", HALF, (5, 16), 2), ("HMAC", FLOAT, (3, 5), 2), ("HMAC", HALF, (6, 4), 1),
+        ("AMP", FLOAT, (12, 20), 1),
+        ("AMP", HALF, (5, 16), 2),
+        ("HMAC", FLOAT, (3, 5), 2),
+        ("HMAC", HALF, (6, 4), 1),
         ("VMAC", HALF, (1, 1), 9),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("tiles", [1, 24])
 def test_boxes_with_halos(
     method: str, type_: Any, channels: tuple[int, int], groups: int, tiles: int, monkeypatch: pytest.MonkeyPatch

@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from popvision.arrays import AnyArray
 from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Engine, Graph, IPUModel, Tensor, Type, type_error
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.poputil import mapTensorLinearly
 
-Array = np.ndarray[Any, np.dtype[Any]]
 BITS = 32
 
 
-def _erf(x: Array) -> Array:
+def _erf(x: AnyArray) -> AnyArray:
     return np.vectorize(math.erf)(x)
 
 
-def _towards_zero(a: Array, b: Array) -> Array:
+def _towards_zero(a: AnyArray, b: AnyArray) -> AnyArray:
     return np.trunc(a / b) if a.dtype.kind in "iu" else a / b
 
 
-def _bits(f: Callable[[int], int]) -> Callable[[Array], Array]:
+def _bits(f: Callable[[int], int]) -> Callable[[AnyArray], AnyArray]:
     return lambda x: np.vectorize(lambda v: f(int(v) & (2**BITS - 1)))(x)
 
 
@@ -120,7 +120,7 @@ def test_every_operator_has_a_reference() -> None:
     assert operators() == set(REFERENCE)
 
 
-def values(type_: Type, name: str, rng: np.random.Generator, n: int = 30) -> Array:
+def values(type_: Type, name: str, rng: np.random.Generator, n: int = 30) -> AnyArray:
     if type_ is BOOL:
         return rng.integers(0, 2, n).astype(np.bool_)
     if type_ in FLOATS:
@@ -131,7 +131,7 @@ def values(type_: Type, name: str, rng: np.random.Generator, n: int = 30) -> Arr
     return rng.integers(1 if type_ is UNSIGNED_INT or name in ("rem", "div") else -9, 9, n).astype(type_.dtype)
 
 
-def second(type_: Type, name: str, rng: np.random.Generator) -> Array:
+def second(type_: Type, name: str, rng: np.random.Generator) -> AnyArray:
     if name.startswith("shift"):
         return rng.integers(0, 9, 30).astype(type_.dtype)
     if type_ is INT and name in ("rem", "div"):
@@ -139,7 +139,7 @@ def second(type_: Type, name: str, rng: np.random.Generator) -> Array:
     return values(type_, name, rng) if type_ is not UNSIGNED_INT else rng.integers(1, 9, 30).astype(np.uint32)
 
 
-def written(graph: Graph, type_: Type, array: Array, program: Sequence) -> Tensor:
+def written(graph: Graph, type_: Type, array: AnyArray, program: Sequence) -> Tensor:
     """A variable that the program fills."""
     constant, tensor = graph.addConstant(type_, [5, 6], array), graph.addVariable(type_, [5, 6])
     graph.setTileMapping(constant, 0)

@@ -108,12 +108,13 @@ def test_wrong_gathers_and_scatters_are_named() -> None:
         ("do not fit", lambda: popops.gather(graph, t, i, 1, [], [5, 1], [1], [0, 1], program)),
         ("must be 1", lambda: popops.gather(graph, t, i, 1, [1], [2, 1], [0], [0, 1], program)),
         ("is beyond indices", lambda: popops.gather(graph, t, i, 3, [1], [1, 1], [0], [0, 1], program)),
-        ("more than maxElementsPerTile", lambda: popops.createGatherInput(
-            graph, FLOAT, [99, 6], 0, GatherParams(4))),
+        ("more than maxElementsPerTile", lambda: popops.createGatherInput(graph, FLOAT, [99, 6], 0, GatherParams(4))),
         ("do not fit an operand", lambda: popops.scatter(graph, t, i, f, 1, [0], [0, 1], [0, 1], program)),
-        ("larger than the operand", lambda: popops.scatter(
-            graph, t, i, linear(graph, FLOAT, [3, 5, 7]), 1, [1, 2], [], [0, 1], program)),
-    ]  # fmt: skip
+        (
+            "larger than the operand",
+            lambda: popops.scatter(graph, t, i, linear(graph, FLOAT, [3, 5, 7]), 1, [1, 2], [], [0, 1], program),
+        ),
+    ]
     for text, call in wrong:
         with pytest.raises(poplibs_error, match=text):
             call()

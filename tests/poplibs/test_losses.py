@@ -123,9 +123,11 @@ def test_largest_and_smallest_of_rows(rows: int, columns: int, type_: Any, tiles
     graph, program = small_graph(tiles), Sequence()
     t = linear(graph, type_, [rows, columns])
     found = [
-        popnn.argMax(graph, t, program), popnn.argMin(graph, t, program),
-        *popnn.maxAndArgMax(graph, t, program), *popnn.minAndArgMin(graph, t, program),
-    ]  # fmt: skip
+        popnn.argMax(graph, t, program),
+        popnn.argMin(graph, t, program),
+        *popnn.maxAndArgMax(graph, t, program),
+        *popnn.minAndArgMin(graph, t, program),
+    ]
     assert [x.elementType() for x in found] == [UNSIGNED_INT, UNSIGNED_INT, type_, UNSIGNED_INT, type_, UNSIGNED_INT]
     largest, smallest = values.argmax(1), values.argmin(1)
     exact = [largest, smallest, values.max(1), largest, values.min(1), smallest]

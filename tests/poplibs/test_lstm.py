@@ -29,9 +29,15 @@ class Reference:
     def __init__(self, dtype: Any, order: Any) -> None:
         rng = np.random.default_rng(3)
         shapes = {
-            "input": (STEPS, BATCH, FAN_IN), "h": (BATCH, OUT), "c": (BATCH, OUT), "inputWeights": (4, FAN_IN, OUT),
-            "outputWeights": (4, OUT, OUT), "biases": (4, OUT), "slope": (STEPS, BATCH, OUT), "last": (BATCH, OUT),
-        }  # fmt: skip
+            "input": (STEPS, BATCH, FAN_IN),
+            "h": (BATCH, OUT),
+            "c": (BATCH, OUT),
+            "inputWeights": (4, FAN_IN, OUT),
+            "outputWeights": (4, OUT, OUT),
+            "biases": (4, OUT),
+            "slope": (STEPS, BATCH, OUT),
+            "last": (BATCH, OUT),
+        }
         self.values = {k: rng.normal(0, 0.6, s).astype(dtype) for k, s in shapes.items()}
         self.places = [order.index(unit) for unit in ORDER]
 

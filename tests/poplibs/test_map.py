@@ -60,7 +60,7 @@ CASES: dict[str, tuple[expr.Expr, Callable[..., Any], list[Any]]] = {
         lambda a, b: (a * a + b * b <= 1).astype(np.uint32),
         [FLOAT, FLOAT],
     ),
-}  # fmt: skip
+}
 
 
 def given_values(types: list[Any], shape: tuple[int, ...] = (5, 7)) -> list[Any]:

@@ -80,7 +80,7 @@ def test_odd_shapes_on_few_tiles(size: Size, type_: Any, tiles: int) -> None:
         ((1, 60, 128, 96), FLOAT, 4, {"availableMemoryProportion": "0.05"}),
         ((1, 12, 40, 20), HALF, 8, {"fullyConnectedPass": "TRAINING_WU"}),
     ],
-)  # fmt: skip
+)
 def test_options_change_the_plan_and_not_the_product(
     size: Size, type_: Any, tiles: int, options: dict[str, str]
 ) -> None:

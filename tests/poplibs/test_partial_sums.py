@@ -70,9 +70,7 @@ def test_tiles_add_what_they_made_in_equal_parts(k: int, split: int, stages: int
     a, b = linear(graph, FLOAT, [10, k]), linear(graph, FLOAT, [k, 16])
     partition = {"inChanSplit": {"parallel": split}, "outChanSplit": {"parallel": 1}, "fieldSplit": {"0": 2}}
     wanted = {"method": "AMP", "0": {"partition": partition, "transform": {"swapOperands": False}}}
-    poplin.matMul(graph, a, b, program, "mm", options={
-        "planConstraints": json.dumps(wanted)
-    })  # fmt: skip
+    poplin.matMul(graph, a, b, program, "mm", options={"planConstraints": json.dumps(wanted)})
     found = _reductions(graph)
     assert sorted(found) == [f"Reduce{stage}" for stage in range(stages)]
     for vertices in found.values():

@@ -124,8 +124,12 @@ def test_a_plan_covers_everything_and_counts_what_it_uses(
     assert plan.conv_groups * method.conv_group >= groups
     assert plan.in_groups * method.in_group * plan.in_passes >= params.in_channels
     assert plan.out_groups * method.out_group * plan.out_passes >= params.out_channels
-    for parts, split in ((plan.conv_groups, plan.group_split), (plan.field, plan.field_split),
-                         (plan.in_groups, plan.in_split), (plan.out_groups, plan.out_split)):  # fmt: skip
+    for parts, split in (
+        (plan.conv_groups, plan.group_split),
+        (plan.field, plan.field_split),
+        (plan.in_groups, plan.in_split),
+        (plan.out_groups, plan.out_split),
+    ):
         assert split <= parts
         assert (split - 1) * ceil(parts / split) < parts  # no share is empty
     assert plan.total > 0

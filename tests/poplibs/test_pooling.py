@@ -52,14 +52,25 @@ def gradient_written_out(x: Any, slope: Any, params: PoolParams, divided: bool =
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.sampled_from(list(PoolingType)), st.tuples(st.integers(1, 3), st.integers(1, 20)),
-    st.tuples(*[st.integers(2, 7)] * 2), st.tuples(*[st.integers(1, 3)] * 2), st.tuples(*[st.integers(1, 3)] * 2),
-    st.booleans(), st.sampled_from([1, 7, 64]), st.booleans(),
-)  # fmt: skip
+    st.sampled_from(list(PoolingType)),
+    st.tuples(st.integers(1, 3), st.integers(1, 20)),
+    st.tuples(*[st.integers(2, 7)] * 2),
+    st.tuples(*[st.integers(1, 3)] * 2),
+    st.tuples(*[st.integers(1, 3)] * 2),
+    st.booleans(),
+    st.sampled_from([1, 7, 64]),
+    st.booleans(),
+)
 def test_any_pooling_and_its_gradient(
-    kind: PoolingType, sizes: tuple[int, int], field: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int],
-    padded: bool, tiles: int, half: bool,
-) -> None:  # fmt: skip
+    kind: PoolingType,
+    sizes: tuple[int, int],
+    field: tuple[int, int],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    padded: bool,
+    tiles: int,
+    half: bool,
+) -> None:
     kernel = tuple(min(k, n) for k, n in zip(kernel, field, strict=True))  # type: ignore[assignment]
     padding = [(k - 1) // 2 if padded else 0 for k in kernel]
     type_ = HALF if half else FLOAT

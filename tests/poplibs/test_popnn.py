@@ -189,9 +189,15 @@ def test_vertices_in_a_compute_set_of_the_callers() -> None:
 
 def test_short_names_are_the_functions() -> None:
     functions = {
-        "sigmoid": "SIGMOID", "relu": "RELU", "tanh": "TANH", "gelu": "GELU", "swish": "SWISH", "softmax": "SOFTMAX",
-        "softmaxStable": "SOFTMAX_STABLE", "scaledSoftmaxStable": "SOFTMAX_SCALED",
-    }  # fmt: skip
+        "sigmoid": "SIGMOID",
+        "relu": "RELU",
+        "tanh": "TANH",
+        "gelu": "GELU",
+        "swish": "SWISH",
+        "softmax": "SOFTMAX",
+        "softmaxStable": "SOFTMAX_STABLE",
+        "scaledSoftmaxStable": "SOFTMAX_SCALED",
+    }
     for name, kind in functions.items():
         graph, other = small_graph(), small_graph()
         program, same = Sequence(), Sequence()

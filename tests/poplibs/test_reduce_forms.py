@@ -31,9 +31,14 @@ def test_all_true_takes_truth_values() -> None:
 @pytest.mark.parametrize("terms", [5, 40, 130])
 @pytest.mark.parametrize("out_type", [FLOAT, HALF], ids=str)
 @pytest.mark.parametrize("in_type", [FLOAT, HALF], ids=str)
-@pytest.mark.parametrize(("op", "scaled", "update"), [
-    (Operation.ADD, True, False), (Operation.ADD, False, True), (Operation.SQUARE_ADD, True, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("op", "scaled", "update"),
+    [
+        (Operation.ADD, True, False),
+        (Operation.ADD, False, True),
+        (Operation.SQUARE_ADD, True, True),
+    ],
+)
 def test_scale_and_update(op: Operation, scaled: bool, update: bool, in_type: Any, out_type: Any, terms: int) -> None:
     rng = np.random.default_rng(1)
     values, before = (
@@ -189,22 +194,40 @@ def test_wrong_reductions_are_named() -> None:
     t, i, flags = linear(graph, FLOAT, [4, 6]), linear(graph, INT, [4]), linear(graph, BOOL, [4])
     out = linear(graph, FLOAT, [4])
     wrong: list[tuple[type[Exception], str, Callable[[], Any]]] = [
-        (poplibs_error, "no scale and no update", lambda: popops.reduceWithOutput(
-            graph, t, out, [1], ReduceParams(Operation.MAX, True), program)),
-        (poplibs_error, "one FLOAT", lambda: popops.reduce(
-            graph, t, [1], ReduceParams(Operation.ADD, False, out), program)),
-        (poplibs_error, "needs an output", lambda: popops.reduce(
-            graph, t, [1], ReduceParams(Operation.ADD, True), program)),
-        (poplibs_error, "the output has shape", lambda: popops.reduceWithOutput(
-            graph, t, out, [0], Operation.ADD, program)),
+        (
+            poplibs_error,
+            "no scale and no update",
+            lambda: popops.reduceWithOutput(graph, t, out, [1], ReduceParams(Operation.MAX, True), program),
+        ),
+        (
+            poplibs_error,
+            "one FLOAT",
+            lambda: popops.reduce(graph, t, [1], ReduceParams(Operation.ADD, False, out), program),
+        ),
+        (
+            poplibs_error,
+            "needs an output",
+            lambda: popops.reduce(graph, t, [1], ReduceParams(Operation.ADD, True), program),
+        ),
+        (
+            poplibs_error,
+            "the output has shape",
+            lambda: popops.reduceWithOutput(graph, t, out, [0], Operation.ADD, program),
+        ),
         (type_error, "cannot be half", lambda: popops.reduce(graph, t, HALF, [1], Operation.MAX, program)),
         (type_error, "no ADD of bool", lambda: popops.reduce(graph, flags, [0], Operation.ADD, program)),
         (type_error, "no LOG_ADD of int", lambda: popops.reduce(graph, i, [0], Operation.LOG_ADD, program)),
-        (poplibs_error, "2 outputs for 1", lambda: popops.reduceMany(
-            graph, [SingleReduceOp(t, [0])], [out, out], program)),
-        (invalid_option, "no option slow", lambda: popops.reduce(
-            graph, t, [0], Operation.ADD, program, "", {"slow": "float"})),
-    ]  # fmt: skip
+        (
+            poplibs_error,
+            "2 outputs for 1",
+            lambda: popops.reduceMany(graph, [SingleReduceOp(t, [0])], [out, out], program),
+        ),
+        (
+            invalid_option,
+            "no option slow",
+            lambda: popops.reduce(graph, t, [0], Operation.ADD, program, "", {"slow": "float"}),
+        ),
+    ]
     for kind, text, call in wrong:
         with pytest.raises(kind, match=text):
             call()

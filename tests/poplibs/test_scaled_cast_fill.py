@@ -97,9 +97,11 @@ def test_options_of_scaled_addition_choose_the_vertex() -> None:
         popops.scaledAddTo(graph, a, b, scale, program, "s", options)  # type: ignore[arg-type]
     templates = [x.type.name.split("<")[1] for x in graph.store.blocks]
     assert templates == [
-        "half,half,half,true,false>", "half,half,float,true,false>", "half,half,half,true,false>",
+        "half,half,half,true,false>",
+        "half,half,float,true,false>",
+        "half,half,half,true,false>",
         "half,half,half,true,true>",
-    ]  # fmt: skip
+    ]
     assert graph.store.blocks[3].type.apart == (("A", "B"),)
     target = graph.getTarget()
     plain, inexact, _, fast = [x.type.costs(x, {"A": np.array([640])}, target).cycles[0] for x in graph.store.blocks]

@@ -258,15 +258,19 @@ def test_wrong_slices_are_named() -> None:
         ("the plan is for", lambda: popops.createSliceableTensor(graph, FLOAT, [4, 6], [0], [1], plan, {})),
         ("the scale holds", lambda: popops.multiUpdateAdd(graph, t, s, offsets, o, [0], [1], program)),
         ("of rank 2", lambda: popops.multiUpdateMax(graph, t, s, offsets, [0], [2], program)),
-        ("both false", lambda: popops.embedding.plan(
-            graph, FLOAT, 4, 4, [1], {"usedForSlice": "false", "usedForUpdate": "false"})),
-        ("no plan keeps", lambda: popops.embedding.plan(
-            graph, FLOAT, 4, 4, [1], {"availableMemoryProportion": "1e-9"})),
+        (
+            "both false",
+            lambda: popops.embedding.plan(graph, FLOAT, 4, 4, [1], {"usedForSlice": "false", "usedForUpdate": "false"}),
+        ),
+        (
+            "no plan keeps",
+            lambda: popops.embedding.plan(graph, FLOAT, 4, 4, [1], {"availableMemoryProportion": "1e-9"}),
+        ),
         ("greater than zero", lambda: popops.countedLoop(graph, 0, 4, 0, lambda i: Sequence())),
         ("less than end", lambda: popops.countedLoop(graph, 4, 4, 1, lambda i: Sequence())),
         ("both must be", lambda: popops.countedForLoop(graph, 0, t[0][0], 1, Sequence())),
         ("do not fit", lambda: popops.createSliceableTensorFromSlice(graph, t, [0], [])),
-    ]  # fmt: skip
+    ]
     for text, call in wrong:
         with pytest.raises(poplibs_error, match=text):
             call()

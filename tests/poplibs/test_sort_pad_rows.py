@@ -55,8 +55,10 @@ def test_top_k_with_values_and_places(order: SortOrder) -> None:
     expected = np.argsort(-keys, axis=1)[:, :4]
     expected = expected[:, ::-1] if order is SortOrder.ASCENDING else expected
     assert np.array_equal(by_vertex, by_kernel)
-    assert np.array_equal(np.sort(by_vertex) if order is SortOrder.NONE else by_vertex,
-                          np.sort(expected) if order is SortOrder.NONE else expected)  # fmt: skip
+    assert np.array_equal(
+        np.sort(by_vertex) if order is SortOrder.NONE else by_vertex,
+        np.sort(expected) if order is SortOrder.NONE else expected,
+    )
     by_vertex, by_kernel = both_ways(values, 4)
     smallest = 2 * np.sort(keys, axis=1)[:, :4]
     smallest = smallest[:, ::-1] if order is SortOrder.DESCENDING else smallest

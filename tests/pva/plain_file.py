@@ -84,8 +84,9 @@ class PlainFile:
         """The first program of a type that has figures of its own."""
         return self.one(
             "SELECT p.id FROM programs p JOIN program_types t ON t.id = p.type"
-            " JOIN program_by_ipu b ON b.program = p.id WHERE t.name = ? ORDER BY p.id", type_
-        )  # fmt: skip
+            " JOIN program_by_ipu b ON b.program = p.id WHERE t.name = ? ORDER BY p.id",
+            type_,
+        )
 
     def variables_of(self, program: int) -> list[int]:
         """Rows of the variables that it touches, as allocations of all tiles: their ids."""

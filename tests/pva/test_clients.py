@@ -25,8 +25,12 @@ def said(made_path: Path) -> dict[str, Any]:
     files = (made_path, made_path.with_name("debug.cbor"), SAMPLES / "host_trace" / "host_trace.pvti")
     done = subprocess.run(
         ["bash", "-c", f'source {ROOT}/enable.sh && exec "$@"', "sh", sys.executable, RUNNER, *files],
-        env=environment, cwd=made_path.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment,
+        cwd=made_path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result

@@ -123,8 +123,10 @@ def test_every_tile_spends_the_whole_run(report: pva.Report, path: Path) -> None
     spent = [0] * file.tiles
     for step in report.execution.steps:
         spent = [a + b for a, b in zip(spent, step.cyclesByTile, strict=True)]
-    tails = [file.by_tile(file.rows("SELECT ipu, tail_array FROM run_tail WHERE run=?", run))
-             for run in range(len(report.execution.runs))]  # fmt: skip
+    tails = [
+        file.by_tile(file.rows("SELECT ipu, tail_array FROM run_tail WHERE run=?", run))
+        for run in range(len(report.execution.runs))
+    ]
     assert {sum(each) for each in zip(spent, *tails, strict=True)} == {total.total}
     kinds = total.compute + total.doExchange + total.globalExchange + total.streamCopy + total.sync
     assert kinds + sum(map(sum, tails)) == total.total * file.tiles

@@ -53,13 +53,12 @@ def test_name_of_the_engine(made: pva.Report, tmp_path: Path) -> None:
 
 SETTINGS = pva.InstrumentationSettings
 ENUMS: list[tuple[Any, dict[str, int]]] = [
-    (SETTINGS.ComputeInstrumentationLevel,
-     {"Off": 0, "Vertex": 1, "Tile": 2, "Ipu": 3, "Device": 4, "Unknown": 5}),
+    (SETTINGS.ComputeInstrumentationLevel, {"Off": 0, "Vertex": 1, "Tile": 2, "Ipu": 3, "Device": 4, "Unknown": 5}),
     (SETTINGS.ExternalExchangeInstrumentationLevel, {"Off": 0, "Tile": 1, "Unknown": 2}),
     (pva.Target.Type, {"Ipu": 0, "IpuModel": 1, "Cpu": 2, "Unknown": 3}),
     (pva.IPU.Architecture, {"Ipu1": 1, "Ipu2": 2, "Ipu21": 3, "Unknown": 4}),
     (pva.Program.Type, {"Sequence": 0, "OnTileExecute": 7, "DoExchange": 8, "StreamCopyMid": 11, "Sync": 13}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("enum", "values"), ENUMS, ids=lambda value: getattr(value, "__qualname__", None))
@@ -146,13 +145,41 @@ def everything(report: pva.Report) -> list[Any]:
     tile, analysis = c.tiles[3].memory, pva.OperationAnalysis(report)
     brief = c.loweredVariables.allBriefVars[0]
     return [
-        report, c, e, report.poplarVersion, report.version, report.instrumentationSettings, c.target, c.graph,
-        c.ipus[0], c.tiles[0], tile, tile.total, tile.category, tile.category.variable, tile.vertices[0],
-        c.computeSets[0], c.computeSets[0].vertices[0], c.programs[0], live, live.notAlwaysLiveMemory,
-        c.alwaysLiveVariables[0], c.loweredVariables, brief, brief.equivalenceClass,
-        c.loweredVariables.forTile(0)[0], e.runs[0], step, step.ipus[0], step.ipus[0].allCycles, e.totalCycles,
-        e.runs[0].microseconds, analysis, analysis.operations[0], c.programs[21].debugContexts[0],
-    ]  # fmt: skip
+        report,
+        c,
+        e,
+        report.poplarVersion,
+        report.version,
+        report.instrumentationSettings,
+        c.target,
+        c.graph,
+        c.ipus[0],
+        c.tiles[0],
+        tile,
+        tile.total,
+        tile.category,
+        tile.category.variable,
+        tile.vertices[0],
+        c.computeSets[0],
+        c.computeSets[0].vertices[0],
+        c.programs[0],
+        live,
+        live.notAlwaysLiveMemory,
+        c.alwaysLiveVariables[0],
+        c.loweredVariables,
+        brief,
+        brief.equivalenceClass,
+        c.loweredVariables.forTile(0)[0],
+        e.runs[0],
+        step,
+        step.ipus[0],
+        step.ipus[0].allCycles,
+        e.totalCycles,
+        e.runs[0].microseconds,
+        analysis,
+        analysis.operations[0],
+        c.programs[21].debugContexts[0],
+    ]
 
 
 def test_everything_has_a_repr(made: pva.Report) -> None:

@@ -19,9 +19,13 @@ REPORTS = ["made", "pipeline", "replicated_training", "out_of_memory"]
 PLAIN = (int, float, str, bool, type(None))
 #: Methods that are asked with these arguments; other methods are left alone.
 ASKED = {
-    "alwaysLiveVariablesForTile": (0,), "notAlwaysLiveMemoryForTile": (0,), "notAlwaysLiveMemoryForIpu": (0,),
-    "forTile": (0,), "blocks": (0,), "programs": (),
-}  # fmt: skip
+    "alwaysLiveVariablesForTile": (0,),
+    "notAlwaysLiveMemoryForTile": (0,),
+    "notAlwaysLiveMemoryForIpu": (0,),
+    "forTile": (0,),
+    "blocks": (0,),
+    "programs": (),
+}
 #: Items taken of a long list.
 MOST = 5
 
@@ -96,10 +100,24 @@ def test_no_value_is_numpys(name: str, made_path: Path) -> None:
     assert len(text) > 20_000
     assert json.loads(text) == json.loads(json.dumps(walked(path)[0]))
     expected = {
-        "Report", "CompilationReport", "ExecutionReport", "Target", "Tile", "TileMemory", "ComputeSet", "Variable",
-        "LivenessProgramStep", "LoweredVar", "BriefVar", "EquivalenceClass", "OnTileExecuteProgram", "Operation",
-        "DebugContext", "VertexInstances", "TileVertex",
-    }  # fmt: skip
+        "Report",
+        "CompilationReport",
+        "ExecutionReport",
+        "Target",
+        "Tile",
+        "TileMemory",
+        "ComputeSet",
+        "Variable",
+        "LivenessProgramStep",
+        "LoweredVar",
+        "BriefVar",
+        "EquivalenceClass",
+        "OnTileExecuteProgram",
+        "Operation",
+        "DebugContext",
+        "VertexInstances",
+        "TileVertex",
+    }
     expected |= set() if name == "out_of_memory" else {"Run", "ExecutionStep", "StepIpu", "CycleWindow", "MinMax"}
     assert expected <= kinds
 

@@ -73,11 +73,24 @@ def test_nothing_but_reading(source: ReportSource, sql: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["", "   ", "-- nothing", "selekt 1", "select", "select 'a", "select * from", "select no_such(1)", "\x00",
-            "select 1\x00; drop table steps", "select '\ud800'", "select array_value(1)",
-            "select " + "(" * 500 + "1" + ")" * 500,
-            "select " + "x" * 200_000]
-)  # fmt: skip
+    "sql",
+    [
+        "",
+        "   ",
+        "-- nothing",
+        "selekt 1",
+        "select",
+        "select 'a",
+        "select * from",
+        "select no_such(1)",
+        "\x00",
+        "select 1\x00; drop table steps",
+        "select '\ud800'",
+        "select array_value(1)",
+        "select " + "(" * 500 + "1" + ")" * 500,
+        "select " + "x" * 200_000,
+    ],
+)
 def test_wrong_sql_is_one_sentence(source: ReportSource, sql: str) -> None:
     with pytest.raises(FormatError) as problem:
         run_query(source, sql)

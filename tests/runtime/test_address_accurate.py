@@ -34,9 +34,14 @@ def test_tutorials_print_the_same(tutorial, tiles, tmp_path):
     for accurate in ("0", "1"):
         environment = os.environ | {"POPVISION_TILES": tiles, "POPVISION_ADDRESS_ACCURATE": accurate}
         done = subprocess.run(
-            [sys.executable, str(EXAMPLES / f"{tutorial}.py")], env=environment, cwd=tmp_path,
-            capture_output=True, text=True, timeout=60, check=True,
-        )  # fmt: skip
+            [sys.executable, str(EXAMPLES / f"{tutorial}.py")],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
         printed.append((done.stdout, done.stderr))
     assert "Program complete" in printed[0][0]
     assert printed[0] == printed[1]
@@ -254,9 +259,7 @@ def test_every_dropped_message_is_found(planted):
         if message.program == report.messages[0].program:
             continue  # the broadcast of the program number carries no variable
         messages = list(report.messages)
-        messages[number] = replace(
-            message, src=message.src[1:], dst=message.dst[1:], bytes=message.bytes[1:]
-        )  # fmt: skip
+        messages[number] = replace(message, src=message.src[1:], dst=message.dst[1:], bytes=message.bytes[1:])
         assert not agrees(planted, replace(report, messages=messages)), number
 
 

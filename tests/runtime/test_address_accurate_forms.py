@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from both_engines import Workbench
 
+from popvision.arrays import AnyArray
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, Tensor, Type
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, popnn, popops, poprand, poputil
 from simulator.poplibs.popops import SortOrder, TopKParams
 
 floats = pytest.mark.parametrize("type_", [FLOAT, HALF], ids=str)
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Checked(Workbench):
@@ -25,7 +25,7 @@ class Checked(Workbench):
         super().__init__(tiles)
         self.wanted: dict[str, Any] = {}
 
-    def value(self, name: str, tensor: Tensor) -> Array:
+    def value(self, name: str, tensor: Tensor) -> AnyArray:
         found = self.inputs[name].reshape(tensor.shape())
         return found.astype(np.float64) if found.dtype.kind == "f" else found
 
@@ -41,12 +41,12 @@ class Checked(Workbench):
             np.testing.assert_allclose(flat, wanted.reshape(-1), rtol=close, atol=close, err_msg=name)
 
 
-def softmax(x: Array) -> Array:
+def softmax(x: AnyArray) -> AnyArray:
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {
     "relu": lambda x: np.maximum(x, 0),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "tanh": np.tanh,

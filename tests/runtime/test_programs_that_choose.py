@@ -170,8 +170,11 @@ def test_what_an_if_becomes():
         "OnTileExecute copy2_Copy_<const>_to_result/OnTileCopy-0",
     ]
     work = engine._core.executable.lowered.table.work
-    (sent,) = [w.exchange for w, name in zip(work, engine._core.executable.lowered.table.name, strict=True)
-               if "copy1_switchControl" in name]  # fmt: skip
+    (sent,) = [
+        w.exchange
+        for w, name in zip(work, engine._core.executable.lowered.table.name, strict=True)
+        if "copy1_switchControl" in name
+    ]
     assert (sent.tx.tolist(), sent.rx.tolist()) == ([0, 4, 0, 0], [4, 0, 4, 4])  # a word, from the tile of the flag
 
 
@@ -181,8 +184,11 @@ def test_what_a_while_becomes():
     found = programs(engine)
     (loop,) = found["RepeatWhile"]
     assert [(c.type.name, c.name) for c in loop.children] == [
-        ("Sequence", "condition"), ("SetLocalConsensusFromVar", ""), ("Sync", "Internal"), ("Sequence", "body"),
-    ]  # fmt: skip
+        ("Sequence", "condition"),
+        ("SetLocalConsensusFromVar", ""),
+        ("Sync", "Internal"),
+        ("Sequence", "body"),
+    ]
     assert [block.name for block in found["Block"]] == ["named"]
     look = ["OnTileExecute count", "Sync Internal", "DoExchange cs1_count/ExchangePost", "Sync Internal"]
     put = ["OnTileExecute copy2_Copy_<const>_to_result/OnTileCopy-0"]
@@ -205,8 +211,11 @@ def test_branch_records_follow_the_run():
     then, other = table.children[rows["If"]]
     case, default = table.children[rows["Switch"]]
     assert {name: found[0][row] for name, row in rows.items()} == {
-        "RepeatWhile": (1, 3), "If": (3, 3), "Switch": (1, 1), "Repeat": (1, 3),
-    }  # fmt: skip
+        "RepeatWhile": (1, 3),
+        "If": (3, 3),
+        "Switch": (1, 1),
+        "Repeat": (1, 3),
+    }
     assert (found[0][then], found[0][case]) == ((3, 3), (1, 1))
     assert other not in found[0]
     assert found[1][rows["RepeatWhile"]] == (1, 0)

@@ -243,8 +243,9 @@ def test_replicas_that_sync_independently_do_not_wait_for_each_others_host(optio
     monkeypatch.setenv("POPVISION_HOST_CLOCK", "measured")
     case = Case()
     stream = case.graph.addHostToDeviceFIFO("s", FLOAT, 6)
-    with case.engine(Copy(stream, case.x), {"target.syncReplicasIndependently": option,
-                                            "debug.retainDebugInformation": "true"}) as engine:  # fmt: skip
+    with case.engine(
+        Copy(stream, case.x), {"target.syncReplicasIndependently": option, "debug.retainDebugInformation": "true"}
+    ) as engine:
         engine.connectStreamToCallback("s", lambda memory: None)
         engine.connectStreamToCallback("s", 2, lambda memory: time.sleep(0.05))
         engine.run()

@@ -79,8 +79,9 @@ def test_the_export_is_every_message(served: Any) -> None:
     with sqlite3.connect(folder / "large" / "profile.pop") as db:
         query = "select n from arrays join messages on arrays.id = src_array where program = ?"
         ((count,),) = db.execute(query, (program,)).fetchall()
-        ((total,),) = db.execute("select max(data_in) from steps_by_ipu join steps on id = step_id where program = ?",
-                                 (program,)).fetchall()  # fmt: skip
+        ((total,),) = db.execute(
+            "select max(data_in) from steps_by_ipu join steps on id = step_id where program = ?", (program,)
+        ).fetchall()
     assert len(lines) - 1 == count
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == total
 

@@ -14,10 +14,38 @@ from webapp.library import Library
 
 #: Every name that a route or a table reads a number, a list or a range from.
 NUMBERS = (
-    "tile", "tiles", "indices", "index", "address", "rows", "columns", "row", "column", "size", "first", "last",
-    "bottom", "top", "pitch", "width", "from", "to", "vsfrom", "vsto", "ipu", "ipus", "cs", "step", "program", "root",
-    "variable", "count", "cycle", "ids", "replica",
-)  # fmt: skip
+    "tile",
+    "tiles",
+    "indices",
+    "index",
+    "address",
+    "rows",
+    "columns",
+    "row",
+    "column",
+    "size",
+    "first",
+    "last",
+    "bottom",
+    "top",
+    "pitch",
+    "width",
+    "from",
+    "to",
+    "vsfrom",
+    "vsto",
+    "ipu",
+    "ipus",
+    "cs",
+    "step",
+    "program",
+    "root",
+    "variable",
+    "count",
+    "cycle",
+    "ids",
+    "replica",
+)
 
 VALUES = ["", "1" * 5000, "9" * 19, "-1", "1e999", "NaN", "1_0", "١", "0-1", "7,8", "../x", "0"]
 

@@ -190,8 +190,12 @@ def test_both_reports_or_their_difference_are_drawn(library: Library) -> None:
     by_ipu = draw_memory(source, replace(state, difference=True, by_ipu=True), "light", target).figure["data"]
     assert by_ipu[0]["y"] == [1024, 0]
     cells = draw_tile_map(source, replace(state, graph="map"), "light", target).figure["data"][0]
-    shown = [(tile, value) for t, v in zip(cells["customdata"], cells["z"], strict=True)
-             for tile, value in zip(t, v, strict=True) if tile is not None]  # fmt: skip
+    shown = [
+        (tile, value)
+        for t, v in zip(cells["customdata"], cells["z"], strict=True)
+        for tile, value in zip(t, v, strict=True)
+        if tile is not None
+    ]
     assert sorted(shown) == [(0, 0), (1, 0), (2, 1024), (3, 0), (4, 0), (5, 0)]
     assert (cells["zmin"], cells["zmax"]) == (-1024, 1024)
 

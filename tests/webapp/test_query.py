@@ -21,10 +21,37 @@ from webapp.query import (
 
 #: All of them are numbers to somebody: Python's int and float, JavaScript's Number, a spreadsheet.
 HOSTILE = [
-    "", " ", " 7", "7 ", "+7", "-7", "-0", "7.0", "7.", ".7", "7e2", "1e999", "9" * 5000, "nan", "NaN", "inf",
-    "Infinity", "1_000", "0x7", "0b1", "١٢", "７", "²", "Ⅶ", "7\n", "7\x00", "1,5", "seven", "'; drop table steps",
+    "",
+    " ",
+    " 7",
+    "7 ",
+    "+7",
+    "-7",
+    "-0",
+    "7.0",
+    "7.",
+    ".7",
+    "7e2",
+    "1e999",
+    "9" * 5000,
+    "nan",
+    "NaN",
+    "inf",
+    "Infinity",
+    "1_000",
+    "0x7",
+    "0b1",
+    "١٢",
+    "７",
+    "²",
+    "Ⅶ",
+    "7\n",
+    "7\x00",
+    "1,5",
+    "seven",
+    "'; drop table steps",
     "9007199254740993",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

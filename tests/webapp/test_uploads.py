@@ -87,9 +87,15 @@ def test_a_database_alone(tmp_path: Path, profile: bytes, name: str, lands: str)
 
 
 ESCAPES = [
-    "../escaped.pvti", "a/../../escaped.pvti", "/tmp/escaped.pvti", "..\\escaped.pvti", "C:/escaped.pvti",
-    "a/" * 20 + "escaped.pvti", "a" * 300 + ".pvti", "escaped\n.pvti",
-]  # fmt: skip
+    "../escaped.pvti",
+    "a/../../escaped.pvti",
+    "/tmp/escaped.pvti",
+    "..\\escaped.pvti",
+    "C:/escaped.pvti",
+    "a/" * 20 + "escaped.pvti",
+    "a" * 300 + ".pvti",
+    "escaped\n.pvti",
+]
 
 
 @pytest.mark.parametrize("path", ESCAPES)

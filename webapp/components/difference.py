@@ -47,10 +47,14 @@ def difference_columns(field: str, title: str, kind: str, group: str = "", help:
         Column(f"{field}_target", "Target", kind, help=f"{note}{title} in the target; – = not there", group=heading),
         Column(f"{field}_diff", "Difference", SIGNED_KINDS[kind], help="target - source", group=heading),
         Column(
-            f"{field}_rel", "Change", "signed_percent", group=heading, width=100,
+            f"{field}_rel",
+            "Change",
+            "signed_percent",
+            group=heading,
+            width=100,
             help="(target - source) / source; – where the source is 0 or one side is missing",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def add_difference(frame: DataFrame, *fields: str) -> DataFrame:

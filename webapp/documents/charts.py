@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.decimate import min_max_positions
+from webapp.arrays import AnyArray
 from webapp.documents.document import Curves
 from webapp.formats import bytes_text, integer_text
 
-Values = npt.NDArray[Any]
 Place = Callable[[float], float]
 
 WIDTH, HEIGHT = 1100, 300
@@ -53,7 +51,7 @@ def curves_svg(curves: Curves) -> tuple[str, bool]:
     return "".join([*parts, "</svg>"]), thinned
 
 
-def _path(positions: Values, values: Values, x: Place, y: Place, count: int) -> str:
+def _path(positions: AnyArray, values: AnyArray, x: Place, y: Place, count: int) -> str:
     steps: list[str] = []
     ends = [*positions[1:].tolist(), count]
     for at, end in zip(positions.tolist(), ends, strict=True):

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-Float64 = npt.NDArray[np.float64]
+from webapp.arrays import AnyArray
 
 #: Kinds of columns whose texts are names from the report: `--confidential` replaces them (confidential.py).
 NAME_KINDS = ("program", "operation", "variable", "compute set", "vertex type", "file", "run", "value", "code")
@@ -50,7 +47,7 @@ class Curves:
     title: str
     x_title: str
     names: Sequence[str]
-    values: Sequence[npt.NDArray[Any]]
+    values: Sequence[AnyArray]
     unit: str = "bytes"
     first: int = 0  #: what the first position is called
     marked: Sequence[int] = ()  #: selected positions

@@ -54,9 +54,12 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
     if runs:
         rows = [{"run": r.run, "name": r.name, "steps": r.steps, "cycles": r.cycles, "us": r.device_us} for r in runs]
         fields = [
-            Field("run", "Run", "integer"), Field("name", "Name", "run"), Field("steps", "Execution steps", "integer"),
-            Field("cycles", "Device cycles", "cycles"), Field("us", "Device time, µs", "decimal"),
-        ]  # fmt: skip
+            Field("run", "Run", "integer"),
+            Field("name", "Name", "run"),
+            Field("steps", "Execution steps", "integer"),
+            Field("cycles", "Device cycles", "cycles"),
+            Field("us", "Device time, µs", "decimal"),
+        ]
         blocks.append(Table("Recorded runs", fields, rows[:MOST_ROWS], len(rows)))
     summary = held(lambda: summarise(source))
     if summary is None:
@@ -107,10 +110,14 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
             ]
         ),
         Curves(
-            "Memory by tile", "tile", ["Including gaps", "Excluding gaps"], [whole, bare], first=first,
+            "Memory by tile",
+            "tile",
+            ["Including gaps", "Excluding gaps"],
+            [whole, bare],
+            first=first,
             marked=[tile - first for tile in state.tiles[:64]],
         ),
-    ]  # fmt: skip
+    ]
     try:
         parts = breakdown(source, "category", state.replica)
         rows = [
@@ -118,9 +125,11 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
             for label, v in zip(parts.labels, parts.values, strict=True)
         ]
         fields = [
-            Field("part", "Category"), Field("bytes", "All tiles", "bytes"), Field("most", "Fullest tile", "bytes"),
+            Field("part", "Category"),
+            Field("bytes", "All tiles", "bytes"),
+            Field("most", "Fullest tile", "bytes"),
             Field("tile", "Which", "integer"),
-        ]  # fmt: skip
+        ]
         blocks.append(Table("By category", fields, rows))
     except NotRecordedError as problem:
         blocks.append(Note(str(problem)))
@@ -132,9 +141,13 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
 
 def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
     fields = [
-        Field("Variable", "Variable", "variable"), Field("Category", "Category"), Field("Region", "Region"),
-        Field("Address", "Address", "integer"), Field("Bytes", "Bytes", "bytes"), Field("Live", "Live"),
-    ]  # fmt: skip
+        Field("Variable", "Variable", "variable"),
+        Field("Category", "Category"),
+        Field("Region", "Region"),
+        Field("Address", "Address", "integer"),
+        Field("Bytes", "Bytes", "bytes"),
+        Field("Live", "Live"),
+    ]
     blocks: list[Block] = []
     for tile in tiles[:MOST_TILES]:
         try:
@@ -160,9 +173,12 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     place = where_text(state.where, 1)
     index = state.indices[0] if state.indices else top.index
     curves = Curves(
-        f"Live bytes of {place}", "liveness index", ["Not always live", "With always live"],
-        [live, live + found.always_live], marked=list(state.indices),
-    )  # fmt: skip
+        f"Live bytes of {place}",
+        "liveness index",
+        ["Not always live", "With always live"],
+        [live, live + found.always_live],
+        marked=list(state.indices),
+    )
     blocks: list[Block] = [
         Facts(
             [
@@ -184,8 +200,10 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     ]
     for title, read, size in wanted:
         fields = [
-            Field("Variable", "Variable", "variable"), Field("Id", "Id", "integer"), Field(size, "Bytes", "bytes"),
-        ]  # fmt: skip
+            Field("Variable", "Variable", "variable"),
+            Field("Id", "Id", "integer"),
+            Field(size, "Bytes", "bytes"),
+        ]
         try:
             blocks.append(frame_table(title, read(), fields))
         except NotRecordedError as problem:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from popvision.analysis.operations.table import Int64, operation_frame
+from popvision.analysis.operations.table import operation_frame
+from webapp.arrays import Int64Array
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
 from webapp.documents.memory_views import frame_table
@@ -38,7 +39,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     return [*blocks, table]
 
 
-def _facts(held: dict[str, Int64], totals: dict[str, int], rows: list[int], title: str) -> Facts:
+def _facts(held: dict[str, Int64Array], totals: dict[str, int], rows: list[int], title: str) -> Facts:
     shown = []
     for field, values in held.items():
         own, total = int(values[rows].clip(min=0).sum()), totals[field]

@@ -20,9 +20,20 @@ from webapp.theme import tokens
 
 _HERE = Path(__file__).parent
 _TOKENS = (
-    "font", "mono", "page", "surface", "ink", "muted", "line", "line-strong", "accent", "bad", "bad-surface", "grid",
+    "font",
+    "mono",
+    "page",
+    "surface",
+    "ink",
+    "muted",
+    "line",
+    "line-strong",
+    "accent",
+    "bad",
+    "bad-surface",
+    "grid",
     *(f"series-{index}" for index in range(1, 7)),
-)  # fmt: skip
+)
 
 #: Characters of a name that are shown; of a longer one, its two ends.
 MOST_CHARACTERS = 240
@@ -143,9 +154,12 @@ def _picture(picture: Picture) -> str:
 
 
 _SHOWN: dict[str, Callable[[Any], str]] = {
-    "integer": lambda value: f"{int(value):,}", "cycles": lambda value: f"{int(value):,}", "bytes": bytes_text,
-    "percent": percent_text, "decimal": lambda value: f"{float(value):,.3f}",
-}  # fmt: skip
+    "integer": lambda value: f"{int(value):,}",
+    "cycles": lambda value: f"{int(value):,}",
+    "bytes": bytes_text,
+    "percent": percent_text,
+    "decimal": lambda value: f"{float(value):,.3f}",
+}
 
 
 def _table(table: Table, names: Names, room: Room) -> str:

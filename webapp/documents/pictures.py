@@ -6,11 +6,11 @@ import struct
 import zlib
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, raster
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
+from webapp.arrays import UInt8Array
 from webapp.theme import tokens
 
 COLUMNS, MOST_ROWS = 1_000, 240
@@ -32,7 +32,7 @@ def bsp_png(source: ReportSource, ipu: int, begin: int, end: int) -> bytes:
     return png(np.concatenate([mixed, alpha], axis=2).round().astype(np.uint8))
 
 
-def png(pixels: npt.NDArray[np.uint8]) -> bytes:
+def png(pixels: UInt8Array) -> bytes:
     """An RGBA image, shape (rows, columns, 4)."""
     rows, columns, _ = pixels.shape
     lines = np.concatenate([np.zeros((rows, 1), np.uint8), pixels.reshape(rows, -1)], axis=1)

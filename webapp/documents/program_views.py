@@ -36,18 +36,25 @@ def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
     tree, sums = tree_rows(source, root), figures(source, context.selection.ipu)
     rows = [
         {
-            "type": _INDENT * min(int(depth), 30) + programs.type[program], "id": int(program),
-            "name": programs.name[program], "self": int(sums.self_cycles[program]),
-            "total": _known(sums.total_cycles[program]), "executions": int(sums.executions[program]),
+            "type": _INDENT * min(int(depth), 30) + programs.type[program],
+            "id": int(program),
+            "name": programs.name[program],
+            "self": int(sums.self_cycles[program]),
+            "total": _known(sums.total_cycles[program]),
+            "executions": int(sums.executions[program]),
             "received": int(sums.bytes_received[program]),
         }
         for program, depth in zip(tree.program[:MOST_ROWS].tolist(), tree.depth[:MOST_ROWS].tolist(), strict=True)
-    ]  # fmt: skip
+    ]
     fields = [
-        Field("type", "Program"), Field("id", "Id", "integer"), Field("name", "Name", "program"),
-        Field("self", "Self cycles", "cycles"), Field("total", "Total cycles", "cycles"),
-        Field("executions", "Executions", "integer"), Field("received", "Received", "bytes"),
-    ]  # fmt: skip
+        Field("type", "Program"),
+        Field("id", "Id", "integer"),
+        Field("name", "Name", "program"),
+        Field("self", "Self cycles", "cycles"),
+        Field("total", "Total cycles", "cycles"),
+        Field("executions", "Executions", "integer"),
+        Field("received", "Received", "bytes"),
+    ]
     title = f"Programs below #{root}"
     blocks: list[Block] = [Table(title, fields, rows, len(tree.program))]
     return [Note(sums.calls_unknown), *blocks] if sums.calls_unknown else blocks
@@ -78,9 +85,11 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
         shares = {phase: found.share(phase) for phase in PHASES}
         rows.append({"ipu": ipu, **shares, "use": found.utilisation, "balance": found.balance})
     fields = [
-        Field("ipu", "IPU", "integer"), *(Field(phase, phase.capitalize(), "percent") for phase in PHASES),
-        Field("use", "Tile utilisation", "percent"), Field("balance", "Tile balance", "percent"),
-    ]  # fmt: skip
+        Field("ipu", "IPU", "integer"),
+        *(Field(phase, phase.capitalize(), "percent") for phase in PHASES),
+        Field("use", "Tile utilisation", "percent"),
+        Field("balance", "Tile balance", "percent"),
+    ]
     blocks: list[Block] = [facts, Table("Shares of tile cycles", fields, rows)]
     legend = [(name, "waiting" if name == "wait" else name) for name in CLASSES]
     for ipu in ipus[:MOST_PICTURES]:
@@ -103,28 +112,40 @@ def _steps(context: ViewContext, ipu: int, begin: int, end: int) -> Table:
     order = inside[np.argsort(-(steps.end - steps.begin)[inside], kind="stable")]
     rows = [
         {
-            "step": step, "type": TYPE_NAMES[int(steps.type[step])], "program": int(steps.program[step]),
-            "name": labels[int(steps.program[step])], "begin": int(steps.begin[step]),
+            "step": step,
+            "type": TYPE_NAMES[int(steps.type[step])],
+            "program": int(steps.program[step]),
+            "name": labels[int(steps.program[step])],
+            "begin": int(steps.begin[step]),
             "cycles": int(steps.end[step] - steps.begin[step]),
         }
         for step in order[:MOST_ROWS].tolist()
-    ]  # fmt: skip
+    ]
     fields = [
-        Field("step", "Step", "integer"), Field("type", "Type"), Field("program", "Program", "integer"),
-        Field("name", "Name", "program"), Field("begin", "Begin, cycle", "integer"),
+        Field("step", "Step", "integer"),
+        Field("type", "Type"),
+        Field("program", "Program", "integer"),
+        Field("name", "Name", "program"),
+        Field("begin", "Begin, cycle", "integer"),
         Field("cycles", "Cycles", "cycles"),
-    ]  # fmt: skip
+    ]
     return Table(f"Execution steps on IPU {ipu}, longest first", fields, rows, len(order))
 
 
 def exchange_blocks(context: ViewContext, names: Names) -> list[Block]:
     """Every exchange program with what it moves."""
     fields = [
-        Field("program", "Id", "integer"), Field("type", "Type"), Field("name", "Name", "program"),
-        Field("total", "Bytes, all runs", "bytes"), Field("received", "Received each", "bytes"),
-        Field("sent", "Sent each", "bytes"), Field("messages", "Messages", "integer"),
-        Field("worst_tile", "Worst receiver, tile", "integer"), Field("worst_bytes", "It receives", "bytes"),
-        Field("executions", "Executions", "integer"), Field("cycles", "Cycles each", "decimal"),
+        Field("program", "Id", "integer"),
+        Field("type", "Type"),
+        Field("name", "Name", "program"),
+        Field("total", "Bytes, all runs", "bytes"),
+        Field("received", "Received each", "bytes"),
+        Field("sent", "Sent each", "bytes"),
+        Field("messages", "Messages", "integer"),
+        Field("worst_tile", "Worst receiver, tile", "integer"),
+        Field("worst_bytes", "It receives", "bytes"),
+        Field("executions", "Executions", "integer"),
+        Field("cycles", "Cycles each", "decimal"),
         Field("code", "Code", "bytes"),
-    ]  # fmt: skip
+    ]
     return [frame_table("Exchange programs, most bytes first", program_frame(context.source), fields)]

@@ -112,9 +112,11 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
         for p in order[:MOST_ROWS].tolist()
     ]
     fields = [
-        Field("id", "Id", "integer"), Field("type", "Type"), Field("name", "Name", "program"),
+        Field("id", "Id", "integer"),
+        Field("type", "Type"),
+        Field("name", "Name", "program"),
         Field("cycles", "Self cycles", "cycles"),
-    ]  # fmt: skip
+    ]
     blocks: list[Block] = [Table(f"Programs that line {line:,} made", fields, rows, len(programs))]
     known = kept(source, "variables", source.reader.variables)
     if known is None:

@@ -26,10 +26,16 @@ __all__ = ["Caps", "RefusedError", "Unpacked", "unpack"]
 #: Names of the files of a report; all others are left out.
 KNOWN = frozenset(
     {
-        "profile.pop", "profile.pop-wal", "debug.json", "debug.cbor", "serialized_graph.capnp", "archive.a",
-        "framework.json", "app.json",
+        "profile.pop",
+        "profile.pop-wal",
+        "debug.json",
+        "debug.cbor",
+        "serialized_graph.capnp",
+        "archive.a",
+        "framework.json",
+        "app.json",
     }
-)  # fmt: skip
+)
 
 _SQLITE = b"SQLite format 3\0"
 _CHUNK = 1 << 20
@@ -71,8 +77,18 @@ def unpack(upload: Path, name: str, folder: Path, caps: Caps = Caps()) -> Unpack
     try:
         members = _zip_members(upload, caps) if head[:2] == b"PK" else _tar_members(upload, head, caps)
         unpacked = _take(members, folder, caps)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, struct.error, OSError, NotImplementedError,
-            UnicodeError, RuntimeError, ValueError) as problem:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        EOFError,
+        struct.error,
+        OSError,
+        NotImplementedError,
+        UnicodeError,
+        RuntimeError,
+        ValueError,
+    ) as problem:
         if isinstance(problem, RefusedError):
             raise
         raise RefusedError(f"the archive is damaged: {problem}") from None

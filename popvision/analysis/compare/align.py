@@ -11,11 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 
 import numpy as np
-import numpy.typing as npt
 
-from popvision.formats.profile.model import IntArray
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import Int64Array, IntegerArray
 
 #: Elementary comparisons before exactness is given up: about a tenth of a second.
 BUDGET = 1_000_000
@@ -23,7 +20,7 @@ BUDGET = 1_000_000
 _Span = tuple[int, int, int, int]
 
 
-def align(source: IntArray, target: IntArray) -> tuple[Int64, Int64]:
+def align(source: IntegerArray, target: IntegerArray) -> tuple[Int64Array, Int64Array]:
     """Positions (i, j), both ascending, with source[i] == target[j] everywhere."""
     first = _common_prefix(source, target)
     last = _common_prefix(source[first:][::-1], target[first:][::-1])
@@ -33,7 +30,7 @@ def align(source: IntArray, target: IntArray) -> tuple[Int64, Int64]:
     return np.concatenate([head, rows, tails[0]]), np.concatenate([head, columns, tails[1]])
 
 
-def _common_prefix(source: IntArray, target: IntArray) -> int:
+def _common_prefix(source: IntegerArray, target: IntegerArray) -> int:
     length = min(len(source), len(target))
     differing = source[:length] != target[:length]
     first = int(np.argmax(differing)) if length else 0
@@ -41,12 +38,12 @@ def _common_prefix(source: IntArray, target: IntArray) -> int:
 
 
 class _Alignment:
-    def __init__(self, source: IntArray, target: IntArray) -> None:
+    def __init__(self, source: IntegerArray, target: IntegerArray) -> None:
         self.source, self.target = source.tolist(), target.tolist()
         self.pairs: list[tuple[int, int]] = []
         self.budget = BUDGET
 
-    def run(self, span: _Span) -> tuple[Int64, Int64]:
+    def run(self, span: _Span) -> tuple[Int64Array, Int64Array]:
         """Pairs of everything inside the span."""
         exact = self._myers(span)
         if exact is not None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.matching import (
     HOW,
@@ -24,13 +23,12 @@ from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.programs.own_cycles import own_cycles
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
+from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from popvision.analysis.report.source import ReportSource
-
-Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -78,9 +76,14 @@ def program_changes(source: ReportSource, target: ReportSource) -> Changes:
         own_cycles(report).upto(len(each.type)).cycles for report, each in zip((source, target), columns, strict=True)
     ]
     return _changes(
-        "programs", "cycles", "own cycles over all recorded runs, on the IPU where they are most",
-        match_programs(source, target), [each.name for each in columns], cycles, [each.type for each in columns],
-    )  # fmt: skip
+        "programs",
+        "cycles",
+        "own cycles over all recorded runs, on the IPU where they are most",
+        match_programs(source, target),
+        [each.name for each in columns],
+        cycles,
+        [each.type for each in columns],
+    )
 
 
 def variable_changes(source: ReportSource, target: ReportSource) -> Changes:
@@ -88,9 +91,7 @@ def variable_changes(source: ReportSource, target: ReportSource) -> Changes:
     columns = [kept(report, "variables", report.reader.variables) for report in (source, target)]
     names = [[] if each is None else each.name for each in columns]
     sizes = [np.zeros(0, np.int64) if each is None else each.bytes for each in columns]
-    return _changes(
-        "variables", "bytes", "bytes over all tiles", match_variables(source, target), names, sizes
-    )  # fmt: skip
+    return _changes("variables", "bytes", "bytes over all tiles", match_variables(source, target), names, sizes)
 
 
 def tile_changes(source: ReportSource, target: ReportSource) -> Changes:
@@ -106,9 +107,13 @@ def vertex_type_changes(source: ReportSource, target: ReportSource) -> Changes:
     names = [report.reader.vertex_types().name for report in (source, target)]
     counts = [_vertices(report, len(name)) for report, name in zip((source, target), names, strict=True)]
     return _changes(
-        "vertex types", "integer", "vertices over all compute sets and tiles", match_vertex_types(source, target),
-        names, counts,
-    )  # fmt: skip
+        "vertex types",
+        "integer",
+        "vertices over all compute sets and tiles",
+        match_vertex_types(source, target),
+        names,
+        counts,
+    )
 
 
 def compute_set_changes(source: ReportSource, target: ReportSource) -> Changes:
@@ -116,13 +121,17 @@ def compute_set_changes(source: ReportSource, target: ReportSource) -> Changes:
     columns = [report.reader.compute_sets() for report in (source, target)]
     flops = [np.where(np.asarray(each.flops) < 0, np.nan, each.flops) for each in columns]
     return _changes(
-        "compute sets", "integer", "floating point operations of one execution", match_compute_sets(source, target),
-        [each.name for each in columns], flops,
-    )  # fmt: skip
+        "compute sets",
+        "integer",
+        "floating point operations of one execution",
+        match_compute_sets(source, target),
+        [each.name for each in columns],
+        flops,
+    )
 
 
-def _vertices(report: ReportSource, types: int) -> npt.NDArray[np.int64]:
-    def read() -> npt.NDArray[np.int64]:
+def _vertices(report: ReportSource, types: int) -> Int64Array:
+    def read() -> Int64Array:
         counts = np.zeros(types, np.int64)
         for block in report.reader.compute_set_vertices():
             counts[block.vertex_type] += int(block.count.sum(dtype=np.int64))
@@ -132,9 +141,14 @@ def _vertices(report: ReportSource, types: int) -> npt.NDArray[np.int64]:
 
 
 def _changes(
-    what: str, kind: str, about: str, matching: Matching, names: list[list[str]], values: list[Any],
+    what: str,
+    kind: str,
+    about: str,
+    matching: Matching,
+    names: list[list[str]],
+    values: list[Any],
     types: list[list[str]] | None = None,
-) -> Changes:  # fmt: skip
+) -> Changes:
     import pandas as pd
 
     pairs, gone, new = len(matching.source), len(matching.only_source), len(matching.only_target)
@@ -162,7 +176,7 @@ def _changes(
     return Changes(what, kind, about, frame)
 
 
-def _taken(values: Any, rows: npt.NDArray[np.int64]) -> Float64:
+def _taken(values: Any, rows: Int64Array) -> Float64Array:
     """Values of the rows, NaN where there is none."""
     found = np.full(len(rows), np.nan)
     known = rows >= 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from popvision.arrays import AnyArray, Float64Array
 
-def signed(source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[Any]:
+
+def signed(source: npt.ArrayLike, target: npt.ArrayLike) -> AnyArray:
     """target - source: positive where the target has more. Whole numbers stay whole (unsigned ones do not wrap)."""
     before, after = np.asarray(source), np.asarray(target)
     if np.issubdtype(before.dtype, np.floating) or np.issubdtype(after.dtype, np.floating):
@@ -16,7 +16,7 @@ def signed(source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[Any]:
     return np.asarray(after, np.int64) - np.asarray(before, np.int64)
 
 
-def relative(source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def relative(source: npt.ArrayLike, target: npt.ArrayLike) -> Float64Array:
     """(target - source) / |source|: 0.02 = 2 % more. Infinite (with the sign of the change) where the source is 0 and
     the target is not, 0 where both are 0."""
     before = np.asarray(source, np.float64)

@@ -13,14 +13,13 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from popvision.arrays import Int64Array, IntegerArray
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.debug_info import DebugContexts
-    from popvision.formats.profile.model import IntArray
 
-Int64 = npt.NDArray[np.int64]
 
 #: Contexts one above the other that are followed; a longer chain is a damaged file.
 MOST_LEVELS = 200
@@ -42,7 +41,7 @@ class Vocabulary:
     def number(self, thing: Hashable) -> int:
         return self._numbers.setdefault(thing, len(self._numbers))
 
-    def numbers(self, things: Sequence[Hashable]) -> Int64:
+    def numbers(self, things: Sequence[Hashable]) -> Int64Array:
         number = self._numbers
         return np.array([number.setdefault(thing, len(number)) for thing in things], np.int64)
 
@@ -55,7 +54,7 @@ class Identities:
         self._words = words
         self._known: dict[int, tuple[int, int, bool]] = {}
 
-    def columns(self, debug_ids: IntArray) -> tuple[Int64, Int64]:
+    def columns(self, debug_ids: IntegerArray) -> tuple[Int64Array, Int64Array]:
         """(identity, identity with lines) of each debug id; -1 where nothing in the chain has a name."""
         rows = [self._of(id) if id >= 0 else _UNKNOWN for id in np.asarray(debug_ids, np.int64).tolist()]
         identity = np.array([row[0] if row[2] else -1 for row in rows], np.int64)

@@ -8,12 +8,9 @@ one key that changed their order match the k-th with the k-th.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.align import align
-from popvision.formats.profile.model import IntArray
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import Int64Array, IntegerArray
 
 
 class Pairing:
@@ -22,20 +19,22 @@ class Pairing:
     `context` numbers rows of either report that have no key but tell where others belong (the type of a sync); -1 =
     nothing to go by."""
 
-    def __init__(self, source_rows: int, target_rows: int, context: tuple[Int64, Int64] | None = None) -> None:
+    def __init__(
+        self, source_rows: int, target_rows: int, context: tuple[Int64Array, Int64Array] | None = None
+    ) -> None:
         self.context = context or (np.full(source_rows, -1, np.int64), np.full(target_rows, -1, np.int64))
         self.target_of = np.full(source_rows, -1, np.int64)
         self.source_of = np.full(target_rows, -1, np.int64)
         self.how = np.zeros(source_rows, np.uint8)
 
-    def add(self, source: IntArray, target: IntArray, how: int) -> None:
+    def add(self, source: IntegerArray, target: IntegerArray, how: int) -> None:
         """Takes pairs whose rows are free on both sides."""
         self.target_of[source] = target
         self.source_of[target] = source
         self.how[source] = how
 
     def match_keys(
-        self, keys: tuple[IntArray, IntArray], how: int, lines: tuple[IntArray, IntArray] | None = None
+        self, keys: tuple[IntegerArray, IntegerArray], how: int, lines: tuple[IntegerArray, IntegerArray] | None = None
     ) -> None:
         """Matches free rows with the same key; a negative key is none."""
         found = tuple(
@@ -52,10 +51,12 @@ class Pairing:
             self._in_order(found, how)
             self.add(*_kth_with_kth(self._free(found)), how)
 
-    def _free(self, keys: tuple[Int64, ...]) -> tuple[Int64, Int64]:
+    def _free(self, keys: tuple[Int64Array, ...]) -> tuple[Int64Array, Int64Array]:
         return np.where(self.target_of < 0, keys[0], -1), np.where(self.source_of < 0, keys[1], -1)
 
-    def _by_lines(self, keys: tuple[Int64, Int64], lines: tuple[IntArray, IntArray], how: int) -> None:
+    def _by_lines(
+        self, keys: tuple[Int64Array, Int64Array], lines: tuple[IntegerArray, IntegerArray], how: int
+    ) -> None:
         """Matches groups of a key in which every row of the smaller side has a partner on its own line."""
         rows = [np.flatnonzero(key >= 0) for key in keys]
         both = [np.stack([keys[side][rows[side]], lines[side][rows[side]]], axis=1) for side in (0, 1)]
@@ -69,7 +70,7 @@ class Pairing:
         taken = complete[keys[0][source]]
         self.add(source[taken], target[taken], how)
 
-    def _in_order(self, keys: tuple[Int64, Int64], how: int) -> None:
+    def _in_order(self, keys: tuple[Int64Array, Int64Array], how: int) -> None:
         """Lays both reports side by side; pairs made before, and what stands around, hold the rest in place."""
         size = max(int(keys[0].max(initial=0)), int(keys[1].max(initial=0))) + 1
         context = size + len(self.source_of)
@@ -84,12 +85,12 @@ class Pairing:
         self.add(rows[new], columns[new], how)
 
 
-def _standing_once(keys: Int64) -> Int64:
+def _standing_once(keys: Int64Array) -> Int64Array:
     values, first, counts = np.unique(keys, return_index=True, return_counts=True)
     return np.asarray(np.sort(first[(counts == 1) & (values >= 0)]), np.int64)
 
 
-def _kth_with_kth(keys: tuple[Int64, Int64]) -> tuple[Int64, Int64]:
+def _kth_with_kth(keys: tuple[Int64Array, Int64Array]) -> tuple[Int64Array, Int64Array]:
     """The k-th row of each key with the k-th row of the same key on the other side."""
     numbered = [_numbered(key) for key in keys]
     shift = 1 + max(int(count.max(initial=0)) for _, count in numbered)
@@ -98,7 +99,7 @@ def _kth_with_kth(keys: tuple[Int64, Int64]) -> tuple[Int64, Int64]:
     return numbered[0][0][one], numbered[1][0][other]
 
 
-def _numbered(keys: Int64) -> tuple[Int64, Int64]:
+def _numbered(keys: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Rows with a key, and how many rows of the same key stand before each."""
     rows = np.flatnonzero(keys >= 0)
     order = np.argsort(keys[rows], kind="stable")

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.liveness import match_indices
 from popvision.analysis.liveness.heat import Changes, changes, check_window, edges_of, heat, highest_place
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: Tiles whose differences are worked out at a time.
 _BLOCK = 128
@@ -36,7 +35,7 @@ class HeatDifference:
     tile_edges: Int64Array
     index_edges: Int64Array
     values: Int64Array
-    known: npt.NDArray[np.bool_]
+    known: BoolArray
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.matching import match_programs, match_variables
@@ -17,6 +16,7 @@ from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.liveness.curve import Where, curve, liveness
 from popvision.analysis.liveness.steps import cycles_table, flops_table, program_names, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
+from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: How indices are paired.
 BY = ("index", "programs")
@@ -84,11 +83,11 @@ def curve_pair(source: ReportSource, target: ReportSource, where: Where, by: str
     return pd.DataFrame(columns)
 
 
-def _or_none(rows: Int64Array) -> npt.NDArray[np.float64]:
+def _or_none(rows: Int64Array) -> Float64Array:
     return np.where(rows >= 0, rows, np.nan)
 
 
-def _or_missing(values: Int64Array, rows: Int64Array) -> npt.NDArray[np.float64]:
+def _or_missing(values: Int64Array, rows: Int64Array) -> Float64Array:
     """values[row], NaN where row is -1."""
     if not len(values):
         return np.full(len(rows), np.nan)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.identity import Identities, Vocabulary, stable_name
@@ -22,12 +21,12 @@ from popvision.analysis.compare.tree_order import Tree, match_by_place
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array, IntegerArray, UInt8Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from popvision.formats.profile.model import IntArray, Programs, Variables
+    from popvision.formats.profile.model import Programs, Variables
 
-Int64 = npt.NDArray[np.int64]
 
 #: What `Matching.how` counts.
 HOW = ("debug identity", "name", "order")
@@ -42,17 +41,17 @@ class Matching:
     """Row source[i] of one report is row target[i] of the other, found by HOW[how[i]]; ascending in `source`.
     The rest of either report stands in `only_source` and `only_target`, ascending."""
 
-    source: Int64
-    target: Int64
-    how: npt.NDArray[np.uint8]
-    only_source: Int64
-    only_target: Int64
+    source: Int64Array
+    target: Int64Array
+    how: UInt8Array
+    only_source: Int64Array
+    only_target: Int64Array
 
-    def target_rows(self) -> Int64:
+    def target_rows(self) -> Int64Array:
         """The target's row of each row of the source, -1 = none."""
         return _partners(self.source, self.target, len(self.source) + len(self.only_source))
 
-    def source_rows(self) -> Int64:
+    def source_rows(self) -> Int64Array:
         """The source's row of each row of the target, -1 = none."""
         return _partners(self.target, self.source, len(self.target) + len(self.only_target))
 
@@ -92,7 +91,7 @@ def match_steps(source: ReportSource, target: ReportSource) -> Matching:
     return kept_pair(source, target, "steps", lambda: _steps(source, target), stamp)
 
 
-def match_runs(source: ReportSource, target: ReportSource) -> Int64:
+def match_runs(source: ReportSource, target: ReportSource) -> Int64Array:
     """The target's run of each run of the source, -1 = none: runs of the same program and name, in order."""
     keys = _run_keys(source, target)
     found = np.full(len(keys[0]), -1, np.int64)
@@ -114,7 +113,7 @@ def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
     return kept_pair(source, target, "tiles", read)
 
 
-def _partners(rows: Int64, partners: Int64, size: int) -> Int64:
+def _partners(rows: Int64Array, partners: Int64Array, size: int) -> Int64Array:
     found = np.full(size, -1, np.int64)
     found[rows] = partners
     return found
@@ -163,7 +162,7 @@ def _variables(source: ReportSource, target: ReportSource) -> Matching:
     return _finished(pairing)
 
 
-def _sizes(variables: Variables, words: Vocabulary) -> Int64:
+def _sizes(variables: Variables, words: Vocabulary) -> Int64Array:
     return words.numbers(list(zip(variables.bytes.tolist(), variables.always_live.tolist(), strict=True)))
 
 
@@ -190,18 +189,18 @@ def _compute_sets(source: ReportSource, target: ReportSource) -> Matching:
 class _Keys:
     """What the rows of one report are called, as numbers; -1 = nothing."""
 
-    identity: Int64
-    lines: Int64
-    name: Int64
+    identity: Int64Array
+    lines: Int64Array
+    name: Int64Array
 
     @classmethod
     def of(
         cls,
         report: ReportSource,
         named: tuple[list[str], ...],
-        debug_ids: IntArray,
+        debug_ids: IntegerArray,
         words: Vocabulary,
-        nameless: npt.NDArray[np.bool_] | None = None,
+        nameless: BoolArray | None = None,
     ) -> _Keys:
         names = words.numbers(list(zip(*named[:-1], map(stable_name, named[-1]), strict=True)))
         chain, lines = Identities(report, words).columns(debug_ids)
@@ -211,7 +210,7 @@ class _Keys:
         return cls(identity, lines, names if nameless is None else np.where(nameless, -1, names))
 
 
-def _by_keys(keys: list[_Keys], context: tuple[Int64, Int64] | None = None) -> Pairing:
+def _by_keys(keys: list[_Keys], context: tuple[Int64Array, Int64Array] | None = None) -> Pairing:
     one, other = keys
     pairing = Pairing(len(one.name), len(other.name), context)
     pairing.match_keys((one.identity, other.identity), _IDENTITY, (one.lines, other.lines))
@@ -235,7 +234,7 @@ def _steps(source: ReportSource, target: ReportSource) -> Matching:
     return _finished(pairing)
 
 
-def _run_keys(source: ReportSource, target: ReportSource) -> tuple[Int64, Int64]:
+def _run_keys(source: ReportSource, target: ReportSource) -> tuple[Int64Array, Int64Array]:
     words = Vocabulary()
     runs = [report.reader.runs() for report in (source, target)]
     one, other = (words.numbers(list(zip(each.program_index.tolist(), each.name, strict=True))) for each in runs)

@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.matching import Matching, match_vertex_types
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails, tile_details
 from popvision.analysis.memory.usage import breakdown, breakdown_keys
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 def joined(
@@ -138,8 +136,14 @@ class DetailsPair:
     rows: list[tuple[DetailRow | None, DetailRow | None]]
 
 
-def details_pair(source: ReportSource, target: ReportSource, mine: TileColumns, tiles: Sequence[int],
-                 ipus: Sequence[int], replica: int | None) -> DetailsPair:  # fmt: skip
+def details_pair(
+    source: ReportSource,
+    target: ReportSource,
+    mine: TileColumns,
+    tiles: Sequence[int],
+    ipus: Sequence[int],
+    replica: int | None,
+) -> DetailsPair:
     """Raises NotRecordedError when either report has no graph profile."""
     details = tile_details(source, mine)
     theirs, there = columns_of_target(target, tiles, ipus, replica)

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.programs.program_tree import MOST_ROWS, programs_of, tree_rows
+from popvision.arrays import Int64Array
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Programs
 
-Int64 = npt.NDArray[np.int64]
 
 _MOST_DEPTH = 10_000
 
@@ -28,13 +27,13 @@ class MergedRows:
     """One tree in pre-order: row r shows source program `source[r]` and its counterpart `target[r]`, -1 where there is
     none; depth and size as in TreeRows."""
 
-    source: Int64
-    target: Int64
-    depth: Int64
-    size: Int64
+    source: Int64Array
+    target: Int64Array
+    depth: Int64Array
+    size: Int64Array
 
 
-def partners(source: ReportSource, target: ReportSource) -> tuple[Int64, Int64]:
+def partners(source: ReportSource, target: ReportSource) -> tuple[Int64Array, Int64Array]:
     """(target program of each source program, source program of each target program), -1 where there is none."""
     found = match_programs(source, target)
     return found.target_rows(), found.source_rows()
@@ -82,7 +81,7 @@ def _merged(mine: list[int], theirs: list[int], forth: list[int], back: list[int
     return result + [(-1, each) for each in theirs[done:] if back[each] < 0]
 
 
-def _sizes(depth: Int64) -> Int64:
+def _sizes(depth: Int64Array) -> Int64Array:
     """Rows of each subtree: up to the next row that is no deeper."""
     sizes = np.empty(len(depth), np.int64)
     path: list[int] = []

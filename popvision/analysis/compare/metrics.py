@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import curve, peak
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from popvision.formats.profile.model import TileMemory
 
 Values = dict[str, float | None]
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -57,11 +55,21 @@ METRICS = (
     Metric("memory_used", "Memory, excluding gaps", "bytes", "sum over all tiles of bytes in use", "memory"),
     Metric("gaps", "Gaps", "bytes", "memory including gaps - memory excluding gaps", "memory"),
     Metric("tiles_over", "Tiles out of memory", "integer", "tiles whose highest used byte is beyond them", "memory"),
-    Metric("live_peak", "Peak liveness", "bytes", "always live + the most not always live at one index, one replica",
-           "liveness"),
+    Metric(
+        "live_peak",
+        "Peak liveness",
+        "bytes",
+        "always live + the most not always live at one index, one replica",
+        "liveness",
+    ),
     Metric("always_live", "Always live", "bytes", "bytes of variables live throughout, one replica", "liveness"),
-    Metric("not_always_live", "Not always live at the peak", "bytes",
-           "maximum over liveness indices, one replica", "liveness"),
+    Metric(
+        "not_always_live",
+        "Not always live at the peak",
+        "bytes",
+        "maximum over liveness indices, one replica",
+        "liveness",
+    ),
     Metric("code", "Code", "bytes", "vertex, control and exchange code, all tiles", "memory"),
     Metric("vertex_code", "Vertex code", "bytes", "category vertexCode, all tiles", "memory"),
     Metric("control_code", "Control code", "bytes", "category controlCode, all tiles", "memory"),
@@ -69,26 +77,42 @@ METRICS = (
     Metric("exchange_bytes", "Exchanged between tiles", "bytes", f"DoExchange: {_RECEIVED}", "execution"),
     Metric("global_exchange_bytes", "Exchanged between IPUs", "bytes", f"GlobalExchange: {_RECEIVED}", "execution"),
     Metric("host_bytes_in", "Received from the host", "bytes", f"StreamCopy: {_RECEIVED}", "execution"),
-    Metric("host_bytes_out", "Sent to the host", "bytes",
-           f"StreamCopy: sum over their steps and IPUs of bytes sent, {_ALL_RUNS}", "execution"),
+    Metric(
+        "host_bytes_out",
+        "Sent to the host",
+        "bytes",
+        f"StreamCopy: sum over their steps and IPUs of bytes sent, {_ALL_RUNS}",
+        "execution",
+    ),
     *(
-        Metric(f"{name}_share", f"Share of {title}", "percent",
-               "tile cycles of the phase / (tiles x total device cycles)", "execution")
+        Metric(
+            f"{name}_share",
+            f"Share of {title}",
+            "percent",
+            "tile cycles of the phase / (tiles x total device cycles)",
+            "execution",
+        )
         for name, title in _PHASES
     ),
     *(
-        Metric(f"{name}_cycles", f"Cycles of a tile in {title}", "decimal",
-               "tile cycles of the phase / tiles", "execution")
+        Metric(
+            f"{name}_cycles", f"Cycles of a tile in {title}", "decimal", "tile cycles of the phase / tiles", "execution"
+        )
         for name, title in _PHASES
     ),
-    Metric("balance", "Tile balance of compute", "percent",
-           "OnTileExecute steps: sum of tile cycles / (tiles x sum of the slowest tile's cycles)", "execution"),
+    Metric(
+        "balance",
+        "Tile balance of compute",
+        "percent",
+        "OnTileExecute steps: sum of tile cycles / (tiles x sum of the slowest tile's cycles)",
+        "execution",
+    ),
     Metric("programs", "Programs", "integer", "lowered programs", "program_tree"),
     Metric("compute_sets", "Compute sets", "integer", "compute sets of the graph"),
     Metric("vertices", "Vertices", "integer", "vertices of the graph"),
     Metric("edges", "Edges", "integer", "edges of the graph"),
     Metric("variables", "Variables", "integer", "variables of the graph", "memory"),
-)  # fmt: skip
+)
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 
@@ -132,9 +156,13 @@ def _memory(source: ReportSource) -> Values:
     whole, used = int(including.sum()), int(excluding.sum())
     over = int(np.count_nonzero(including > target_of(source).bytes_per_tile))
     return {
-        "peak": int(including.max()), "peak_used": int(excluding.max()), "memory": whole, "memory_used": used,
-        "gaps": whole - used, "tiles_over": over,
-    }  # fmt: skip
+        "peak": int(including.max()),
+        "peak_used": int(excluding.max()),
+        "memory": whole,
+        "memory_used": used,
+        "gaps": whole - used,
+        "tiles_over": over,
+    }
 
 
 def _liveness(source: ReportSource) -> Values:
@@ -164,9 +192,12 @@ def _execution(source: ReportSource) -> Values:
         return {"runs": 0}
     cycles = reader.total_cycles()
     values: Values = {
-        "cycles": cycles, "cycles_per_run": cycles / runs, "runs": runs, "steps": len(reader.steps().type),
+        "cycles": cycles,
+        "cycles_per_run": cycles / runs,
+        "runs": runs,
+        "steps": len(reader.steps().type),
         "device_time": cycles / clock if clock > 0 else None,
-    }  # fmt: skip
+    }
     totals = phase_totals(source)
     for phase, tile_cycles in totals.tile_cycles.items():
         name = phase.replace(" ", "_")

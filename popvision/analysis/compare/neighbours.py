@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.identity import Vocabulary
 from popvision.analysis.compare.keyed import Pairing
+from popvision.arrays import Int64Array
 
-Int64 = npt.NDArray[np.int64]
 
-
-def match_between_neighbours(pairing: Pairing, kinds: tuple[Int64, Int64], how: int) -> None:
+def match_between_neighbours(pairing: Pairing, kinds: tuple[Int64Array, Int64Array], how: int) -> None:
     """Matches free rows between the same matched neighbours when as many of the same kind are left on both sides."""
     size = len(pairing.source_of)
     partners = pairing.target_of, np.where(pairing.source_of >= 0, np.arange(size), -1)
@@ -24,7 +22,7 @@ def match_between_neighbours(pairing: Pairing, kinds: tuple[Int64, Int64], how: 
     pairing.match_keys((one, other), how)
 
 
-def _places(partner: Int64, kinds: Int64, words: Vocabulary) -> Int64:
+def _places(partner: Int64Array, kinds: Int64Array, words: Vocabulary) -> Int64Array:
     """A number for (matched neighbour before, the one after, kind) of each free row, -1 for matched rows."""
     before, after = _last_seen(partner), _last_seen(partner[::-1])[::-1]
     free = np.flatnonzero(partner < 0)
@@ -35,7 +33,7 @@ def _places(partner: Int64, kinds: Int64, words: Vocabulary) -> Int64:
     return found
 
 
-def _last_seen(values: Int64) -> Int64:
+def _last_seen(values: Int64Array) -> Int64Array:
     """The nearest value at or before each row that is not -1; -1 before the first."""
     if not len(values):
         return values

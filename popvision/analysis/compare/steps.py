@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.matching import HOW, match_steps
 from popvision.analysis.execution.step_details import steps_in_window
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def steps_of_both(
     how[matching.source] = np.array(HOW, object)[matching.how]
     ours = _columns(steps_in_window(source, ipu, *window), "source")
     every = _columns(steps_in_window(target, ipu, 0, np.iinfo(np.int64).max // 2), "target")
-    step: npt.NDArray[np.int64] = ours["step_source"].to_numpy(np.int64)
+    step: Int64Array = ours["step_source"].to_numpy(np.int64)
     ours["step_target"] = matching.target_rows()[step]
     ours["matched"] = how[step]
     theirs = steps_in_window(target, ipu, *other)["step"].to_numpy(np.int64)

@@ -13,13 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.keyed import Pairing
-from popvision.formats.profile.model import IntArray, Programs
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import BoolArray, Int64Array, IntegerArray
+from popvision.formats.profile.model import Programs
 
 #: Larger than any number of a type.
 NO_TYPE = 1 << 16
@@ -31,19 +29,19 @@ class Tree:
     by their place only."""
 
     programs: Programs
-    type: Int64
-    nameless: npt.NDArray[np.bool_]
+    type: Int64Array
+    nameless: BoolArray
 
-    def children(self, program: int) -> Int64:
+    def children(self, program: int) -> Int64Array:
         begin, end = self.programs.child_offsets[program], self.programs.child_offsets[program + 1]
         return np.asarray(self.programs.children[begin:end], np.int64)
 
-    def roots(self, owner: str) -> Int64:
+    def roots(self, owner: str) -> Int64Array:
         is_child = np.zeros(len(self.type), bool)
         is_child[self.programs.children] = True
         return np.array([row for row in np.flatnonzero(~is_child) if self.programs.owner[row] == owner], np.int64)
 
-    def parent(self) -> Int64:
+    def parent(self) -> Int64Array:
         """The only parent of each program, -1 where it has none or several."""
         counts = np.diff(self.programs.child_offsets)
         children = np.asarray(self.programs.children, np.int64)
@@ -68,7 +66,7 @@ def match_by_place(source: Tree, target: Tree, pairing: Pairing, how: int) -> No
                 waiting.append((source.children(row), target.children(column)))
 
 
-def _open_parents(source: Tree, target: Tree, pairing: Pairing) -> list[tuple[Int64, Int64]]:
+def _open_parents(source: Tree, target: Tree, pairing: Pairing) -> list[tuple[Int64Array, Int64Array]]:
     """Children of matched parents that have unmatched children on both sides."""
     opens = []
     for tree, partner in ((source, pairing.target_of), (target, pairing.source_of)):
@@ -95,7 +93,7 @@ def _containers(source: Tree, target: Tree, pairing: Pairing, how: int) -> None:
         pairing.add(*chosen, how)
 
 
-def _mutual(rows: Int64, columns: Int64, votes: Int64) -> tuple[Int64, Int64]:
+def _mutual(rows: Int64Array, columns: Int64Array, votes: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Of candidates, most votes first, each row and each column once."""
     order = np.argsort(-votes, kind="stable")
     rows, columns = rows[order], columns[order]
@@ -108,7 +106,7 @@ def _mutual(rows: Int64, columns: Int64, votes: Int64) -> tuple[Int64, Int64]:
 
 
 def _children(
-    source: Tree, target: Tree, siblings: tuple[Int64, Int64], pairing: Pairing, how: int
+    source: Tree, target: Tree, siblings: tuple[Int64Array, Int64Array], pairing: Pairing, how: int
 ) -> list[tuple[int, int]]:
     """Pairs added among two lists of siblings."""
     rows, columns = siblings
@@ -143,7 +141,7 @@ def _add(pairing: Pairing, pairs: Iterable[tuple[int, int]], how: int) -> list[t
     return taken
 
 
-def _gaps(i: IntArray, j: IntArray, rows: int, columns: int) -> list[tuple[int, int, int, int]]:
+def _gaps(i: IntegerArray, j: IntegerArray, rows: int, columns: int) -> list[tuple[int, int, int, int]]:
     """(begin, end, begin, end) of what lies between aligned pairs on both sides."""
     ends = np.append(i, rows), np.append(j, columns)
     starts = np.append(0, i + 1), np.append(0, j + 1)

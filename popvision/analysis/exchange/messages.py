@@ -13,18 +13,17 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_in_order
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Target
 
-Int64 = npt.NDArray[np.int64]
 
 #: Programs whose messages stay in memory, per report: a million messages take 24 MB.
 _PROGRAMS_KEPT = 4
@@ -47,16 +46,16 @@ class Messages:
     """Message i: `bytes[i]` (signed in a difference) from tile `src[i]` to tile `dst[i]`; sorted by (src, dst), each
     pair once."""
 
-    src: Int64
-    dst: Int64
-    bytes: Int64
+    src: Int64Array
+    dst: Int64Array
+    bytes: Int64Array
 
 
 @dataclass(frozen=True)
 class Block:
     """Cells of a window of the matrix: cell (r, c) = sum over `size` x `size` tiles. `values` has one row per r."""
 
-    values: Int64
+    values: Int64Array
     rows: int
     columns: int
 
@@ -65,12 +64,12 @@ class Block:
 class Partners:
     """Messages of one tile, heaviest first; `receivers[i]` tiles each get `multicast[i]` of the bytes it sends."""
 
-    sources: Int64
-    received: Int64
-    destinations: Int64
-    sent: Int64
-    receivers: Int64
-    multicast: Int64  #: empty where the report does not say (format 1.0)
+    sources: Int64Array
+    received: Int64Array
+    destinations: Int64Array
+    sent: Int64Array
+    receivers: Int64Array
+    multicast: Int64Array  #: empty where the report does not say (format 1.0)
 
 
 def messages_of(source: ReportSource, program: int) -> Messages:
@@ -107,7 +106,7 @@ def _read(source: ReportSource, program: int) -> Messages:
     return summed(src[good], dst[good], size[good], tiles)
 
 
-def summed(src: Int64, dst: Int64, size: Int64, tiles: int) -> Messages:
+def summed(src: Int64Array, dst: Int64Array, size: Int64Array, tiles: int) -> Messages:
     """Messages sorted by pair, several of one pair added up; pairs that add up to 0 are left out."""
     key = np.asarray(src, np.int64) * tiles + np.asarray(dst, np.int64)
     size = np.asarray(size, np.int64)
@@ -120,7 +119,7 @@ def summed(src: Int64, dst: Int64, size: Int64, tiles: int) -> Messages:
     return Messages(key[there] // tiles, key[there] % tiles, size[there])
 
 
-def ranks(target: Target, order: str) -> Int64:
+def ranks(target: Target, order: str) -> Int64Array:
     """Position of each tile, "software" or "hardware" order (see tiles_in_order)."""
     at = tiles_in_order(target, range(target.num_tiles), order)
     found = np.empty(len(at), np.int64)
@@ -128,7 +127,7 @@ def ranks(target: Target, order: str) -> Int64:
     return found
 
 
-def in_order(found: Messages, rank: Int64) -> Messages:
+def in_order(found: Messages, rank: Int64Array) -> Messages:
     """The same with positions in place of tiles, sorted by them."""
     return summed(rank[found.src], rank[found.dst], found.bytes, len(rank))
 
@@ -161,7 +160,7 @@ def largest_cell(found: Messages, size: int) -> int:
     return int(np.abs(sums).max()) if len(sums) else 0
 
 
-def heaviest(found: Messages, most: int) -> Int64:
+def heaviest(found: Messages, most: int) -> Int64Array:
     """Rows of the `most` messages with most bytes (by absolute value), heaviest first, equal ones by tile."""
     weight = np.abs(found.bytes)
     rows = np.arange(len(weight))
@@ -183,7 +182,7 @@ def partners(source: ReportSource, program: int, tile: int) -> Partners:
     return Partners(found.src[into], found.bytes[into], found.dst[out], found.bytes[out], receivers, multicast)
 
 
-def sendings_of(source: ReportSource, program: int, tile: int | None = None) -> tuple[Int64, Int64]:
+def sendings_of(source: ReportSource, program: int, tile: int | None = None) -> tuple[Int64Array, Int64Array]:
     """(receivers, bytes): what a tile (None: all tiles) sends, by the number of tiles that get it. Empty where the
     report does not say (format 1.0)."""
     sums: dict[int, int] = {}
@@ -195,14 +194,14 @@ def sendings_of(source: ReportSource, program: int, tile: int | None = None) -> 
     return np.array(counts, np.int64), np.array([sums[count] for count in counts], np.int64)
 
 
-def fan_outs(found: Messages) -> tuple[Int64, Int64]:
+def fan_outs(found: Messages) -> tuple[Int64Array, Int64Array]:
     """(receivers, tiles that send to so many), ascending, of the tiles that send at all."""
     fan = np.bincount(found.src)
     receivers, tiles = np.unique(fan[fan > 0], return_counts=True)
     return receivers.astype(np.int64), tiles.astype(np.int64)
 
 
-def between_ipus(found: Messages, target: Target) -> Int64:
+def between_ipus(found: Messages, target: Target) -> Int64Array:
     """Bytes from IPU (row) to IPU (column); the diagonal is traffic within an IPU."""
     ipus, per_ipu = target.num_ipus, target.tiles_per_ipu
     cell = found.src // per_ipu * ipus + found.dst // per_ipu

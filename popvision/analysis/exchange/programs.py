@@ -18,18 +18,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.exchange.longest_tiles import longest_tiles
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 
 #: Types of programs that move bytes.
 EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "CrossReplicaCopy", "StreamCopyMid")
@@ -42,18 +40,18 @@ _AT_ONCE = 128
 class Moved:
     """What one execution moves, by exchange program."""
 
-    program: Int64
+    program: Int64Array
     type: list[str]
     name: list[str]
-    received: Int64  #: bytes
-    sent: Int64  #: bytes, a multicast once
-    receivers: Int64  #: tiles that receive
-    senders: Int64
-    ipus: Int64  #: IPUs that receive; for host copies those that take part
-    worst_tile: Int64  #: the tile that receives most (of a copy to the host: sends most), -1 where none does
-    worst_bytes: Int64
-    code: Int64  #: bytes of exchange code over all tiles
-    estimated: Int64  #: cycles of the longest tile, -1 = not estimated
+    received: Int64Array  #: bytes
+    sent: Int64Array  #: bytes, a multicast once
+    receivers: Int64Array  #: tiles that receive
+    senders: Int64Array
+    ipus: Int64Array  #: IPUs that receive; for host copies those that take part
+    worst_tile: Int64Array  #: the tile that receives most (of a copy to the host: sends most), -1 where none does
+    worst_bytes: Int64Array
+    code: Int64Array  #: bytes of exchange code over all tiles
+    estimated: Int64Array  #: cycles of the longest tile, -1 = not estimated
 
 
 @dataclass(frozen=True)
@@ -61,19 +59,19 @@ class Fans:
     """By exchange program: pairs of tiles, -1 = not recorded or none by nature (host copies), and the receivers of a
     sending tile, NaN or -1 likewise."""
 
-    messages: Int64
-    mean: Float64
-    worst: Int64
+    messages: Int64Array
+    mean: Float64Array
+    worst: Int64Array
 
 
 @dataclass(frozen=True)
 class Ran:
     """What recorded runs say, by exchange program. `cycles` are those of the longest tile of each of its steps."""
 
-    executions: Int64
-    cycles: Int64
-    received: Int64  #: bytes over all executions and IPUs
-    sent: Int64
+    executions: Int64Array
+    cycles: Int64Array
+    received: Int64Array  #: bytes over all executions and IPUs
+    sent: Int64Array
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,11 @@ class Bandwidth:
     """Bytes per cycle of one execution, NaN where not known. `recorded` tells where `cycles_each` is the mean of the
     recorded executions; elsewhere it is the estimate."""
 
-    cycles_each: Float64
-    recorded: npt.NDArray[np.bool_]
-    achieved: Float64
-    possible: Float64
-    dictated: Float64  #: share of the cycles in which the worst tile moves its own bytes at 4 a cycle
+    cycles_each: Float64Array
+    recorded: BoolArray
+    achieved: Float64Array
+    possible: Float64Array
+    dictated: Float64Array  #: share of the cycles in which the worst tile moves its own bytes at 4 a cycle
 
 
 def moved(source: ReportSource) -> Moved:
@@ -165,7 +163,7 @@ def _moved(source: ReportSource) -> Moved:
     )
 
 
-def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[Int64, Int64, Int64]]:
+def _columns(source: ReportSource, column: str, rows: list[int]) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
     """(places in `rows`, IPUs, values with a row for each of them and a column for each tile), batch by batch."""
     for begin in range(0, len(rows), _AT_ONCE):
         found = source.reader.program_columns(column, rows[begin : begin + _AT_ONCE])

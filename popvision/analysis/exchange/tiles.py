@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.exchange.programs import EXCHANGE_TYPES, exchange_programs, moved, ran
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: What the floor plan and the plot by tile can show: field of ExchangeTiles -> label.
 QUANTITIES = {
@@ -36,14 +35,14 @@ class ExchangeTiles:
     to words, at `exchange_bytes_per_cycle`; only for exchanges within an IPU."""
 
     program: int
-    received: Int64
-    sent: Int64
-    code: Int64
-    fan_in: Int64 | None
-    fan_out: Int64 | None
-    moving: Int64 | None
-    estimated: Int64 | None
-    recorded: Int64 | None
+    received: Int64Array
+    sent: Int64Array
+    code: Int64Array
+    fan_in: Int64Array | None
+    fan_out: Int64Array | None
+    moving: Int64Array | None
+    estimated: Int64Array | None
+    recorded: Int64Array | None
     step: int
 
 
@@ -102,7 +101,7 @@ def exchange_tiles(source: ReportSource, program: int, step: int | None = None) 
     return ExchangeTiles(program, received, sent, code, fan_in, fan_out, moving, estimated, recorded, at)
 
 
-def _joined(source: ReportSource, program: int, column: str) -> Int64 | None:
+def _joined(source: ReportSource, program: int, column: str) -> Int64Array | None:
     target = target_of(source)
     parts = source.reader.program_columns(column, [program])
     if not parts:
@@ -113,7 +112,7 @@ def _joined(source: ReportSource, program: int, column: str) -> Int64 | None:
     return whole
 
 
-def _recorded(source: ReportSource, program: int, step: int | None) -> tuple[Int64 | None, int]:
+def _recorded(source: ReportSource, program: int, step: int | None) -> tuple[Int64Array | None, int]:
     if step is None:
         steps = np.flatnonzero(np.asarray(source.reader.steps().program) == program)
         step = int(steps[-1]) if len(steps) else None

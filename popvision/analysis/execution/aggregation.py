@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.flame import name_path
 from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: Levels of the name path that can be asked for: "level1" is the outermost part, "level2" two parts, and so on.
 LEVELS = 8
@@ -53,12 +52,12 @@ def own_names(source: ReportSource) -> Names:
 class _OfProgram(NamedTuple):
     """Sums over the busy steps of one program; row = program of the report."""
 
-    steps: Int64  #: how many
-    cycles: Int64
-    tile_cycles: Int64
-    least: Int64
-    most: Int64
-    type: Int64
+    steps: Int64Array  #: how many
+    cycles: Int64Array
+    tile_cycles: Int64Array
+    least: Int64Array
+    most: Int64Array
+    type: Int64Array
 
 
 def aggregate(
@@ -103,7 +102,7 @@ def _by_program(steps: Timeline, here: WindowSteps, programs: int) -> _OfProgram
     )
 
 
-def _sums(values: Int64, group: Int64, groups: int) -> Int64:
+def _sums(values: Int64Array, group: Int64Array, groups: int) -> Int64Array:
     found = np.zeros(groups, np.int64)
     np.add.at(found, group, values)
     return found
@@ -136,7 +135,7 @@ def _groups(label: str, kind: str, number: str, by: str) -> tuple[str, list[str]
     return (above if len(path) <= depth else ""), [above]
 
 
-def _frame(programs: _OfProgram, ran: Int64, groups: list[tuple[str, list[str]]], whole: int) -> pd.DataFrame:
+def _frame(programs: _OfProgram, ran: Int64Array, groups: list[tuple[str, list[str]]], whole: int) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
@@ -195,7 +194,7 @@ def aggregate_vertices(source: ReportSource, ipus: Sequence[int], begin: int, en
     )
 
 
-def _executions(source: ReportSource, ipu: int, begin: int, end: int) -> Int64:
+def _executions(source: ReportSource, ipu: int, begin: int, end: int) -> Int64Array:
     """How often each compute set is busy in the window."""
     steps = timeline(source, ipu)
     spans = steps.spans

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.flame import GROUP, RUN, STREAM_COPY, Level
 from popvision.analysis.execution.raster import CLASSES, GRAIN, LEVELS, Grid, pack_levels
 from popvision.analysis.execution.timeline import NOT_DRAWN, PIXEL_CLASS
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array, UInt32Array
 
 #: Time of bars that group others is counted apart from the classes of raster.CLASSES.
 _GROUP_CLASS = len(CLASSES)
@@ -32,36 +29,36 @@ _CLASS_OF_KIND[[GROUP, RUN, STREAM_COPY]] = _GROUP_CLASS
 class Bars:
     """Bars at least one column wide. Times in cycles; `first` and `last` are execution steps, inclusive."""
 
-    level: npt.NDArray[np.uint8]  #: row of the levels asked for
-    begin: Int64
-    end: Int64
-    kind: npt.NDArray[np.uint8]  #: program type, or GROUP, STREAM_COPY or RUN of flame
-    name: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int32]
-    last: npt.NDArray[np.int32]
+    level: UInt8Array  #: row of the levels asked for
+    begin: Int64Array
+    end: Int64Array
+    kind: UInt8Array  #: program type, or GROUP, STREAM_COPY or RUN of flame
+    name: Int32Array
+    first: Int32Array
+    last: Int32Array
 
 
 @dataclass(frozen=True)
 class Merged:
     """One cell per column that holds bars narrower than a column."""
 
-    level: npt.NDArray[np.uint8]  #: row of the levels asked for
-    column: npt.NDArray[np.int32]  #: relative to the grid
-    shares: npt.NDArray[np.uint32]  #: packed shares of the classes, as in raster.packed
-    group: npt.NDArray[np.uint8]  #: share of grouping bars, 0 to 31
-    count: npt.NDArray[np.int32]  #: bars merged here
-    first: npt.NDArray[np.int32]  #: the first of their steps
+    level: UInt8Array  #: row of the levels asked for
+    column: Int32Array  #: relative to the grid
+    shares: UInt32Array  #: packed shares of the classes, as in raster.packed
+    group: UInt8Array  #: share of grouping bars, 0 to 31
+    count: Int32Array  #: bars merged here
+    first: Int32Array  #: the first of their steps
 
 
 @dataclass(frozen=True)
 class Spread:
     """Bars of the window in positions of 1/1024 cycle, cut to it, and the columns they touch."""
 
-    begin: Int64
-    end: Int64
-    first_column: Int64
-    last_column: Int64
-    pixel_class: npt.NDArray[np.uint8]
+    begin: Int64Array
+    end: Int64Array
+    first_column: Int64Array
+    last_column: Int64Array
+    pixel_class: UInt8Array
 
 
 def bars_in_window(levels: Sequence[Level], grid: Grid) -> tuple[Bars, Merged]:
@@ -72,7 +69,7 @@ def bars_in_window(levels: Sequence[Level], grid: Grid) -> tuple[Bars, Merged]:
     return Bars(*bars), Merged(*cells)
 
 
-def strip(level: Level, grid: Grid) -> npt.NDArray[np.uint32]:
+def strip(level: Level, grid: Grid) -> UInt32Array:
     """Packed shares of the classes in every column, for the overview."""
     _, spread = _spread(level, grid)
     return pack_levels(_time_in_columns(spread, grid)[: len(CLASSES)], np.int64(grid.pitch).reshape(1))
@@ -82,12 +79,12 @@ def _of_level(row: int, level: Level, grid: Grid) -> tuple[Bars, Merged]:
     shown, spread = _spread(level, grid)
     small = (level.end[shown] - level.begin[shown]) * GRAIN < grid.pitch
     large = shown[~small]
-    columns: tuple[npt.NDArray[Any], ...] = (level.begin, level.end, level.kind, level.name, level.first, level.last)
+    columns: tuple[AnyArray, ...] = (level.begin, level.end, level.kind, level.name, level.first, level.last)
     bars = Bars(np.full(len(large), row, np.uint8), *(column[large] for column in columns))
     return bars, _merge(row, level.first[shown], spread, small, grid)
 
 
-def _spread(level: Level, grid: Grid) -> tuple[Int64, Spread]:
+def _spread(level: Level, grid: Grid) -> tuple[Int64Array, Spread]:
     begin, end = level.begin, level.end
     left, right = grid.first * grid.pitch, (grid.first + grid.columns) * grid.pitch
     from_row = int(np.searchsorted(end, left // GRAIN, side="left"))
@@ -101,15 +98,13 @@ def _spread(level: Level, grid: Grid) -> tuple[Int64, Spread]:
     return rows, Spread(begin, end, first, last, _CLASS_OF_KIND[level.kind[rows]])
 
 
-def _columns(positions: Int64, grid: Grid) -> Int64:
+def _columns(positions: Int64Array, grid: Grid) -> Int64Array:
     """position // pitch - first of ascending positions within the grid, without a division for each."""
     borders = np.searchsorted(positions, grid.edges)
     return np.repeat(np.arange(grid.columns, dtype=np.int64), np.diff(borders))
 
 
-def _merge(
-    row: int, first_step: npt.NDArray[np.int32], spread: Spread, small: npt.NDArray[np.bool_], grid: Grid
-) -> Merged:
+def _merge(row: int, first_step: Int32Array, spread: Spread, small: BoolArray, grid: Grid) -> Merged:
     count = np.bincount(spread.first_column[small], minlength=grid.columns)
     touched = count > 0
     touched[spread.last_column[small]] = True
@@ -130,7 +125,7 @@ def _merge(
     )
 
 
-def _time_at_ends(spread: Spread, grid: Grid) -> Int64:
+def _time_at_ends(spread: Spread, grid: Grid) -> Int64Array:
     """Time of each class (grouping bars last) in the first and last column of every bar."""
     time = np.zeros((_GROUP_CLASS + 1, grid.columns), np.int64)
     drawn = spread.pixel_class <= _GROUP_CLASS
@@ -144,7 +139,7 @@ def _time_at_ends(spread: Spread, grid: Grid) -> Int64:
     return time
 
 
-def _time_in_columns(spread: Spread, grid: Grid) -> Int64:
+def _time_in_columns(spread: Spread, grid: Grid) -> Int64Array:
     """`_time_at_ends` plus the whole columns between a bar's first and last one."""
     time = _time_at_ends(spread, grid)
     change = np.zeros((_GROUP_CLASS + 1, grid.columns + 1), np.int64)

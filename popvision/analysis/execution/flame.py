@@ -14,18 +14,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.overlap import Lane, lane_timeline, lanes
 from popvision.analysis.execution.timeline import RunBars, Timeline, program_labels, timeline
 from popvision.analysis.report.kept import kept
+from popvision.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 #: `kind` of a bar that groups others; a leaf's kind is its type, an index into PROGRAM_TYPES.
 GROUP = 255
@@ -49,12 +47,12 @@ class Level:
     """Bars of one level, in time order and never overlapping: bar b takes cycles [begin[b], end[b]) and covers steps
     first[b] to last[b] inclusive."""
 
-    begin: Int64
-    end: Int64
-    first: Int32
-    last: Int32
-    name: Int32  #: row of Flame.names
-    kind: npt.NDArray[np.uint8]
+    begin: Int64Array
+    end: Int64Array
+    first: Int32Array
+    last: Int32Array
+    name: Int32Array  #: row of Flame.names
+    kind: UInt8Array
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def make_flame(steps: Timeline, labels: Sequence[str]) -> Flame:
     return Flame(names, levels)
 
 
-def _neighbours(nameless: npt.NDArray[np.bool_], run: Int64) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
+def _neighbours(nameless: BoolArray, run: Int64Array) -> tuple[Int64Array, Int64Array, BoolArray]:
     """For every step the nearest named one before and after it, and which nameless steps have both in their run."""
     count = len(nameless)
     each = np.arange(count, dtype=np.int64)
@@ -149,7 +147,7 @@ def _neighbours(nameless: npt.NDArray[np.bool_], run: Int64) -> tuple[Int64, Int
     return before, after, between
 
 
-def _name_table(labels: list[str], types: npt.NDArray[np.uint8]) -> tuple[list[str], Int32, npt.NDArray[np.uint8]]:
+def _name_table(labels: list[str], types: UInt8Array) -> tuple[list[str], Int32Array, UInt8Array]:
     """Names of all distinct prefixes; per program and level the prefix (-1 = not that deep) and its kind."""
     paths = [name_path(label, PROGRAM_TYPES[kind]) for label, kind in zip(labels, types.tolist(), strict=True)]
     depth = max((len(path) for path in paths), default=1)
@@ -208,7 +206,7 @@ def name_path(label: str, type_name: str) -> list[str]:
     return parts
 
 
-def _level(key: Int32, kind: npt.NDArray[np.uint8], steps: Timeline) -> Level:
+def _level(key: Int32Array, kind: UInt8Array, steps: Timeline) -> Level:
     """Merge neighbours: a bar ends where the prefix, the kind or the run changes, and every leaf is its own bar."""
     begins = np.ones(len(key), bool)
     begins[1:] = (key[1:] != key[:-1]) | (kind[1:] != kind[:-1]) | (steps.run[1:] != steps.run[:-1])

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.source import ReportSource
-from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES, IntArray
+from popvision.arrays import Int64Array, IntegerArray
+from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 _COLUMN_OF_PHASE = {"compute": 0, "exchange": 1, "global exchange": 1, "host": 1, "sync": 2}
 #: Column of each program type, by its index in PROGRAM_TYPES; -1 takes no time.
@@ -32,22 +32,22 @@ _FOLD_AT = 4_000_000
 class IntervalTable:
     """Rows [begin, end) in device cycles since the first recorded run began, and tiles in each phase."""
 
-    begin: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    computing: npt.NDArray[np.int64]
-    exchanging: npt.NDArray[np.int64]
-    syncing: npt.NDArray[np.int64]
+    begin: Int64Array
+    end: Int64Array
+    computing: Int64Array
+    exchanging: Int64Array
+    syncing: Int64Array
 
 
 class _Deltas:
     """Changes of the three counts at moments, folded as they come."""
 
     def __init__(self) -> None:
-        self._moments: list[npt.NDArray[np.int64]] = []
-        self._changes: list[npt.NDArray[np.int64]] = []
+        self._moments: list[Int64Array] = []
+        self._changes: list[Int64Array] = []
         self._kept = 0
 
-    def add(self, column: int, begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> None:
+    def add(self, column: int, begin: Int64Array, end: Int64Array) -> None:
         for moments, sign in ((begin, 1), (end, -1)):
             distinct, counts = np.unique(moments, return_counts=True)
             change = np.zeros((len(distinct), 3), np.int64)
@@ -59,7 +59,7 @@ class _Deltas:
             moments, changes = self.folded()
             self._moments, self._changes, self._kept = [moments], [changes], len(moments) // 2
 
-    def folded(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def folded(self) -> tuple[Int64Array, Int64Array]:
         if not self._moments:
             return np.empty(0, np.int64), np.empty((0, 3), np.int64)
         moments, row = np.unique(np.concatenate(self._moments), return_inverse=True)
@@ -81,14 +81,14 @@ def interval_table(source: ReportSource) -> IntervalTable:
                 begin = base + start[busy].astype(np.int64)
                 deltas.add(column, begin, begin + cycles[busy].astype(np.int64))
         for run, run_end in enumerate(np.cumsum(runs.cycles.astype(np.int64)).tolist()):
-            tail: IntArray = reader.run_tail(run, ipu).astype(np.int64)
+            tail: IntegerArray = reader.run_tail(run, ipu).astype(np.int64)
             waiting = tail[tail > 0]
             if len(waiting):
                 deltas.add(_SYNC, run_end - waiting, np.full(len(waiting), run_end, np.int64))
     return _rows(*deltas.folded())
 
 
-def _rows(moments: npt.NDArray[np.int64], changes: npt.NDArray[np.int64]) -> IntervalTable:
+def _rows(moments: Int64Array, changes: Int64Array) -> IntervalTable:
     counts = np.cumsum(changes, axis=0)
     kept = np.ones(len(moments), bool)
     kept[1:] = changes[1:].any(axis=1)

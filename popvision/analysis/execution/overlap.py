@@ -21,17 +21,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import Timeline, timeline
 from popvision.analysis.report.kept import kept
+from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 _BEGIN, _MID, _END = (PROGRAM_TYPES.index(f"StreamCopy{part}") for part in ("Begin", "Mid", "End"))
 _SYNC = PROGRAM_TYPES.index("Sync")
@@ -43,9 +42,9 @@ class Lane:
     """Steps of one lane, ascending, and their bars."""
 
     name: str  #: "" = the first lane, "I/O"
-    steps: Int64
-    begin: Int64
-    end: Int64
+    steps: Int64Array
+    begin: Int64Array
+    end: Int64Array
 
 
 def lanes(source: ReportSource, ipu: int) -> list[Lane]:
@@ -87,7 +86,7 @@ def bar_of(found: list[Lane], step: int) -> tuple[int, int]:
     return int(begin[0]), int(end[0])
 
 
-def bars_of(found: list[Lane], steps: Int64) -> tuple[Int64, Int64]:
+def bars_of(found: list[Lane], steps: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Begins and ends of the bars of recorded steps."""
     begin, end = np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64)
     for lane in found:
@@ -98,7 +97,7 @@ def bars_of(found: list[Lane], steps: Int64) -> tuple[Int64, Int64]:
     return begin, end
 
 
-def overlapping_copies(steps: Timeline, reader: ArrayReader) -> Int64:
+def overlapping_copies(steps: Timeline, reader: ArrayReader) -> Int64Array:
     """StreamCopyMid steps that overlap, ascending."""
     spans, active = steps.spans, np.asarray(steps.figures.active_tiles, np.int64)
     busy = (active > 0) & (spans.busy_end > spans.busy_begin)
@@ -127,7 +126,7 @@ class _TilesOf:
     def __init__(self, steps: Timeline, reader: ArrayReader) -> None:
         self._steps, self._reader = steps, reader
         self._active = np.asarray(steps.figures.active_tiles, np.int64)
-        self._known: dict[int, npt.NDArray[np.bool_]] = {}
+        self._known: dict[int, BoolArray] = {}
 
     def are_apart(self, one: int, other: int) -> bool:
         if self._active[one] + self._active[other] > self._steps.tiles:
@@ -138,7 +137,7 @@ class _TilesOf:
         """Whether some tiles take part in one step, and all of them in the other."""
         return 0 < self._active[one] <= self._active[other] and not bool((self._of(one) & ~self._of(other)).any())
 
-    def _of(self, step: int) -> npt.NDArray[np.bool_]:
+    def _of(self, step: int) -> BoolArray:
         identity = int(self._steps.spans.cycles_array[step])
         if identity not in self._known:
             if len(self._known) > 4096:
@@ -148,7 +147,7 @@ class _TilesOf:
         return self._known[identity]
 
 
-def _lane(name: str, rows: Int64, steps: Timeline) -> Lane:
+def _lane(name: str, rows: Int64Array, steps: Timeline) -> Lane:
     spans, active = steps.spans, np.asarray(steps.figures.active_tiles)[rows] > 0
     ends = np.where(active, spans.busy_end[rows], 0)
     end = np.maximum.accumulate(ends) if len(rows) else ends

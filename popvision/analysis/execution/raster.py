@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Int64 = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.integer[Any]]
+from popvision.arrays import Int64Array, IntegerArray, UInt8Array, UInt32Array
 
 #: Positions per cycle.
 GRAIN = 1024
@@ -57,7 +55,7 @@ class Grid:
             raise ValueError(f"the grid reaches beyond the longest time that can be shown: {self}")
 
     @property
-    def edges(self) -> Int64:
+    def edges(self) -> Int64Array:
         """Positions of the `columns + 1` column edges."""
         return (self.first + np.arange(self.columns + 1, dtype=np.int64)) * self.pitch
 
@@ -66,7 +64,7 @@ class Grid:
         first, end = self.first // 2, -(-(self.first + self.columns) // 2)
         return Grid(2 * self.pitch, first, end - first, self.rows)
 
-    def row_tiles(self, tiles: int) -> Int64:
+    def row_tiles(self, tiles: int) -> Int64Array:
         """First tile of each row, and `tiles` at the end: row r holds tiles [result[r], result[r + 1])."""
         return np.arange(self.rows + 1, dtype=np.int64) * tiles // self.rows
 
@@ -75,15 +73,15 @@ class Grid:
 class StepSpans:
     """What the raster needs of the steps of one IPU; row = execution step, times in cycles."""
 
-    pixel_class: npt.NDArray[np.uint8]  #: index into CLASSES, 255 = not drawn
-    base: Int64
-    busy_begin: Int64  #: first begin over the tiles that take part
-    busy_end: Int64  #: last end over the tiles that take part
-    start_array: Int64
-    cycles_array: Int64
+    pixel_class: UInt8Array  #: index into CLASSES, 255 = not drawn
+    base: Int64Array
+    busy_begin: Int64Array  #: first begin over the tiles that take part
+    busy_end: Int64Array  #: last end over the tiles that take part
+    start_array: Int64Array
+    cycles_array: Int64Array
 
 
-def raster(spans: StepSpans, reader: ArrayReader, tiles: int, grid: Grid) -> Int64:
+def raster(spans: StepSpans, reader: ArrayReader, tiles: int, grid: Grid) -> Int64Array:
     """Time of each class in each pixel: shape (6, columns, rows), in 1/1024 cycle summed over the row's tiles.
 
     Raises ValueError when the grid has more rows than tiles; FormatError when an array cannot be read.
@@ -98,11 +96,11 @@ def raster(spans: StepSpans, reader: ArrayReader, tiles: int, grid: Grid) -> Int
     _add_whole(total, spans, reader, np.flatnonzero(inside), first)
     total *= GRAIN
     _add_cut(total, spans, reader, np.flatnonzero(drawn & ~inside), first, last, grid)
-    rows: Int64 = np.add.reduceat(total, grid.row_tiles(tiles)[:-1], axis=2)
+    rows: Int64Array = np.add.reduceat(total, grid.row_tiles(tiles)[:-1], axis=2)
     return rows
 
 
-def packed(time: Int64, tiles: int, grid: Grid) -> npt.NDArray[np.uint32]:
+def packed(time: Int64Array, tiles: int, grid: Grid) -> UInt32Array:
     """The pixels of `raster` as five-bit levels, shape (rows, columns): class c in bits 5c to 5c + 4.
 
     A level is the share of the pixel rounded to 31sts, but never 0 for a class that is there: small intervals
@@ -112,23 +110,23 @@ def packed(time: Int64, tiles: int, grid: Grid) -> npt.NDArray[np.uint32]:
     return pack_levels(time, whole[None, None, :]).T.copy()
 
 
-def pack_levels(time: Int64, whole: Int64) -> npt.NDArray[np.uint32]:
+def pack_levels(time: Int64Array, whole: Int64Array) -> UInt32Array:
     """Levels of `time` (classes first) out of `whole`, packed over the first axis."""
     levels = (2 * LEVELS * time + whole) // (2 * whole)
     levels = np.maximum(levels, time > 0).astype(np.uint32)
     shifts = (5 * np.arange(len(time), dtype=np.uint32)).reshape(-1, *[1] * (time.ndim - 1))
-    pixels: npt.NDArray[np.uint32] = np.bitwise_or.reduce(levels << shifts, axis=0)
+    pixels: UInt32Array = np.bitwise_or.reduce(levels << shifts, axis=0)
     return pixels
 
 
-def _columns_touched(spans: StepSpans, grid: Grid) -> tuple[Int64, Int64]:
+def _columns_touched(spans: StepSpans, grid: Grid) -> tuple[Int64Array, Int64Array]:
     """First and last column of each step, relative to the grid and not clipped to it."""
     first = spans.busy_begin * GRAIN // grid.pitch - grid.first
     last = (spans.busy_end * GRAIN - 1) // grid.pitch - grid.first
     return first, last
 
 
-def _add_whole(total: Int64, spans: StepSpans, reader: ArrayReader, steps: Int64, column: Int64) -> None:
+def _add_whole(total: Int64Array, spans: StepSpans, reader: ArrayReader, steps: Int64Array, column: Int64Array) -> None:
     """Add steps that lie within one column; `total` still counts cycles."""
     for batch in _batches(steps):
         ids = spans.cycles_array[batch]
@@ -139,7 +137,13 @@ def _add_whole(total: Int64, spans: StepSpans, reader: ArrayReader, steps: Int64
 
 
 def _add_cut(
-    total: Int64, spans: StepSpans, reader: ArrayReader, steps: Int64, first: Int64, last: Int64, grid: Grid
+    total: Int64Array,
+    spans: StepSpans,
+    reader: ArrayReader,
+    steps: Int64Array,
+    first: Int64Array,
+    last: Int64Array,
+    grid: Grid,
 ) -> None:
     """Add steps that cross column edges, each tile's interval cut at the edges."""
     edges = grid.edges
@@ -155,12 +159,12 @@ def _add_cut(
             total[spans.pixel_class[step], left : right + 1] += np.diff(passed, axis=0)
 
 
-def _batches(steps: Int64) -> Iterator[Int64]:
+def _batches(steps: Int64Array) -> Iterator[Int64Array]:
     for at in range(0, len(steps), _BATCH):
         yield steps[at : at + _BATCH]
 
 
-def _read(reader: ArrayReader, ids: Int64) -> list[Ints]:
+def _read(reader: ArrayReader, ids: Int64Array) -> list[IntegerArray]:
     """Arrays by id; an id that repeats (a loop in steady state) is read once."""
     unique, inverse = np.unique(ids, return_inverse=True)
     arrays = reader.arrays(unique.tolist(), narrow=True)

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.flame import name_path
 from popvision.analysis.execution.timeline import Timeline, program_labels, timeline
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,11 @@ class StepFacts:
 class StepTiles:
     """What each tile of the IPU did in one step. `begin` is absolute; cycles 0 = the tile takes no part."""
 
-    begin: Int64
-    cycles: Int64
+    begin: Int64Array
+    cycles: Int64Array
 
     @property
-    def active(self) -> Int64:
+    def active(self) -> Int64Array:
         """Cycles of the tiles that take part."""
         return self.cycles[self.cycles > 0]
 
@@ -98,7 +96,7 @@ def step_tiles(source: ReportSource, ipu: int, step: int) -> StepTiles:
     return StepTiles(start.astype(np.int64) + steps.spans.base[step], cycles.astype(np.int64))
 
 
-def step_estimate(source: ReportSource, ipu: int, step: int) -> Int64 | None:
+def step_estimate(source: ReportSource, ipu: int, step: int) -> Int64Array | None:
     """Cycles per tile that the compiler expected of the step's program, None where the report stores none."""
     steps = timeline(source, ipu)
     check_step(steps, step)
@@ -119,7 +117,7 @@ def step_at(source: ReportSource, ipu: int, tile: int, cycle: int) -> int:
     return -1
 
 
-def find_steps(source: ReportSource, ipu: int, text: str) -> Int64:
+def find_steps(source: ReportSource, ipu: int, text: str) -> Int64Array:
     """Steps whose program label, or the path of names that the flame view makes of it, contains `text`, letter case
     ignored; all of them, in time order. "type:Sync" finds steps of a type, "program:12" those of one program."""
     steps = timeline(source, ipu)

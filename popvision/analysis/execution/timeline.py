@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from popvision.analysis.execution.raster import CLASSES, StepSpans
 from popvision.analysis.report.kept import kept
+from popvision.arrays import Int64Array, UInt8Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES, Programs, Runs, Steps, StepsOnIpu
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: Phases in the order of their bars; every type that takes time belongs to one.
 PHASES = ("compute", "exchange", "global exchange", "host", "sync")
@@ -62,11 +62,11 @@ class Timeline:
 
     ipu: int
     tiles: int  #: tiles of the IPU
-    begin: Int64
-    end: Int64
-    type: npt.NDArray[np.uint8]  #: index into PROGRAM_TYPES
-    program: Int64
-    run: Int64
+    begin: Int64Array
+    end: Int64Array
+    type: UInt8Array  #: index into PROGRAM_TYPES
+    program: Int64Array
+    run: Int64Array
     spans: StepSpans
     figures: StepsOnIpu
 
@@ -79,10 +79,10 @@ class RunBars:
     """Engine runs on the device's time axis: run r takes [begin[r], end[r])."""
 
     name: list[str]
-    begin: Int64
-    end: Int64
-    first: Int64  #: first execution step
-    last: Int64  #: last execution step, inclusive
+    begin: Int64Array
+    end: Int64Array
+    first: Int64Array  #: first execution step
+    last: Int64Array  #: last execution step, inclusive
 
     @property
     def total(self) -> int:
@@ -154,5 +154,5 @@ def _steps(source: ReportSource) -> Steps:
     return columns
 
 
-def _int64(column: npt.ArrayLike) -> Int64:
+def _int64(column: npt.ArrayLike) -> Int64Array:
     return np.asarray(column).astype(np.int64, copy=False)

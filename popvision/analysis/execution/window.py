@@ -20,19 +20,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
 from popvision.analysis.report.stream_destination import DESTINATIONS, destinations
 from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.arrays import BoolArray, UInt8Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 _USEFUL = np.isin(PROGRAM_TYPES, ["OnTileExecute", "DoExchange", "GlobalExchange", "StreamCopyMid"])
 _COMPUTE = PROGRAM_TYPES.index("OnTileExecute")
@@ -145,7 +144,7 @@ def flat_figures(
     begin: int,
     end: int,
     hidden: Collection[str] = (),
-    destination: npt.NDArray[np.uint8] | None = None,
+    destination: UInt8Array | None = None,
 ) -> WindowFigures:
     """Figures of a report that does not know its tiles: the IPU counts as one tile that does what the flat bars say.
     Balances are None, `of_tiles` is False."""
@@ -162,7 +161,7 @@ def figures_of(
     begin: int,
     end: int,
     hidden: Collection[str] = (),
-    destination: npt.NDArray[np.uint8] | None = None,
+    destination: UInt8Array | None = None,
 ) -> WindowFigures:
     """`window_figures` of a timeline that is at hand; the window must lie within it. `destination`: row = program,
     None = not known."""
@@ -174,7 +173,7 @@ def _figures(
     here: WindowSteps,
     window: tuple[int, int],
     hidden: Collection[str],
-    destination: npt.NDArray[np.uint8] | None,
+    destination: UInt8Array | None,
 ) -> WindowFigures:
     begin, end = window
     drawn = np.zeros(len(PROGRAM_TYPES), np.int64)
@@ -202,7 +201,7 @@ def _figures(
 
 
 def _streams(
-    steps: Timeline, here: WindowSteps, shown: npt.NDArray[np.bool_], destination: npt.NDArray[np.uint8] | None
+    steps: Timeline, here: WindowSteps, shown: BoolArray, destination: UInt8Array | None
 ) -> dict[str, Transfer]:
     goes = np.full(len(steps), DESTINATIONS.index("unknown")) if destination is None else destination[steps.program]
     copies = shown & np.isin(PROGRAM_TYPES, MOVERS["stream copy"])[steps.type]
@@ -213,7 +212,7 @@ def _streams(
     }
 
 
-def _transfer(steps: Timeline, here: WindowSteps, shown: npt.NDArray[np.bool_], name: str) -> Transfer:
+def _transfer(steps: Timeline, here: WindowSteps, shown: BoolArray, name: str) -> Transfer:
     rows = shown & np.isin(PROGRAM_TYPES, MOVERS[name])[steps.type]
     data_in, data_out = (np.asarray(each).astype(np.int64) for each in (steps.figures.data_in, steps.figures.data_out))
     proper = rows & here.inside & (steps.type == PROGRAM_TYPES.index(_PROPER[name]))

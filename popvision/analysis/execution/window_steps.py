@@ -9,26 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import Timeline
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
 class WindowSteps:
     """Row = execution step. Steps that are not busy in the window hold zeros."""
 
-    inside: npt.NDArray[np.bool_]  #: busy, and wholly within the window
-    tile_cycles: Int64  #: sum over tiles
-    longest: Int64  #: maximum over tiles
-    tiles: Int64  #: tiles with cycles in the window
-    length: Int64  #: part of the step's flat bar; lengths add up to the window
+    inside: BoolArray  #: busy, and wholly within the window
+    tile_cycles: Int64Array  #: sum over tiles
+    longest: Int64Array  #: maximum over tiles
+    tiles: Int64Array  #: tiles with cycles in the window
+    length: Int64Array  #: part of the step's flat bar; lengths add up to the window
 
     @property
-    def busy(self) -> npt.NDArray[np.bool_]:
+    def busy(self) -> BoolArray:
         """Steps in which some tile takes part within the window."""
         return self.tiles > 0
 
@@ -48,12 +46,12 @@ def window_steps(steps: Timeline, reader: ArrayReader, begin: int, end: int) -> 
     return WindowSteps(inside, sums, longest, tiles, length)
 
 
-def cut_cycles(steps: Timeline, reader: ArrayReader, step: int, begin: int, end: int) -> Int64:
+def cut_cycles(steps: Timeline, reader: ArrayReader, step: int, begin: int, end: int) -> Int64Array:
     """Cycles of each tile in one step that fall into [begin, end)."""
     ids = [int(steps.spans.start_array[step]), int(steps.spans.cycles_array[step])]
     if min(ids) < 0:
         return np.zeros(steps.tiles, np.int64)
     start, cycles = (array.astype(np.int64) for array in reader.arrays(ids))
     start += steps.spans.base[step]
-    cut: Int64 = np.maximum(np.minimum(start + cycles, end) - np.maximum(start, begin), 0)
+    cut: Int64Array = np.maximum(np.minimum(start + cycles, end) - np.maximum(start, begin), 0)
     return cut

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import VertexLanes
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: `worker` of vertices that run on the whole tile.
 NO_CONTEXT = 255
@@ -44,12 +44,12 @@ class WorkerLanes:
     ipu: int
     tile: int  #: counted over all IPUs
     contexts: int
-    vertex_type: Int64  #: row of the vertex types
-    worker: Int64  #: 0 .. contexts - 1, or NO_CONTEXT
-    thread_cycles: Int64  #: as stored: thread cycles of workers, tile cycles of the others
-    begin: Int64
-    end: Int64
-    load: Int64  #: sum of thread cycles of each context
+    vertex_type: Int64Array  #: row of the vertex types
+    worker: Int64Array  #: 0 .. contexts - 1, or NO_CONTEXT
+    thread_cycles: Int64Array  #: as stored: thread cycles of workers, tile cycles of the others
+    begin: Int64Array
+    end: Int64Array
+    load: Int64Array  #: sum of thread cycles of each context
     alone: int  #: tile cycles of supervisor and multi vertices
     estimate: int | None  #: tile cycles of the compute set's estimate, None where not stored
 

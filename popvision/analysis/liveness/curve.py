@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.liveness.index import LiveIndex
 from popvision.analysis.memory.lowered import eq_classes, lowered_tile
@@ -21,12 +20,11 @@ from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LIVENESS, NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import EquivalenceClasses, Liveness, LoweredTile
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

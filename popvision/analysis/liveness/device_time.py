@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.liveness.curve import liveness
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 NOT_RUN = "This report holds no execution profile: run with autoReport.outputExecutionProfile=true to record one."
 

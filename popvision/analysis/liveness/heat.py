@@ -23,12 +23,12 @@ from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import AnyArray, Int64Array, IntegerArray
 from popvision.formats.profile.model import EquivalenceClasses
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: From so many tiles of a layout on, a loop over the columns of the picture is faster than one over the tiles.
 _MANY = 12
@@ -44,7 +44,7 @@ class Changes:
 
     tiles: Int64Array
     at: Int64Array
-    levels: npt.NDArray[np.integer[Any]]
+    levels: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _raise(
     values[row[starts]] = np.maximum(values[row[starts]], found)
 
 
-def _by_column(at: Int64Array, levels: npt.NDArray[Any], edges: Int64Array) -> npt.NDArray[Any]:
+def _by_column(at: Int64Array, levels: AnyArray, edges: Int64Array) -> AnyArray:
     """Maximum between neighbouring edges (rows) of each tile: over the level at the left edge and the levels from each
     change before the right edge."""
     first = np.searchsorted(at, edges[:-1], side="right") - 1
@@ -140,7 +140,7 @@ def _by_column(at: Int64Array, levels: npt.NDArray[Any], edges: Int64Array) -> n
     return found
 
 
-def _in_one_pass(at: Int64Array, levels: npt.NDArray[Any], edges: Int64Array) -> npt.NDArray[Any]:
+def _in_one_pass(at: Int64Array, levels: AnyArray, edges: Int64Array) -> AnyArray:
     """The same for few tiles: runs that follow each other, each from the level at its left edge to the one before the
     next left edge. Where no change happens at an edge, the level there belongs to the run before it too."""
     first = np.searchsorted(at, edges[:-1], side="right") - 1
@@ -171,9 +171,9 @@ def _read(source: ReportSource) -> list[Changes]:
 
 
 def _changes(
-    owner: npt.NDArray[np.integer[Any]],
+    owner: IntegerArray,
     tiles: Sequence[int],
-    sizes: Sequence[npt.NDArray[np.integer[Any]]],
+    sizes: Sequence[IntegerArray],
     classes: EquivalenceClasses,
     indices: int,
 ) -> Changes:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Int64Array = npt.NDArray[np.int64]
+from popvision.arrays import Int64Array
 
 LEAST = 4096
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Int64Array = npt.NDArray[np.int64]
+from popvision.arrays import Int64Array
 
 #: A fall is clear from this share of the curve's range (maximum - minimum) on.
 CLEAR = 0.05

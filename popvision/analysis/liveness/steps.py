@@ -15,14 +15,13 @@ import numpy.typing as npt
 from popvision.analysis.liveness.curve import liveness
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Programs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 def _programs(source: ReportSource) -> Programs:

@@ -19,14 +19,13 @@ from popvision.analysis.memory.lowered import eq_classes, lifetime_text, lowered
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import LoweredTile, Variables
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Group:
     eq_class: Int64Array
     bytes: Int64Array
 
-    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_] | slice) -> Group:
+    def take(self, rows: npt.NDArray[np.intp] | BoolArray | slice) -> Group:
         return Group(self.variable[rows], self.name[rows], self.eq_class[rows], self.bytes[rows])
 
 

@@ -24,12 +24,12 @@ import numpy.typing as npt
 from popvision.analysis.liveness.curve import class_rows
 from popvision.analysis.memory.lowered import address_use, lowered_tile
 from popvision.analysis.report.kept import kept
+from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: Tiles whose bands are kept between questions of one page.
 _TILES_KEPT = 3
@@ -47,7 +47,7 @@ class Bands:
     category: Int64Array
     row: Int64Array
 
-    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Bands:
+    def take(self, rows: BoolArray | npt.NDArray[np.intp]) -> Bands:
         return Bands(*(getattr(self, name)[rows] for name in Bands.__dataclass_fields__))
 
     def __len__(self) -> int:
@@ -101,9 +101,17 @@ def _read(source: ReportSource, tile: int) -> AddressMap:
     np.add.at(change, bands.live_to, -size)
     sharing_from, sharing = _sharing(low)
     return AddressMap(
-        low, bands, indices, np.cumsum(change)[:indices], use.gap_starts, use.gap_ends, sharing_from, sharing,
-        use.including_gaps, use.excluding_gaps,
-    )  # fmt: skip
+        low,
+        bands,
+        indices,
+        np.cumsum(change)[:indices],
+        use.gap_starts,
+        use.gap_ends,
+        sharing_from,
+        sharing,
+        use.including_gaps,
+        use.excluding_gaps,
+    )
 
 
 def _bands(low: LoweredTile, classes: EquivalenceClasses | None, indices: int) -> Bands:

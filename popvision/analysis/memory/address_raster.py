@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.memory.address_map import AddressMap, Bands
+from popvision.arrays import Int64Array, UInt8Array
 from popvision.formats.profile.model import CATEGORIES
-
-Int64Array = npt.NDArray[np.int64]
 
 NO_CATEGORY = 255
 
@@ -61,7 +60,7 @@ class Cells:
     """(rows, columns), lowest addresses first: the category with the largest area (NO_CATEGORY where nothing is live),
     and the live area of the cell in bytes x indices."""
 
-    category: npt.NDArray[np.uint8]
+    category: UInt8Array
     area: Int64Array
 
 

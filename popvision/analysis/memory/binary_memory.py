@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.arrays import Int64Array
 from popvision.formats.archive import read_archive
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 _NO_ARCHIVE = (
     "This report has no archive.a of its own run: set autoReport.outputArchive=true to keep the tiles' binaries."

@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import AnyArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: Figures of a program, as the reader names them.
 FIGURES = ("exchange_code", "rx", "tx")
@@ -54,7 +53,7 @@ class _Table:
 
     program: Int64Array
     ipu: Int64Array
-    values: npt.NDArray[Any]
+    values: AnyArray
 
 
 def _sums(source: ReportSource, figure: str, programs: Sequence[int], columns: TileColumns) -> Int64Array:

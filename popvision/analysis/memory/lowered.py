@@ -10,20 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile, Variables
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 def lowered_tile(source: ReportSource, tile: int) -> LoweredTile:
@@ -67,7 +65,7 @@ class AddressUse:
 
     gap_starts: Int64Array
     gap_ends: Int64Array
-    shared: npt.NDArray[np.bool_]
+    shared: BoolArray
     including_gaps: int
     excluding_gaps: int
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 _KEYS = ("eq_class", "variable", "name")
 

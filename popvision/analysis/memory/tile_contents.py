@@ -9,19 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_columns import TileColumns
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: Programs that move bytes and so have exchange code.
 EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")

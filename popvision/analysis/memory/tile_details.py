@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.memory.tile_contents import vertex_table
-from popvision.analysis.memory.usage import Int64Array, category_arrays, memory_by_tile
+from popvision.analysis.memory.usage import category_arrays, memory_by_tile
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import physical_id, target_of
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import CATEGORIES, REGIONS
 
 if TYPE_CHECKING:

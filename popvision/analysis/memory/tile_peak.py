@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import LoweredTile
 
-Int64Array = npt.NDArray[np.int64]
 
 #: Variables named per category and group; the rest stands in one row.
 LARGEST = 4
@@ -138,11 +137,16 @@ def _largest(
     named = order if len(order) <= LARGEST + 1 else order[:LARGEST]
     found = [
         PeakRow(
-            "part", group, _name(source, low, int(rows[first[each]])), int(sums[each]), category,
-            int(variable[first[each]]), 1,
+            "part",
+            group,
+            _name(source, low, int(rows[first[each]])),
+            int(sums[each]),
+            category,
+            int(variable[first[each]]),
+            1,
         )
         for each in named.tolist()
-    ]  # fmt: skip
+    ]
     rest = len(order) - len(named)
     if rest:
         total = int(sums.sum()) - sum(row.bytes for row in found)

@@ -10,19 +10,24 @@ import numpy.typing as npt
 
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: Figures of a tile that are bytes.
 FIGURES = (
-    "Including gaps", "Excluding gaps", "Gaps", "Always live", "Not always live", "Live at its peak",
+    "Including gaps",
+    "Excluding gaps",
+    "Gaps",
+    "Always live",
+    "Not always live",
+    "Live at its peak",
     "Beyond its memory",
-)  # fmt: skip
+)
 
 
 def tile_ranking(source: ReportSource, replica: int | None = 0) -> pd.DataFrame:

@@ -16,12 +16,12 @@ from popvision.analysis.report.kept import kept
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import CATEGORIES, REGIONS, Target
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64Array = npt.NDArray[np.int64]
 
 #: What a breakdown can be by.
 BREAKDOWNS = ("region", "category", "liveness")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.memory.lowered import lowered_names, variables
 from popvision.analysis.memory.lowered_sums import allocation_sums
@@ -14,13 +13,12 @@ from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica: int | None = 0) -> Int64Array:

@@ -8,19 +8,17 @@ them (a row per distinct array: alike groups are stored once), so a question abo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import AnyArray, BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,9 @@ class _Groups:
     vertex_type: Int64Array
     ipu: Int64Array
     row: Int64Array
-    table: npt.NDArray[Any]
+    table: AnyArray
     total: Int64Array  #: instances per row of the table
-    present: npt.NDArray[np.bool_]
+    present: BoolArray
 
 
 def vertices_on_tiles(source: ReportSource, columns: TileColumns) -> VerticesOnTiles:

@@ -20,11 +20,11 @@ from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 CODE = (
     "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "
@@ -49,13 +49,13 @@ class OperationCode:
     """Bytes by operation (rows of Owners), all IPUs. Row 0 is not attributed, so that each but `vertex_used` adds up to
     the report's total."""
 
-    exchange: Int64
-    control: Int64
-    vertex: Int64  #: of types that no other operation has on the same tile
-    vertex_used: Int64  #: of all types that it has on a tile
+    exchange: Int64Array
+    control: Int64Array
+    vertex: Int64Array  #: of types that no other operation has on the same tile
+    vertex_used: Int64Array  #: of all types that it has on a tile
 
     @property
-    def total(self) -> Int64:
+    def total(self) -> Int64Array:
         return self.exchange + self.control + self.vertex
 
 
@@ -63,9 +63,9 @@ class OperationCode:
 class VertexSharing:
     """`tiles[o]` = tiles on which operation o has vertices."""
 
-    own: Int64
-    used: Int64
-    tiles: Int64
+    own: Int64Array
+    used: Int64Array
+    tiles: Int64Array
 
 
 def operation_code(source: ReportSource, layer: str = "") -> OperationCode:
@@ -89,11 +89,11 @@ def code_in_memory(source: ReportSource) -> dict[str, int]:
     return totals
 
 
-def vertex_counts(source: ReportSource) -> tuple[Int64, Int64, Int64, list[npt.NDArray[np.integer]]]:
+def vertex_counts(source: ReportSource) -> tuple[Int64Array, Int64Array, Int64Array, list[npt.NDArray[np.integer]]]:
     """(compute set, vertex type, IPU, instances per tile) of every row whose compute set, type and IPU the report has;
     a database of another producer may name others."""
 
-    def read() -> tuple[Int64, Int64, Int64, list[npt.NDArray[np.integer]]]:
+    def read() -> tuple[Int64Array, Int64Array, Int64Array, list[npt.NDArray[np.integer]]]:
         compute_set, vertex_type, ipu, counts = source.reader.compute_set_counts()
         sizes = (len(source.reader.compute_sets().name), len(source.reader.vertex_types().name))
         columns = [np.asarray(each, np.int64) for each in (compute_set, vertex_type, ipu)]
@@ -119,7 +119,7 @@ def _code(source: ReportSource, found: Owners) -> OperationCode:
     return OperationCode(exchange, control, columns["vertex"], sharing.used)
 
 
-def _of_programs(source: ReportSource, found: Owners, column: str, n: int) -> Int64:
+def _of_programs(source: ReportSource, found: Owners, column: str, n: int) -> Int64Array:
     program, size = source.reader.program_sums(column)
     sums = np.zeros(n, np.int64)
     np.add.at(sums, found.program[program], size)
@@ -133,9 +133,9 @@ def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
     compute_set, vertex_type, ipu, counts = vertex_counts(source)
     size = np.maximum(np.asarray(source.reader.vertex_types().code_bytes, np.int64), 0)
     owner_of = found.compute_set[compute_set]
-    holder: dict[int, Int64] = {}
-    uses: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
-    present: dict[int, npt.NDArray[np.bool_]] = {}
+    holder: dict[int, Int64Array] = {}
+    uses: dict[tuple[int, int], BoolArray] = {}
+    present: dict[int, BoolArray] = {}
     seen: set[tuple[int, int, int, int]] = set()
     rows = zip(owner_of.tolist(), vertex_type.tolist(), ipu.tolist(), counts, strict=True)
     for owner, type_, place, count in rows:
@@ -155,7 +155,7 @@ def _sharing(source: ReportSource, found: Owners) -> VertexSharing:
     own, used, tiles = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for type_, holders in holder.items():
         own += size[type_] * np.bincount(holders[holders >= 0], minlength=n).astype(np.int64)
-    mine: dict[int, npt.NDArray[np.bool_]] = {}
+    mine: dict[int, BoolArray] = {}
     for (owner, type_), there in uses.items():
         used[owner] += size[type_] * int(np.count_nonzero(there))
         mine[owner] = mine[owner] | there if owner in mine else there

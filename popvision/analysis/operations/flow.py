@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.parts import first_indices
@@ -20,11 +19,11 @@ from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 TOUCHES = (
     "This report does not say which variables programs touch: record it again with this version, with "
@@ -37,20 +36,20 @@ class Touches:
     """Program `program[i]` touches variable `variable[i]`; by variable, then by `index`, its first place in the static
     order. Parts of a variable count as the first of them; `bytes` by variable, of one replica, its parts together."""
 
-    program: Int64
-    variable: Int64
-    index: Int64
-    bytes: Int64
-    always_live: npt.NDArray[np.bool_]  #: by variable
+    program: Int64Array
+    variable: Int64Array
+    index: Int64Array
+    bytes: Int64Array
+    always_live: BoolArray  #: by variable
 
     @property
-    def is_first(self) -> npt.NDArray[np.bool_]:
+    def is_first(self) -> BoolArray:
         """Whether the touch is the variable's first."""
         first = np.ones(len(self.variable), bool)
         first[1:] = self.variable[1:] != self.variable[:-1]
         return first
 
-    def givers(self, of_program: Int64, of_variable: Int64) -> Int64:
+    def givers(self, of_program: Int64Array, of_variable: Int64Array) -> Int64Array:
         """Who gives the variable of each touch its value: `of_program` (one per touch) at the variable's first touch,
         `of_variable` (one per variable) for always-live ones."""
         first = of_program[self.is_first][np.cumsum(self.is_first) - 1]
@@ -62,10 +61,10 @@ class Flow:
     """Edge e: `variables[e]` of `bytes[e]` bytes go from group `source[e]` to `target[e]` (rows of OperationGroups);
     most bytes first. The row after the last group stands for operations that the choice leaves out."""
 
-    source: Int64
-    target: Int64
-    bytes: Int64
-    variables: Int64
+    source: Int64Array
+    target: Int64Array
+    bytes: Int64Array
+    variables: Int64Array
 
 
 def touches(source: ReportSource) -> Touches:
@@ -110,7 +109,7 @@ def _touches(source: ReportSource) -> Touches:
     return Touches(program[order], variable[order], index[order], size, always)
 
 
-def _wholes(source: ReportSource) -> tuple[Int64, Int64]:
+def _wholes(source: ReportSource) -> tuple[Int64Array, Int64Array]:
     """(first row of the same name and debug record, bytes of all of them at that row) by variable."""
     known = variables(source)
     first: dict[tuple[str, int], int] = {}

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Float64 = npt.NDArray[np.float64]
+from popvision.arrays import Float64Array, Int64Array
 
 #: Sweeps over all layers; drawings of some dozens of nodes settle earlier.
 _SWEEPS = 8
@@ -28,8 +27,8 @@ class Layout:
     """`x[n]` = middle of node n (the leftmost edge of the drawing is 0), `layer[n]` counts from the top, `width` of the
     whole. `bends[e]` = (x, layer) of edge e between its ends, in order; empty for edges that point back."""
 
-    x: Float64
-    layer: npt.NDArray[np.int64]
+    x: Float64Array
+    layer: Int64Array
     width: float
     bends: list[list[tuple[float, int]]]
 

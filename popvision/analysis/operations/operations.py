@@ -30,11 +30,11 @@ from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 T = TypeVar("T")
 
@@ -46,10 +46,10 @@ FLOPS = "No FLOPs were recorded: they need profiler.includeFlopEstimates=true."
 class OperationCycles:
     """By operation, row 0 not attributed. `steps` = execution steps of its programs."""
 
-    cycles: Int64  #: adds up to the report's total cycles, times the IPUs that are counted
-    steps: Int64
-    received: Int64
-    sent: Int64
+    cycles: Int64Array  #: adds up to the report's total cycles, times the IPUs that are counted
+    steps: Int64Array
+    received: Int64Array
+    sent: Int64Array
     ipus: list[int]  #: IPUs whose cycles are counted
 
 
@@ -58,17 +58,17 @@ class OperationFlops:
     """Estimated floating point operations, -1 where none of its compute sets has an estimate. Rows add up to the sum
     over compute sets, those without an estimate counting as 0."""
 
-    flops: Int64 | None  #: of all recorded executions, None where no run was recorded
-    flops_once: Int64  #: each of its programs executed once
+    flops: Int64Array | None  #: of all recorded executions, None where no run was recorded
+    flops_once: Int64Array  #: each of its programs executed once
 
 
 @dataclass(frozen=True)
 class OperationMemory:
     """Bytes of one replica. `live_at_peak` is None where no liveness was recorded."""
 
-    always_live: Int64
-    not_always_live: Int64
-    live_at_peak: Int64 | None
+    always_live: Int64Array
+    not_always_live: Int64Array
+    live_at_peak: Int64Array | None
     peak_index: int  #: -1 where not recorded
 
 
@@ -78,19 +78,19 @@ class Operations:
     `missing` then says which option records it."""
 
     owners: Owners
-    programs: Int64
-    compute_sets: Int64
-    variables: Int64
-    tiles: Int64  #: tiles on which it has vertices, -1 where not known
-    first_index: Int64
-    last_index: Int64
+    programs: Int64Array
+    compute_sets: Int64Array
+    variables: Int64Array
+    tiles: Int64Array  #: tiles on which it has vertices, -1 where not known
+    first_index: Int64Array
+    last_index: Int64Array
     cycles: OperationCycles | None
     code: OperationCode | None
     flops: OperationFlops | None
     memory: OperationMemory | None
     missing: list[str]
 
-    def columns(self) -> dict[str, Int64]:
+    def columns(self) -> dict[str, Int64Array]:
         """The figures that add up, by name; those that the report lacks are left out."""
         found = {name: getattr(self, name) for name in ("programs", "compute_sets", "variables")}
         if self.cycles is not None:
@@ -165,11 +165,11 @@ def _operations(source: ReportSource, found: Owners, ipu: int | None) -> Operati
     )
 
 
-def _count(owner: Int64, n: int) -> Int64:
+def _count(owner: Int64Array, n: int) -> Int64Array:
     return np.bincount(owner, minlength=n).astype(np.int64)
 
 
-def _indices(source: ReportSource, found: Owners) -> tuple[Int64, Int64]:
+def _indices(source: ReportSource, found: Owners) -> tuple[Int64Array, Int64Array]:
     """First and last liveness index of the programs of each operation."""
     owner = found.program[np.asarray(liveness(source).program, np.int64)]
     index = np.arange(len(owner))
@@ -237,7 +237,7 @@ def _memory(source: ReportSource, found: Owners) -> OperationMemory:
     return OperationMemory(always_live, at_times, at_peak, index)
 
 
-def _sums(owner: Int64, values: npt.NDArray[np.integer], n: int) -> Int64:
+def _sums(owner: Int64Array, values: npt.NDArray[np.integer], n: int) -> Int64Array:
     sums = np.zeros(n, np.int64)
     np.add.at(sums, owner, np.asarray(values, np.int64))
     return sums

@@ -17,19 +17,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.memory.lowered import variables
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.programs.related_programs import layers
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.debug_info import DebugContexts
 
-Int64 = npt.NDArray[np.int64]
 
 __all__ = ["DEBUG_INFORMATION", "DEFAULT_LAYER", "NO_OPERATION", "Owners", "chosen_layer", "layers", "owners"]
 
@@ -53,11 +52,11 @@ class Owners:
     `compute_set[c]` and `variable[v]` are rows of `context` and `name`; row 0 is "no operation" (context -1)."""
 
     layer: str
-    context: Int64  #: id of the debug context
+    context: Int64Array  #: id of the debug context
     name: list[str]
-    program: Int64
-    compute_set: Int64
-    variable: Int64  #: empty where the report holds no variables
+    program: Int64Array
+    compute_set: Int64Array
+    variable: Int64Array  #: empty where the report holds no variables
 
 
 def chosen_layer(source: ReportSource, wanted: str = "") -> str:
@@ -133,12 +132,12 @@ def operations_above(contexts: DebugContexts, layer: str) -> dict[int, int]:
     return found
 
 
-def _looked_up(above: dict[int, int], debug_id: Int64) -> Int64:
+def _looked_up(above: dict[int, int], debug_id: Int64Array) -> Int64Array:
     """The operation's context of each debug id, -1 where there is none."""
     return np.array([above.get(each, -1) for each in debug_id.tolist()], np.int64)
 
 
-def _of_compute_sets(source: ReportSource, of_program: Int64) -> Int64:
+def _of_compute_sets(source: ReportSource, of_program: Int64Array) -> Int64Array:
     """The one operation whose programs run each compute set; NO_OPERATION where there are several, or none."""
     compute_set = np.asarray(programs_of(source).compute_set, np.int64)
     count = len(source.reader.compute_sets().name)

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import liveness
 from popvision.analysis.memory.lowered import variables
@@ -21,13 +20,12 @@ from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,21 +33,21 @@ class TileParts:
     """Per tile of all IPUs. `cycles`: estimates of one execution of each program, added up. `vertex`: code of every
     type that the operation has there, also of those that it shares."""
 
-    exchange: Int64
-    control: Int64
-    vertex: Int64
-    cycles: Int64
+    exchange: Int64Array
+    control: Int64Array
+    vertex: Int64Array
+    cycles: Int64Array
 
 
-def programs_made(found: Owners, rows: Sequence[int]) -> Int64:
+def programs_made(found: Owners, rows: Sequence[int]) -> Int64Array:
     """Ids of the programs of operations, ascending."""
     return np.flatnonzero(np.isin(found.program, np.asarray(rows, np.int64))).astype(np.int64)
 
 
-def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64, Int64]:
+def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64Array, Int64Array]:
     """(cycles of its own steps on one IPU or added up over all of them, steps) by program."""
 
-    def read() -> tuple[Int64, Int64]:
+    def read() -> tuple[Int64Array, Int64Array]:
         n = len(programs_of(source).type)
         program = np.asarray(source.reader.steps().program, np.int64)
         cycles = np.zeros(n, np.int64)
@@ -191,11 +189,11 @@ def variable_rows(source: ReportSource, found: Owners, rows: Sequence[int]) -> p
     return pd.DataFrame({"variable": ids, "name": names, "bytes": size, "live": live.tolist()})
 
 
-def _types_on_tiles(source: ReportSource, found: Owners, rows: Sequence[int]) -> dict[int, npt.NDArray[np.bool_]]:
+def _types_on_tiles(source: ReportSource, found: Owners, rows: Sequence[int]) -> dict[int, BoolArray]:
     """By vertex type the tiles on which the operations have some."""
     target = target_of(source)
     compute_set, vertex_type, ipu, counts = vertex_counts(source)
-    present: dict[int, npt.NDArray[np.bool_]] = {}
+    present: dict[int, BoolArray] = {}
     for row in np.flatnonzero(np.isin(found.compute_set[compute_set], np.asarray(rows, np.int64))).tolist():
         first = int(ipu[row]) * target.tiles_per_ipu
         there = present.setdefault(int(vertex_type[row]), np.zeros(target.num_tiles, bool))
@@ -203,7 +201,7 @@ def _types_on_tiles(source: ReportSource, found: Owners, rows: Sequence[int]) ->
     return present
 
 
-def _depths(source: ReportSource) -> Int64:
+def _depths(source: ReportSource) -> Int64Array:
     """Depth of each program in its tree; children may stand before their parents."""
     programs = programs_of(source)
     offsets, children = np.asarray(programs.child_offsets, np.int64), np.asarray(programs.children, np.int64)
@@ -221,7 +219,7 @@ def _depths(source: ReportSource) -> Int64:
     return depth
 
 
-def first_indices(source: ReportSource) -> Int64:
+def first_indices(source: ReportSource) -> Int64Array:
     """By program its first liveness index, -1 where it has none or the report holds no liveness."""
     first = np.full(len(programs_of(source).type), -1, np.int64)
     try:

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.operations.operations import FLOPS, RUNS
 from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Float64 = npt.NDArray[np.float64]
 
 #: Floating point operations of one tile in one cycle (a multiply and an add are two), half and float. Peak of the data
 #: sheets / tiles / clock: 250 and 62.5 TFLOP/s on 1,472 tiles at 1.33 GHz (Mk2), the same a cycle for Bow (349 and 87
@@ -37,9 +36,9 @@ class Roofline:
     `half` and `float32` in FLOPs per cycle of one IPU, 0 where the peak of the architecture is not published.
     `exchange` = bytes per cycle that all tiles of an IPU receive."""
 
-    row: npt.NDArray[np.int64]
-    intensity: Float64
-    rate: Float64
+    row: Int64Array
+    intensity: Float64Array
+    rate: Float64Array
     exchange: float
     half: float
     float32: float

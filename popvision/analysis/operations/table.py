@@ -15,19 +15,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.flame import split_name
 from popvision.analysis.operations.operations import Operations, operations
 from popvision.analysis.operations.owners import NO_OPERATION, owners
 from popvision.analysis.report.kept import kept
+from popvision.arrays import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 EACH, BY_NAME = 0, -1
 
@@ -35,9 +34,23 @@ NOT_ATTRIBUTED = "(not attributed)"
 
 #: Figures of a row that add up over operations, in the order of the columns.
 FIELDS = (
-    "cycles", "code", "exchange_code", "control_code", "vertex_code", "flops", "flops_once", "received", "sent",
-    "always_live", "not_always_live", "live_at_peak", "programs", "compute_sets", "variables", "steps",
-)  # fmt: skip
+    "cycles",
+    "code",
+    "exchange_code",
+    "control_code",
+    "vertex_code",
+    "flops",
+    "flops_once",
+    "received",
+    "sent",
+    "always_live",
+    "not_always_live",
+    "live_at_peak",
+    "programs",
+    "compute_sets",
+    "variables",
+    "steps",
+)
 
 
 @dataclass(frozen=True)
@@ -49,15 +62,15 @@ class OperationGroups:
     found: Operations
     level: int
     under: str
-    group: Int64
+    group: Int64Array
     name: list[str]
-    context: Int64
-    operations: Int64
-    deeper: npt.NDArray[np.bool_]  #: its operations have more parts in their names than the row shows
-    columns: dict[str, Int64]
+    context: Int64Array
+    operations: Int64Array
+    deeper: BoolArray  #: its operations have more parts in their names than the row shows
+    columns: dict[str, Int64Array]
     totals: dict[str, int]  #: of the whole report, what percentages are of
-    first_index: Int64
-    last_index: Int64
+    first_index: Int64Array
+    last_index: Int64Array
 
 
 def labels(source: ReportSource, layer: str = "") -> list[str]:
@@ -158,26 +171,26 @@ def compared_operations(
     return frame.iloc[np.argsort(-np.abs(values[1] - values[0]), kind="stable")].reset_index(drop=True)
 
 
-def percent(values: Int64, total: int) -> npt.NDArray[np.float64]:
+def percent(values: Int64Array, total: int) -> Float64Array:
     """Values / total x 100, unknown values (-1) and an empty total as NaN."""
     if total <= 0:
         return np.full(len(values), np.nan)
     return np.where(values == -1, np.nan, values / total * 100)
 
 
-def _absent(field: str, values: Int64) -> Int64:
+def _absent(field: str, values: Int64Array) -> Int64Array:
     """-1 where a figure is not known: only FLOPs can lack single ones."""
     return np.where(values < 0, -1, 0) if field.startswith("flops") else np.zeros(len(values), np.int64)
 
 
-def _known(values: Int64, absent: Int64 | None = None) -> pd.api.extensions.ExtensionArray:
+def _known(values: Int64Array, absent: Int64Array | None = None) -> pd.api.extensions.ExtensionArray:
     import pandas as pd
 
     missing = values if absent is None else absent
     return pd.arrays.IntegerArray(np.asarray(values, np.int64), np.asarray(missing) < 0)
 
 
-def _labels(source: ReportSource, context: Int64, name: list[str]) -> list[str]:
+def _labels(source: ReportSource, context: Int64Array, name: list[str]) -> list[str]:
     shown = [NOT_ATTRIBUTED]
     for id, own in zip(context[1:].tolist(), name[1:], strict=True):
         arguments = source.debug.record(id).get("arguments")
@@ -218,8 +231,8 @@ def _summed(
     found: Operations,
     level: int,
     under: str,
-    group: Int64,
-    rows: tuple[list[str], Int64, npt.NDArray[np.bool_]],
+    group: Int64Array,
+    rows: tuple[list[str], Int64Array, BoolArray],
 ) -> OperationGroups:
     n = len(rows[0])
     inside = np.flatnonzero(group >= 0)

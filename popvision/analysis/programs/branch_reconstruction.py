@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.programs.unfolding import (
-    CHOSEN_BY_DATA,
-    MOST_DEPTH,
-    Int64,
-    Unfolded,
-    Unfolding,
-    UnknownCallsError,
-)
+from popvision.analysis.programs.unfolding import CHOSEN_BY_DATA, MOST_DEPTH, Unfolded, Unfolding, UnknownCallsError
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE
 
 if TYPE_CHECKING:
@@ -37,13 +31,13 @@ class _RecordEndsError(Exception):
 class ChosenCalls:
     """Follows one run. `record`: its branch record, empty where there is none; `truncated`: steps at its end miss."""
 
-    def __init__(self, unfolding: Unfolding, recorded: Int64, record: BranchRecord, *, truncated: bool) -> None:
+    def __init__(self, unfolding: Unfolding, recorded: Int64Array, record: BranchRecord, *, truncated: bool) -> None:
         self._tree, self._recorded, self._truncated = unfolding, recorded, truncated
         self._types = unfolding.programs.type
         columns = (np.asarray(c).tolist() for c in (record.program, record.entered, record.trips))
         self._counts = {row: (entered, trips) for row, entered, trips in zip(*columns, strict=True)}
         self._at = 0
-        self._contexts: list[Int64] = []
+        self._contexts: list[Int64Array] = []
         self._caller, self._call = [0], [-1]
         self._inner: dict[tuple[int, int], int] = {}  #: (context, Call) -> context within it
         self._chosen: dict[int, bool] = {}
@@ -152,7 +146,7 @@ class ChosenCalls:
         if len(there) < len(part.program):
             raise _RecordEndsError
 
-    def _of_part(self, part: Unfolded, context: int) -> Int64:
+    def _of_part(self, part: Unfolded, context: int) -> Int64Array:
         """The context of the run for each context of a part that stands within `context`."""
         inner = [context]
         for caller, call in zip(part.caller[1:], part.call[1:], strict=True):

@@ -13,17 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.branch_reconstruction import ChosenCalls
 from popvision.analysis.programs.unfolding import CHOSEN_BY_DATA, Unfolded, Unfolding, UnknownCallsError
 from popvision.analysis.report.kept import kept
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Programs
-
-Int64 = npt.NDArray[np.int64]
 
 
 def has_calls(programs: Programs) -> bool:
@@ -31,13 +29,13 @@ def has_calls(programs: Programs) -> bool:
     return "Call" in programs.type
 
 
-def step_contexts(source: ReportSource, programs: Programs, steps_of: Int64) -> list[Unfolded]:
+def step_contexts(source: ReportSource, programs: Programs, steps_of: Int64Array) -> list[Unfolded]:
     """For each recorded run its steps with their chains of calls. Raises UnknownCallsError."""
     name = f"step_contexts:{source.generation}"
     return kept(source, name, lambda: _runs(source, programs, steps_of))
 
 
-def sums_by_call(unfolded: Unfolded, values: Int64, n: int) -> Int64:
+def sums_by_call(unfolded: Unfolded, values: Int64Array, n: int) -> Int64Array:
     """`values` (one per step) added up by the calls that were being executed, outer calls included: one sum for each
     of the n programs, 0 for those that are no Call."""
     sums = np.bincount(unfolded.context, weights=values, minlength=len(unfolded.call)).astype(np.int64)
@@ -48,7 +46,7 @@ def sums_by_call(unfolded: Unfolded, values: Int64, n: int) -> Int64:
     return result
 
 
-def _runs(source: ReportSource, programs: Programs, steps_of: Int64) -> list[Unfolded]:
+def _runs(source: ReportSource, programs: Programs, steps_of: Int64Array) -> list[Unfolded]:
     if programs.callee is None:
         raise UnknownCallsError(
             "The report does not say which function a Call runs (format 1.0): record it again with this version."

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.tile_knowledge import tiles_unknown
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROVENANCE
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,13 @@ class TileFigures:
     """Per tile of all IPUs, of one execution; None where the report has nothing. `recorded` are the cycles of
     execution step `recorded_step`, the last one of the program."""
 
-    estimated: Int64 | None
-    recorded: Int64 | None
+    estimated: Int64Array | None
+    recorded: Int64Array | None
     recorded_step: int  #: -1 where none
-    received: Int64 | None
-    sent: Int64 | None
-    exchange_code: Int64 | None
-    control_code: Int64 | None
+    received: Int64Array | None
+    sent: Int64Array | None
+    exchange_code: Int64Array | None
+    control_code: Int64Array | None
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def tile_figures(source: ReportSource, program: int) -> TileFigures:
     target = reader.target()
     parts = [reader.program_on_ipu(program, ipu) for ipu in range(target.num_ipus)]
 
-    def joined(name: str) -> Int64 | None:
+    def joined(name: str) -> Int64Array | None:
         columns = [None if part is None else getattr(part, name) for part in parts]
         if all(column is None for column in columns):
             return None
@@ -159,7 +157,7 @@ def tile_figures(source: ReportSource, program: int) -> TileFigures:
     return TileFigures(joined("cycles"), recorded, step, joined("rx"), joined("tx"), *code)
 
 
-def _recorded(source: ReportSource, program: int) -> tuple[Int64 | None, int]:
+def _recorded(source: ReportSource, program: int) -> tuple[Int64Array | None, int]:
     reader = source.reader
     steps = np.flatnonzero(np.asarray(reader.steps().program) == program)
     if not len(steps) or tiles_unknown(source):  # one duration for many tiles says nothing of a single one

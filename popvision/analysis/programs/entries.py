@@ -11,22 +11,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.program_tree import programs_of
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Programs
 
-Int64 = npt.NDArray[np.int64]
 
 _BY_DATA = ("RepeatWhile", "If", "Switch")
 _LARGEST = 2**62
 
 
-def entries(source: ReportSource, executions: Int64) -> Int64:
+def entries(source: ReportSource, executions: Int64Array) -> Int64Array:
     """By program; -1 where nothing says. `executions` are the recorded steps by program."""
     programs = programs_of(source)
     n = len(programs.type)
@@ -55,7 +54,7 @@ def _chosen(source: ReportSource) -> dict[int, int] | None:
     return found
 
 
-def _propagated(programs: Programs, chosen: list[int], by_data: dict[int, int] | None) -> Int64 | None:
+def _propagated(programs: Programs, chosen: list[int], by_data: dict[int, int] | None) -> Int64Array | None:
     """Numbers that follow from the tree; None where data choose without a record of it (`by_data`) or programs contain
     each other."""
     unrecorded = by_data is None and any(type_ in _BY_DATA for type_ in programs.type)

@@ -13,18 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.call_sites import has_calls, step_contexts, sums_by_call
 from popvision.analysis.programs.entries import entries
 from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
 from popvision.analysis.programs.unfolding import UnknownCallsError
 from popvision.analysis.report.kept import kept
+from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: A figure that the report does not hold.
 UNKNOWN = -1
@@ -34,14 +33,14 @@ UNKNOWN = -1
 class ProgramFigures:
     """Figures by program; UNKNOWN (-1) where the report cannot say. Bytes are those that steps moved, all runs."""
 
-    executions: Int64  #: execution steps of the program itself, 0 for programs that never ran or take no time
-    entered: Int64  #: how often recorded runs came to it
-    self_cycles: Int64
-    total_cycles: Int64
-    bytes_received: Int64  #: by its own steps
-    bytes_sent: Int64
-    total_received: Int64  #: with everything below and called
-    total_sent: Int64
+    executions: Int64Array  #: execution steps of the program itself, 0 for programs that never ran or take no time
+    entered: Int64Array  #: how often recorded runs came to it
+    self_cycles: Int64Array
+    total_cycles: Int64Array
+    bytes_received: Int64Array  #: by its own steps
+    bytes_sent: Int64Array
+    total_received: Int64Array  #: with everything below and called
+    total_sent: Int64Array
     calls_unknown: str  #: why totals of programs that call functions are unknown, "" where they are known
 
 
@@ -78,7 +77,7 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     return ProgramFigures(executions, entered, own, whole, moved[0], moved[1], moved[2], moved[3], totals.problem)
 
 
-def _sum_by_program(program: Int64, values: Int64, n: int) -> Int64:
+def _sum_by_program(program: Int64Array, values: Int64Array, n: int) -> Int64Array:
     sums = np.zeros(n, np.int64)
     np.add.at(sums, program, values)
     return sums
@@ -88,12 +87,12 @@ class _Totals:
     """Adds up trees, with what each Call took at the place of the Call. `unknown`: programs whose total would need the
     steps of a call that are not known."""
 
-    def __init__(self, source: ReportSource, steps_of: Int64, n: int) -> None:
+    def __init__(self, source: ReportSource, steps_of: Int64Array, n: int) -> None:
         programs = programs_of(source)
         self._trees = [tree_rows(source, root.program) for root in roots(source)]
         self._runs = source.reader.runs() if has_calls(programs) else None
         self.problem = ""
-        self.unknown: npt.NDArray[np.bool_] = np.zeros(n, bool)
+        self.unknown: BoolArray = np.zeros(n, bool)
         if self._runs is not None:
             try:
                 self._contexts = step_contexts(source, programs, steps_of)
@@ -103,7 +102,7 @@ class _Totals:
                 calls = np.array([type_ == "Call" for type_ in programs.type], np.int64)
                 self.unknown = self._below(calls) > 0
 
-    def of(self, own: Int64, of_steps: Int64) -> Int64:
+    def of(self, own: Int64Array, of_steps: Int64Array) -> Int64Array:
         """Totals by program of `own` figures by program, which are those of the steps `of_steps`."""
         added = own.copy()
         if self._runs is not None:
@@ -113,7 +112,7 @@ class _Totals:
                 added += sums_by_call(unfolded, values, len(own))
         return self._below(added)
 
-    def _below(self, own: Int64) -> Int64:
+    def _below(self, own: Int64Array) -> Int64Array:
         """Each program's own figure plus those of all rows below, by the difference of running sums over each tree."""
         totals = own.copy()
         for rows in self._trees:

@@ -9,28 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import Where, curve
 from popvision.analysis.programs.program_tree import TreeRows, programs_of, roots, tree_rows
 from popvision.analysis.report.kept import kept
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 UNKNOWN = -1
 
 
-def peak_live(source: ReportSource, ipu: int | None = None) -> Int64:
+def peak_live(source: ReportSource, ipu: int | None = None) -> Int64Array:
     """Bytes by program, UNKNOWN (-1) for programs without a liveness index at or below them (syncs have none).
 
     Raises NotRecordedError when the report holds no liveness, ValueError for an IPU that is not there."""
     return kept(source, f"program_peak_live:{ipu}", lambda: _peaks(source, ipu))
 
 
-def _peaks(source: ReportSource, ipu: int | None) -> Int64:
+def _peaks(source: ReportSource, ipu: int | None) -> Int64Array:
     line = curve(source, Where("all", 0) if ipu is None else Where("ipu", ipu))
     live = line.not_always_live + line.always_live
     programs = programs_of(source)
@@ -48,7 +47,7 @@ def _peaks(source: ReportSource, ipu: int | None) -> Int64:
     return np.where(result == np.iinfo(np.int64).max, UNKNOWN, result)
 
 
-def _add_calls(own: Int64, callee: Int64, order: Int64, live: Int64, trees: list[TreeRows]) -> None:
+def _add_calls(own: Int64Array, callee: Int64Array, order: Int64Array, live: Int64Array, trees: list[TreeRows]) -> None:
     """Give each Call the most over its own places: its index and those of the function's body after it."""
     length = _lengths(callee, order, trees)
     calls = np.flatnonzero(callee >= 0)
@@ -59,7 +58,7 @@ def _add_calls(own: Int64, callee: Int64, order: Int64, live: Int64, trees: list
     np.maximum.at(own, order[places], range_maxima(live, places, ends))
 
 
-def _lengths(callee: Int64, order: Int64, trees: list[TreeRows]) -> Int64:
+def _lengths(callee: Int64Array, order: Int64Array, trees: list[TreeRows]) -> Int64Array:
     """Indices that one pass over each program takes in the static order: its own and those below and called."""
     present = np.zeros(len(callee), np.int64)
     present[order] = 1
@@ -78,7 +77,7 @@ def _lengths(callee: Int64, order: Int64, trees: list[TreeRows]) -> Int64:
     return length
 
 
-def range_maxima(values: Int64, begin: Int64, end: Int64) -> Int64:
+def range_maxima(values: Int64Array, begin: Int64Array, end: Int64Array) -> Int64Array:
     """Maximum of `values[begin[i]:end[i]]` for each i, none empty, by maxima over blocks of powers of two."""
     levels = [np.asarray(values, np.int64)]
     while 2 ** len(levels) <= len(values):

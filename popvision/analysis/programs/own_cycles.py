@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.phases import PHASE_INDEX, PHASES
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -23,8 +21,8 @@ class OwnCycles:
     """By program id, as far as the last program that ran. `cycles`: lengths of its steps over all recorded runs, on the
     IPU where they are most; steps of types that take no time (model.PHASE_OF_TYPE) are not counted."""
 
-    cycles: Int64
-    executions: Int64
+    cycles: Int64Array
+    executions: Int64Array
 
     def upto(self, programs: int) -> OwnCycles:
         """The columns filled with zeros to a number of programs."""

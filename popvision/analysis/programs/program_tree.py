@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
+from popvision.arrays import BoolArray, Int64Array, UInt8Array
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import PROGRAM_TYPES
 
@@ -16,12 +16,21 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Programs
 
-Int64 = npt.NDArray[np.int64]
 
 __all__ = [
-    "PROGRAM_TYPES", "Root", "TreeRows", "guessed", "matching_programs", "matching_rows", "note", "programs_of",
-    "root_of", "roots", "tree_rows", "type_indices",
-]  # fmt: skip
+    "PROGRAM_TYPES",
+    "Root",
+    "TreeRows",
+    "guessed",
+    "matching_programs",
+    "matching_rows",
+    "note",
+    "programs_of",
+    "root_of",
+    "roots",
+    "tree_rows",
+    "type_indices",
+]
 
 #: Rows of one tree. A file whose shared bodies unfold into more is refused, so that it cannot fill memory.
 MOST_ROWS = 4_000_000
@@ -42,9 +51,9 @@ class TreeRows:
     """One tree in pre-order: row r shows `program[r]`, indented `depth[r]` deep; its descendants are the
     `size[r] - 1` rows after it."""
 
-    program: Int64
-    depth: Int64
-    size: Int64
+    program: Int64Array
+    depth: Int64Array
+    size: Int64Array
 
 
 def programs_of(source: ReportSource) -> Programs:
@@ -80,13 +89,13 @@ def root_of(source: ReportSource, program: int) -> int:
     return int(first_root[program])
 
 
-def matching_rows(source: ReportSource, root: int, text: str) -> Int64:
+def matching_rows(source: ReportSource, root: int, text: str) -> Int64Array:
     """Rows of a tree whose program matches (see `matching_programs`)."""
     rows = tree_rows(source, root)
     return np.flatnonzero(matching_programs(source, text)[rows.program]).astype(np.int64)
 
 
-def matching_programs(source: ReportSource, text: str) -> npt.NDArray[np.bool_]:
+def matching_programs(source: ReportSource, text: str) -> BoolArray:
     """By program whether its type or name contains `text` (case aside), or its id is the number after "#"; none for
     blank text."""
     programs = programs_of(source)
@@ -96,11 +105,11 @@ def matching_programs(source: ReportSource, text: str) -> npt.NDArray[np.bool_]:
     if wanted.startswith("#") and wanted[1:].isdecimal():
         return np.equal(np.arange(len(programs.type)), int(wanted[1:]))
     texts = kept(source, "program_texts", lambda: _search_texts(programs))
-    hits: npt.NDArray[np.bool_] = np.fromiter((wanted in each for each in texts), bool, len(texts))
+    hits: BoolArray = np.fromiter((wanted in each for each in texts), bool, len(texts))
     return hits
 
 
-def type_indices(source: ReportSource) -> npt.NDArray[np.uint8]:
+def type_indices(source: ReportSource) -> UInt8Array:
     """Each program's type as an index into PROGRAM_TYPES; types that are not known count as the last, "Unknown"."""
     index = {name: row for row, name in enumerate(PROGRAM_TYPES)}
     last = len(PROGRAM_TYPES) - 1
@@ -122,10 +131,10 @@ def note(source: ReportSource, program: int) -> str:
     return ""
 
 
-def guessed(source: ReportSource) -> npt.NDArray[np.bool_]:
+def guessed(source: ReportSource) -> BoolArray:
     """Which programs run a compute set whose cycles are partly a guess (model.PROVENANCE)."""
 
-    def read() -> npt.NDArray[np.bool_]:
+    def read() -> BoolArray:
         sets = [row for row, provenance in source.reader.compute_set_provenance() if provenance == "guess"]
         return np.isin(np.asarray(programs_of(source).compute_set), np.array(sets, np.int64))
 
@@ -143,7 +152,7 @@ def _tiles_note(source: ReportSource, program: int) -> str:
     return f"{tiles:,} tiles"
 
 
-def _first_steps(source: ReportSource) -> Int64:
+def _first_steps(source: ReportSource) -> Int64Array:
     first = np.full(len(programs_of(source).type), -1, np.int64)
     program = np.asarray(source.reader.steps().program, np.int64)
     first[program[::-1]] = np.arange(len(program) - 1, -1, -1)
@@ -154,7 +163,7 @@ def _search_texts(programs: Programs) -> list[str]:
     return [f"{type_} ({name})".lower() for type_, name in zip(programs.type, programs.name, strict=True)]
 
 
-def _children(programs: Programs) -> Int64:
+def _children(programs: Programs) -> Int64Array:
     """All children in one array. Raises FormatError for ids that are not programs."""
     children = np.asarray(programs.children, np.int64)
     offsets = np.asarray(programs.child_offsets, np.int64)
@@ -200,7 +209,7 @@ def _walk(programs: Programs, root: int) -> TreeRows:
     return TreeRows(*(np.array(each, np.int64) for each in (order, depths, sizes)))
 
 
-def _first_roots(source: ReportSource) -> Int64:
+def _first_roots(source: ReportSource) -> Int64Array:
     first = np.full(len(programs_of(source).type), -1, np.int64)
     for root in roots(source):
         shown = tree_rows(source, root.program).program

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: The rule of vertex types; a layer of this name cannot be asked for.
 BY_VERTEX = "vertex"
@@ -32,7 +31,7 @@ def layers(source: ReportSource) -> list[str]:
     return kept(source, "debug_layers", lambda: _layers(source))
 
 
-def related_programs(source: ReportSource, program: int, rule: str = "") -> Int64:
+def related_programs(source: ReportSource, program: int, rule: str = "") -> Int64Array:
     """Programs related to `program` by a rule, itself included; empty for a program that is not there. Without what
     the rule needs (a vertex type, a context of the layer) it is related to itself alone."""
     programs = programs_of(source)
@@ -65,7 +64,7 @@ def _layers(source: ReportSource) -> list[str]:
     return sorted(counts, key=lambda layer: (-counts[layer], layer))[:_MOST_LAYERS]
 
 
-def _operations(source: ReportSource, layer: str) -> Int64:
+def _operations(source: ReportSource, layer: str) -> Int64Array:
     """By program the id of its nearest context of the layer, -1 where there is none."""
     contexts = source.debug
     found: dict[int, int] = {}
@@ -90,7 +89,7 @@ def _operations(source: ReportSource, layer: str) -> Int64:
     return np.array([nearest(id) for id in np.asarray(programs_of(source).debug_id).tolist()], np.int64)
 
 
-def _by_vertex(source: ReportSource, program: int) -> Int64:
+def _by_vertex(source: ReportSource, program: int) -> Int64Array:
     types_of: dict[int, set[int]] = kept(source, "vertex_types_of_sets", lambda: _types_of_sets(source))
     sets = np.asarray(programs_of(source).compute_set, np.int64)
     mine = types_of.get(int(sets[program]), set())

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.programs.details import code_bytes_of
 from popvision.analysis.programs.figures import figures
@@ -16,13 +15,13 @@ from popvision.analysis.programs.memory import peak_live
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: Columns of the tree. Cycles are device cycles, bytes those of all recorded runs; `executions` = how often runs
 #: came to the program; `trips` = turns of a Repeat per execution; `received`, `sent` with everything below and called;
@@ -30,7 +29,7 @@ Int64 = npt.NDArray[np.int64]
 FIELDS = ("self", "total", "executions", "received", "live", "code", "trips", "sent")
 
 
-def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, Int64]:
+def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, Int64Array]:
     """By field one figure for each program, on one IPU or over all of them."""
     return kept(source, f"program_columns:{source.generation}:{ipu}", lambda: _columns(source, ipu))
 
@@ -92,17 +91,17 @@ def compared_frame(source: ReportSource, target: ReportSource, field: str, ipu: 
     return frame.loc[order].reset_index(drop=True)
 
 
-def _taken(values: Int64, rows: Int64) -> Int64:
+def _taken(values: Int64Array, rows: Int64Array) -> Int64Array:
     return np.where(rows >= 0, values[np.maximum(rows, 0)], -1) if len(values) else np.full(len(rows), -1)
 
 
-def _known(values: Int64) -> pd.api.extensions.ExtensionArray:
+def _known(values: Int64Array) -> pd.api.extensions.ExtensionArray:
     import pandas as pd
 
     return pd.arrays.IntegerArray(np.asarray(values, np.int64), np.asarray(values) < 0)
 
 
-def _columns(source: ReportSource, ipu: int | None) -> dict[str, Int64]:
+def _columns(source: ReportSource, ipu: int | None) -> dict[str, Int64Array]:
     programs = programs_of(source)
     n = len(programs.type)
     sums = figures(source, ipu)

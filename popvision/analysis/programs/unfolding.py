@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE
 
 if TYPE_CHECKING:
     from popvision.formats.profile.model import Programs
 
-Int64 = npt.NDArray[np.int64]
 
 #: Nesting of programs that is followed; real programs are a few dozen deep.
 MOST_DEPTH = 300
@@ -31,8 +30,8 @@ class Unfolded:
     """Steps in order: step i runs `program[i]` within the chain of calls `context[i]`. Context 0 is outside all calls;
     context k > 0 is the call `call[k]` made from context `caller[k]` < k."""
 
-    program: Int64
-    context: Int64
+    program: Int64Array
+    context: Int64Array
     caller: list[int]
     call: list[int]
 

@@ -12,12 +12,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from popvision.arrays import Int64Array
+
 
 @dataclass(frozen=True)
 class Drawn:
     """Positions to draw (ascending, of the full series) and whether some were left out."""
 
-    positions: npt.NDArray[np.int64]
+    positions: Int64Array
     decimated: bool
 
 

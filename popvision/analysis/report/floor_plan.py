@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.report.tiles import physical_ids
+from popvision.arrays import Float64Array, Int64Array
 from popvision.formats.profile.model import Target
 
 COLUMNS = 16  #: columns of tiles on an IPU
@@ -25,8 +26,8 @@ ISLAND = 4  #: tiles of an island, two by two
 class FloorPlan:
     """Cell of each tile of an IPU: `x[t], y[t]` on a grid of `width` by `height` cells, y counted from the top."""
 
-    x: npt.NDArray[np.int64]
-    y: npt.NDArray[np.int64]
+    x: Int64Array
+    y: Int64Array
     width: int
     height: int
 
@@ -46,7 +47,7 @@ def floor_plan(target: Target) -> FloorPlan:
     return FloorPlan(x, y, 2 * islands_per_column, 2 * columns)
 
 
-def on_floor_plan(plan: FloorPlan, values: npt.NDArray[np.generic]) -> npt.NDArray[np.float64]:
+def on_floor_plan(plan: FloorPlan, values: npt.NDArray[np.generic]) -> Float64Array:
     """`values` (one per tile of an IPU) as an image (height, width); cells without a tile are NaN."""
     image = np.full((plan.height, plan.width), np.nan)
     image[plan.y, plan.x] = values

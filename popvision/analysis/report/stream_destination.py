@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
+from popvision.arrays import UInt8Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 DESTINATIONS = ("host", "remote buffer", "unknown")
 
 
-def destinations(source: ReportSource) -> npt.NDArray[np.uint8]:
+def destinations(source: ReportSource) -> UInt8Array:
     """Row = program: index into DESTINATIONS; says nothing about programs that are not stream copies."""
     return kept(source, "stream destinations", lambda: _destinations(source))
 
 
-def _destinations(source: ReportSource) -> npt.NDArray[np.uint8]:
+def _destinations(source: ReportSource) -> UInt8Array:
     names = source.reader.programs().name
     buffers = source.reader.meta.get("remoteBuffers")
     if not isinstance(buffers, list):

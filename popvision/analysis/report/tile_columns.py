@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.report.tiles import tiles_of_replica
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import Target
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

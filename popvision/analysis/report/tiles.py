@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.arrays import Int64Array
 from popvision.formats.profile.model import Target as Target
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-Int64Array = npt.NDArray[np.int64]
 
 
 def target_of(source: ReportSource) -> Target:

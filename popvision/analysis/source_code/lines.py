@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import Where, curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
@@ -24,13 +23,13 @@ from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 DEBUG_INFORMATION = (
     "This report holds no debug information: run the program with autoReport.outputDebugInfo=true to see its lines."
@@ -48,9 +47,9 @@ class Places:
     """Lines of the user's files. Row 0 is "not attributed"; `program[p]` and `variable[v]` are rows of this list."""
 
     file: list[str]
-    line: Int64
-    program: Int64
-    variable: Int64
+    line: Int64Array
+    program: Int64Array
+    variable: Int64Array
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,12 @@ class LineFigures:
     says which option records it."""
 
     places: Places
-    cycles: Int64 | None  #: device cycles of the line's programs on `ipu`, all recorded runs
-    received: Int64 | None  #: bytes that its programs' steps received, all IPUs and runs
-    live: Int64 | None  #: bytes of its variables live at `peak_index`, of one replica
-    executions: Int64  #: steps
-    programs: Int64
-    variables: Int64
+    cycles: Int64Array | None  #: device cycles of the line's programs on `ipu`, all recorded runs
+    received: Int64Array | None  #: bytes that its programs' steps received, all IPUs and runs
+    live: Int64Array | None  #: bytes of its variables live at `peak_index`, of one replica
+    executions: Int64Array  #: steps
+    programs: Int64Array
+    variables: Int64Array
     ipu: int
     peak_index: int  #: -1 where not recorded
     missing: list[str]
@@ -106,13 +105,13 @@ def line_table(source: ReportSource, file: str, ipu: int | None = None) -> pd.Da
     return pd.DataFrame({name: values[rows] for name, values in columns.items()})
 
 
-def rows_of_file(source: ReportSource, file: str) -> Int64:
+def rows_of_file(source: ReportSource, file: str) -> Int64Array:
     """The places of a file, ascending by line; empty for one that nothing was made in."""
     found = kept(source, "rows_of_files", lambda: _by_file(places(source)))
     return found.get(file, np.empty(0, np.int64))
 
 
-def _by_file(found: Places) -> dict[str, Int64]:
+def _by_file(found: Places) -> dict[str, Int64Array]:
     rows: dict[str, list[int]] = {}
     for row in np.argsort(found.line, kind="stable").tolist():
         if row != NOWHERE:
@@ -120,7 +119,7 @@ def _by_file(found: Places) -> dict[str, Int64]:
     return {file: np.array(each, np.int64) for file, each in rows.items()}
 
 
-def at_line(source: ReportSource, file: str, line: int) -> tuple[Int64, Int64]:
+def at_line(source: ReportSource, file: str, line: int) -> tuple[Int64Array, Int64Array]:
     """(programs, variables) that a line made, ascending."""
     found = places(source)
     rows = rows_of_file(source, file)
@@ -208,13 +207,13 @@ def _busiest(source: ReportSource) -> int:
     return int(np.argmax(lengths))
 
 
-def _by_place(place: Int64, values: Int64, n: int) -> Int64:
+def _by_place(place: Int64Array, values: Int64Array, n: int) -> Int64Array:
     sums = np.zeros(n, np.int64)
     np.add.at(sums, place, values)
     return sums
 
 
-def _live(source: ReportSource, found: Places, index: int, n: int) -> Int64:
+def _live(source: ReportSource, found: Places, index: int, n: int) -> Int64Array:
     """Bytes of each line's variables at a liveness index, always-live ones included; the rest of the curve there, such
     as code and stacks, is not attributed."""
     where = Where()

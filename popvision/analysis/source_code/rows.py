@@ -12,18 +12,17 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.source_code.lines import places, rows_of_file
 from popvision.analysis.source_code.text import source_text
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 #: Lines between common head and tail that are aligned by their text; more are matched by their number.
 MOST_ALIGNED = 4_000
@@ -36,8 +35,8 @@ class SourceRows:
 
     file: str
     target_file: str  #: "" without a comparison, or where the target has no such file
-    source: Int64
-    target: Int64
+    source: Int64Array
+    target: Int64Array
     problem: str
 
 
@@ -90,13 +89,13 @@ def _rows(source: ReportSource, file: str, target: ReportSource | None) -> Sourc
     return SourceRows(file, other, both, both.copy(), text.problem or theirs.problem)
 
 
-def _with_beyond(own: Int64, numbers: Int64) -> tuple[Int64, Int64]:
+def _with_beyond(own: Int64Array, numbers: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Lines of the text and those beyond its end that made something: the text is of another state of the file."""
     rows = np.union1d(own, numbers)
     return rows, np.zeros(len(rows), np.int64)
 
 
-def _aligned(one: list[str], other: list[str]) -> tuple[Int64, Int64]:
+def _aligned(one: list[str], other: list[str]) -> tuple[Int64Array, Int64Array]:
     head = 0
     while head < min(len(one), len(other)) and one[head] == other[head]:
         head += 1

@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from popvision.formats.profile.model import Target
 
 __all__ = [
-    "Headline", "LongestProgram", "RunRow", "Summary", "TargetFacts", "headline", "options_of", "provenance_of",
-    "run_rows", "summarise", "target_facts",
-]  # fmt: skip
+    "Headline",
+    "LongestProgram",
+    "RunRow",
+    "Summary",
+    "TargetFacts",
+    "headline",
+    "options_of",
+    "provenance_of",
+    "run_rows",
+    "summarise",
+    "target_facts",
+]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABE
 from popvision.analysis.report.program_text import program_text
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.options import SummaryOptions
-from popvision.formats.profile.model import CATEGORIES, REGIONS, IntArray, TileMemory
+from popvision.arrays import IntegerArray
+from popvision.formats.profile.model import CATEGORIES, REGIONS, TileMemory
 
 #: Categories printed only where they hold something.
 _RARE = ("message", "hostMessage", "globalMessage", "rearrangement", "outputEdge", "multiple", "controlId")
@@ -69,7 +70,7 @@ def _memory_lines(source: ReportSource, memory: TileMemory, options: SummaryOpti
     return lines
 
 
-def _total(values: IntArray) -> int:
+def _total(values: IntegerArray) -> int:
     return int(values.sum(dtype=np.int64))
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.trace.source import TraceSource, TraceThread
 from popvision.analysis.trace.statistics import children, self_durations, sums
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import Int64Array
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class _Tree:
             above = above[inner.parent[low:high].astype(np.int64) - first]
             first, last = low, high
 
-    def _add_lane(self, thread: TraceThread, depth: int, first: int, last: int, above: Int64) -> Int64:
+    def _add_lane(self, thread: TraceThread, depth: int, first: int, last: int, above: Int64Array) -> Int64Array:
         """The node of each event; -2 for events that are not listed and hence what is inside them."""
         lane = thread.lanes[depth]
         own = self_durations(thread, depth, first, last)
@@ -99,7 +97,7 @@ class _Tree:
         node_of[listed] = ids[inverse]
         return node_of
 
-    def _node(self, above: int, name: int, ids: Int64, index: int) -> int:
+    def _node(self, above: int, name: int, ids: Int64Array, index: int) -> int:
         id = self.nodes.get((above, name))
         if id is None:
             id = self.nodes[above, name] = len(self.rows)

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
-
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
+from popvision.arrays import Float64Array, Int64Array, UInt8Array, UInt32Array
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,12 @@ class Blocks:
     ns, `first` the position of the first event in its lane, `name` that of the longest event.
     """
 
-    start: Int64
-    end: Int64
-    busy: Int64
-    count: Int64
-    name: npt.NDArray[np.uint32]
-    first: Int64
+    start: Int64Array
+    end: Int64Array
+    busy: Int64Array
+    count: Int64Array
+    name: UInt32Array
+    first: Int64Array
 
     def __len__(self) -> int:
         return len(self.start)
@@ -57,7 +55,7 @@ def blocks_in(lane: Lane, begin: int, end: int, width: int) -> Blocks:
     return Blocks(level.start[part], level.end[part], level.busy[part], level.count[part], level.name[part], rows)
 
 
-def instants_in(thread: TraceThread, begin: int, end: int, width: int) -> tuple[Int64, npt.NDArray[np.uint32], Int64]:
+def instants_in(thread: TraceThread, begin: int, end: int, width: int) -> tuple[Int64Array, UInt32Array, Int64Array]:
     """Times, names and positions of a thread's instants in the window, one per pixel where they are denser."""
     first, last = np.searchsorted(thread.instant_time, np.array([begin, end + 1]))
     rows = np.arange(first, last)
@@ -73,7 +71,9 @@ def events_between(source: TraceSource, begin: int, end: int) -> int:
     return sum(last - first for first, last in spans)
 
 
-def samples_in(times: Int64, values: Float64, begin: int, end: int, width: int) -> tuple[Int64, Float64]:
+def samples_in(
+    times: Int64Array, values: Float64Array, begin: int, end: int, width: int
+) -> tuple[Int64Array, Float64Array]:
     """Samples to draw as a step-after line: those of the window and the one before and after it.
 
     With more than four per pixel, the first, lowest, highest and last of each pixel stay, which draws the same line.
@@ -90,25 +90,25 @@ def samples_in(times: Int64, values: Float64, begin: int, end: int, width: int) 
     return time[keep], value[keep]
 
 
-def _ends(order: Int64, edge: Int64) -> Int64:
-    highest: Int64 = order[np.append(edge[1:], len(order)) - 1]
+def _ends(order: Int64Array, edge: Int64Array) -> Int64Array:
+    highest: Int64Array = order[np.append(edge[1:], len(order)) - 1]
     return highest
 
 
-def column_widths(times: Int64) -> Int64:
+def column_widths(times: Int64Array) -> Int64Array:
     """How long each column of a heat map stands for: until the next, at most twice the median step, so that a pause
     in the program stays empty. A single column gets one millisecond."""
     if len(times) < 2:
         return np.full(len(times), 1_000_000, np.int64)
     steps = np.diff(times)
     usual = int(np.median(steps))
-    widths: Int64 = np.minimum(np.append(steps, usual), 2 * max(1, usual))
+    widths: Int64Array = np.minimum(np.append(steps, usual), 2 * max(1, usual))
     return widths
 
 
 def heatmap_in(
-    times: Int64, quantities: npt.NDArray[np.uint32], begin: int, end: int, width: int
-) -> tuple[Int64, Int64, npt.NDArray[np.int64]]:
+    times: Int64Array, quantities: UInt32Array, begin: int, end: int, width: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Columns of a heat map in a window: begins, ends, quantities (column, bin).
 
     Columns that begin within the same pixel are added up.
@@ -124,7 +124,7 @@ def heatmap_in(
     return time[edge], stop[np.append(edge[1:], len(time)) - 1], np.add.reduceat(table, edge, axis=0)
 
 
-def overview(source: TraceSource, width: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint16]]:
+def overview(source: TraceSource, width: int) -> tuple[UInt8Array, npt.NDArray[np.uint16]]:
     """The whole trace as a small picture: (lane, pixel) share of the pixel that is busy, 0 to 255 rounded up, and the
     channel of the longest block there. Lanes in the order of threads and depths."""
     lanes = [lane for thread in source.threads for lane in thread.lanes]
@@ -147,7 +147,7 @@ def overview(source: TraceSource, width: int) -> tuple[npt.NDArray[np.uint8], np
     return share, channel
 
 
-def _coverage(low: Float64, high: Float64, density: Float64, width: int) -> Float64:
+def _coverage(low: Float64Array, high: Float64Array, density: Float64Array, width: int) -> Float64Array:
     """Sum over blocks of density times the part of each pixel that [low, high) covers: the slope of a ramp per block,
     so two additions at each end instead of a loop over pixels."""
     filled = np.zeros(width + 2)

@@ -8,13 +8,10 @@ merges about four events per block where events are dense, each further one has 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Int64 = npt.NDArray[np.int64]
-Unsigned = npt.NDArray[np.unsignedinteger[Any]]
+from popvision.arrays import Int64Array, UInt32Array, UnsignedArray
 
 #: Lanes with fewer events are always drawn event by event.
 FEW = 2048
@@ -28,12 +25,12 @@ class Level:
     block's first event in the lane. Durations in ns."""
 
     shift: int
-    start: Int64
-    end: Int64
-    busy: Int64
-    count: Int64
-    name: npt.NDArray[np.uint32]
-    first: Int64
+    start: Int64Array
+    end: Int64Array
+    busy: Int64Array
+    count: Int64Array
+    name: UInt32Array
+    first: Int64Array
 
     def __len__(self) -> int:
         return len(self.start)
@@ -54,7 +51,7 @@ class Pyramid:
         return found
 
 
-def build_pyramid(start: Int64, duration: Unsigned, name: Unsigned) -> Pyramid:
+def build_pyramid(start: Int64Array, duration: UnsignedArray, name: UnsignedArray) -> Pyramid:
     """The levels of a lane; about half a second for ten million events."""
     if len(start) < FEW:
         return Pyramid([])
@@ -72,12 +69,12 @@ def build_pyramid(start: Int64, duration: Unsigned, name: Unsigned) -> Pyramid:
     return Pyramid(levels)
 
 
-def _bounds(start: Int64, shift: int) -> Int64:
+def _bounds(start: Int64Array, shift: int) -> Int64Array:
     bucket = start >> shift
     return np.concatenate([[0], np.flatnonzero(bucket[1:] != bucket[:-1]) + 1])
 
 
-def _finest(start: Int64, duration: Unsigned, name: Unsigned, shift: int) -> Level:
+def _finest(start: Int64Array, duration: UnsignedArray, name: UnsignedArray, shift: int) -> Level:
     first = _bounds(start, shift)
     last = np.append(first[1:], len(start)) - 1
     longest = _longest(duration, name, first)
@@ -86,7 +83,7 @@ def _finest(start: Int64, duration: Unsigned, name: Unsigned, shift: int) -> Lev
     return Level(shift, start[first], end, busy, last - first + 1, longest, first)
 
 
-def _longest(duration: Unsigned, name: Unsigned, first: Int64) -> npt.NDArray[np.uint32]:
+def _longest(duration: UnsignedArray, name: UnsignedArray, first: Int64Array) -> UInt32Array:
     """Name of the longest event of each block; of equally long ones, the name with the highest number."""
     keys = np.minimum(duration.astype(np.uint64), np.uint64(2 ** (64 - _NAME_BITS) - 1))
     keys <<= np.uint64(_NAME_BITS)

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import self_durations
-
-Int64 = npt.NDArray[np.int64]
+from popvision.arrays import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,17 @@ def event_facts(source: TraceSource, thread: int, depth: int, position: int) -> 
         own = int(self_durations(owner, depth, position, position + 1)[0])
     names = source.names
     return EventFacts(
-        names.label[name], names.channel_name[names.channel[name]], thread, depth, position, start, duration, own,
-        (depth, position) in owner.unfinished, source.reader.metadata(site),
-    )  # fmt: skip
+        names.label[name],
+        names.channel_name[names.channel[name]],
+        thread,
+        depth,
+        position,
+        start,
+        duration,
+        own,
+        (depth, position) in owner.unfinished,
+        source.reader.metadata(site),
+    )
 
 
 def metadata_rows(text: str | None) -> list[tuple[str, str]]:
@@ -109,7 +115,7 @@ def find_event(source: TraceSource, text: str, after: tuple[int, int, int, int],
     return Hit(thread, depth, position, start_ns, duration, rank, matches)
 
 
-def _matching(source: TraceSource, wanted: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, Int64, Int64]]:
+def _matching(source: TraceSource, wanted: BoolArray) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
     """(thread, depth, starts, matching positions) of each lane and of each thread's instants."""
     for index, thread in enumerate(source.threads):
         yield index, -1, thread.instant_time, np.flatnonzero(wanted[thread.instant_name])
@@ -118,7 +124,7 @@ def _matching(source: TraceSource, wanted: npt.NDArray[np.bool_]) -> Iterator[tu
 
 
 def _count_up_to(
-    times: Int64, rows: Int64, place: tuple[int, int], after: tuple[int, int, int, int], inclusive: bool
+    times: Int64Array, rows: Int64Array, place: tuple[int, int], after: tuple[int, int, int, int], inclusive: bool
 ) -> int:
     """How many matches of one lane come before `after` in (time, thread, depth, position); itself if `inclusive`."""
     low, high = np.searchsorted(times, after[0], "left"), np.searchsorted(times, after[0], "right")

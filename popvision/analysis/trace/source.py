@@ -8,18 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.trace.mipmap import FEW, Pyramid, build_pyramid
+from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, UnsignedArray
 from popvision.formats.errors import FormatError
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
-
-Int64 = npt.NDArray[np.int64]
-Unsigned = npt.NDArray[np.unsignedinteger[Any]]
 
 
 class Lane:
@@ -28,14 +24,21 @@ class Lane:
     `name[i]` numbers a (channel, label) of the source's names; `parent[i]` is a position in the lane above.
     """
 
-    def __init__(self, start: Int64, duration: Unsigned, site: Unsigned, name: Unsigned, parent: Unsigned) -> None:
+    def __init__(
+        self,
+        start: Int64Array,
+        duration: UnsignedArray,
+        site: UnsignedArray,
+        name: UnsignedArray,
+        parent: UnsignedArray,
+    ) -> None:
         self.start, self.duration, self.site, self.name, self.parent = start, duration, site, name, parent
-        self.positions: Int64 | None = None
+        self.positions: Int64Array | None = None
         """Of a lane that `only` has thinned out: where its events stand in the whole lane."""
         self._lock = threading.Lock()
         self._pyramid: Pyramid | None = None
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Lane:
+    def only(self, keep: BoolArray) -> Lane:
         """A lane of some of the events, for drawing."""
         rows = np.flatnonzero(keep)
         lane = Lane(self.start[rows], self.duration[rows], self.site[rows], self.name[rows], self.parent[rows])
@@ -67,9 +70,9 @@ class TraceThread:
 
     row: ThreadRow
     lanes: list[Lane]
-    instant_time: Int64
-    instant_name: Unsigned
-    instant_site: Unsigned
+    instant_time: Int64Array
+    instant_name: UnsignedArray
+    instant_site: UnsignedArray
     unfinished: frozenset[tuple[int, int]]
 
     @property
@@ -123,12 +126,12 @@ class TraceSource:
         return sum(thread.events for thread in self.threads)
 
     @cached_property
-    def series(self) -> list[tuple[SeriesRow, Int64, npt.NDArray[np.float64]]]:
+    def series(self) -> list[tuple[SeriesRow, Int64Array, Float64Array]]:
         """Each line of a line graph with its times (ns since the epoch) and values."""
         return [(row, *self.reader.samples(row.id)) for row in self.reader.series()]
 
     @cached_property
-    def heatmaps(self) -> list[tuple[HeatmapRow, Int64, npt.NDArray[np.uint32]]]:
+    def heatmaps(self) -> list[tuple[HeatmapRow, Int64Array, UInt32Array]]:
         """Each heat map with the times of its columns and their quantities (column, bin)."""
         return [(row, *self.reader.heatmap_columns(row)) for row in self.reader.heatmaps()]
 
@@ -142,7 +145,7 @@ class TraceSource:
             row, lanes, instants.time, self._named(instants.site), instants.site, frozenset(events.unfinished)
         )
 
-    def _named(self, site: Unsigned) -> Unsigned:
+    def _named(self, site: UnsignedArray) -> UnsignedArray:
         of_site = self.names.of_site
         width = np.dtype(np.uint16 if len(self.names) < 1 << 16 else np.uint32)
         if len(site) and int(site.max()) >= len(of_site):

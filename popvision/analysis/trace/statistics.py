@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.trace.source import Lane, TraceSource, TraceThread
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Int64 = npt.NDArray[np.int64]
 
 PERCENTILES = (50, 95, 99)
 _DURATION_BITS = 44
 
 
-def self_durations(thread: TraceThread, depth: int, first: int, last: int) -> Int64:
+def self_durations(thread: TraceThread, depth: int, first: int, last: int) -> Int64Array:
     """Time in ns that events [first, last) of a lane spent outside the events directly inside them.
 
     An inner event that outlives its encloser counts up to the encloser's end.
@@ -75,7 +74,7 @@ def label_statistics(source: TraceSource, begin: int | None = None, end: int | N
     return pd.DataFrame(frame).sort_values("total_us", ascending=False, kind="stable", ignore_index=True)
 
 
-def _gathered(source: TraceSource, begin: int, end: int) -> tuple[Int64, Int64, Int64]:
+def _gathered(source: TraceSource, begin: int, end: int) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Names, durations and self durations (ns) of all events that overlap the window."""
     names, durations, own = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for thread in source.threads:
@@ -87,14 +86,14 @@ def _gathered(source: TraceSource, begin: int, end: int) -> tuple[Int64, Int64, 
     return np.concatenate(names), np.concatenate(durations), np.concatenate(own)
 
 
-def sums(names: Int64, values: Int64, n: int) -> Int64:
+def sums(names: Int64Array, values: Int64Array, n: int) -> Int64Array:
     """Exact sums per name; `bincount` with weights would round above 2^53."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, names, values)
     return sums
 
 
-def _by_name_and_duration(names: Int64, durations: Int64) -> Int64:
+def _by_name_and_duration(names: Int64Array, durations: Int64Array) -> Int64Array:
     """Durations sorted within each name, names in order: one sort of packed numbers where both fit."""
     if len(names) and int(durations.max()) < 1 << _DURATION_BITS and int(names.max()) < 1 << (63 - _DURATION_BITS):
         packed = np.sort(names << _DURATION_BITS | durations)

@@ -23,18 +23,24 @@ from popvision.formats.generate.report import Size, generate
 @click.option("--compute-sets", type=int, default=0, help="At most so many; 0 = ten per layer.")
 @click.option("--seed", type=int, default=1, show_default=True)
 def main(
-    out: Path, intervals: float, kind: str, tiles: int, ipus: int, layers: int, liveness_indices: int,
-    lowered_variables: float, compute_sets: int, seed: int,
-) -> None:  # fmt: skip
+    out: Path,
+    intervals: float,
+    kind: str,
+    tiles: int,
+    ipus: int,
+    layers: int,
+    liveness_indices: int,
+    lowered_variables: float,
+    compute_sets: int,
+    seed: int,
+) -> None:
     """Write a seeded report to OUT: a folder, or a file that ends in .pop."""
     path = out if out.suffix == ".pop" else out / "profile.pop"
     began = time.perf_counter()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lowered = int(lowered_variables)
-        size = Size(
-            intervals, kind, tiles, ipus, layers, liveness_indices, lowered, seed, compute_sets=compute_sets
-        )  # fmt: skip
+        size = Size(intervals, kind, tiles, ipus, layers, liveness_indices, lowered, seed, compute_sets=compute_sets)
         made = generate(path, size)
     except (FormatError, OSError) as error:
         raise click.ClickException(str(error)) from None

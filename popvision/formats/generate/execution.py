@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from popvision.arrays import IntegerArray
 from popvision.formats.profile.arrays import narrowest
-from popvision.formats.profile.model import IntArray, RunRecord, StepOnIpu
+from popvision.formats.profile.model import RunRecord, StepOnIpu
 
 _MEDIAN = {"compute": 900.0, "exchange": 260.0, "host": 1_500.0}
 _SIGMA = 0.45
@@ -23,7 +24,7 @@ _HANDSHAKE = 64
 class Plan:
     """What one run executes: `program[step]`, its kind, and how often the steps after `prelude` repeat exactly."""
 
-    program: IntArray
+    program: IntegerArray
     kind: list[str]  #: "compute", "exchange", "host" or "sync", of each step
     prelude: int
     copies: int  #: 1 = every step is new
@@ -36,7 +37,7 @@ class Clocks:
         self._rng = rng
         self.now = np.zeros((ipus, tiles), dtype=np.int64)
         self.patterns: list[StepOnIpu] = []
-        self.base: list[IntArray] = []
+        self.base: list[IntegerArray] = []
         #: state at the end of each repeated trip
         self.aligned = 1 + rng.integers(0, _HANDSHAKE, (ipus, tiles))
 
@@ -52,7 +53,7 @@ class Clocks:
         np.exp(noise, out=noise)
         self._add((noise * _MEDIAN[kind]).astype(np.int64) + 1)
 
-    def _add(self, cycles: IntArray) -> None:
+    def _add(self, cycles: IntegerArray) -> None:
         base = self.now.min(axis=1)
         start = self.now - base[:, None]
         for ipu in range(len(base)):
@@ -67,7 +68,7 @@ def make_run(
     began: int,
     shape: tuple[int, int],
     rng: np.random.Generator,
-    moved: tuple[IntArray, IntArray],
+    moved: tuple[IntegerArray, IntegerArray],
 ) -> RunRecord:
     """One run that starts at `began` cycles on `shape` = (IPUs, tiles per IPU); `moved` = bytes in and out of one
     execution, programs x IPUs."""
@@ -97,7 +98,9 @@ def make_run(
     )
 
 
-def _repeated(base: IntArray, plan: Plan, clocks: Clocks, once: int, ipus: int) -> tuple[IntArray, IntArray]:
+def _repeated(
+    base: IntegerArray, plan: Plan, clocks: Clocks, once: int, ipus: int
+) -> tuple[IntegerArray, IntegerArray]:
     """base and pattern of all steps: the trip's, moved on by its length for each copy."""
     pattern = np.arange(once * ipus).reshape(once, ipus)
     first, trip = np.arange(plan.prelude), np.arange(plan.prelude, once)
@@ -107,5 +110,5 @@ def _repeated(base: IntArray, plan: Plan, clocks: Clocks, once: int, ipus: int) 
     return base[rows] + moved[:, None] * length, pattern[rows]
 
 
-def _narrow(values: IntArray) -> IntArray:
+def _narrow(values: IntegerArray) -> IntegerArray:
     return values.astype(narrowest(0, int(values.max())))

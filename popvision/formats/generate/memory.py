@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import BoolArray, IntegerArray
 from popvision.formats.profile.model import (
     CATEGORIES,
     CategoryMemory,
     EquivalenceClasses,
-    IntArray,
     Liveness,
     LoweredTile,
     TileMemory,
@@ -23,7 +22,7 @@ _SHARING = 4
 _CODE = ("vertexCode", "controlCode", "internalExchangeCode", "stack", "vertexInstanceState")
 _MOST_ROWS = 1_000_000
 
-VarsInfo = tuple[IntArray, IntArray, IntArray, IntArray]
+VarsInfo = tuple[IntegerArray, IntegerArray, IntegerArray, IntegerArray]
 
 
 @dataclass(frozen=True)
@@ -42,17 +41,23 @@ class Memory:
 class _Shape:
     """Columns over variables: slot, category; classes in order of the variables that are not always live."""
 
-    slot: IntArray
-    category: IntArray
-    eq_class: IntArray
-    starts: IntArray
-    ends: IntArray
+    slot: IntegerArray
+    category: IntegerArray
+    eq_class: IntegerArray
+    starts: IntegerArray
+    ends: IntegerArray
 
 
 def build(
-    per_tile: int, indices: int, leaves: IntArray, ipus: int, tiles: int, capacity: int, split: int,
+    per_tile: int,
+    indices: int,
+    leaves: IntegerArray,
+    ipus: int,
+    tiles: int,
+    capacity: int,
+    split: int,
     rng: np.random.Generator,
-) -> Memory:  # fmt: skip
+) -> Memory:
     """`per_tile` allocations on each tile, `indices` liveness indices over `leaves` in static order."""
     shape = _shape(max(per_tile, len(_CODE) + _SHARING), indices, rng)
     total_tiles = ipus * tiles
@@ -93,14 +98,14 @@ def _shape(count: int, indices: int, rng: np.random.Generator) -> _Shape:
     return _Shape(slot, category, eq_class, cuts[:, :-1].ravel(), cuts[:, 1:].ravel())
 
 
-def _sizes(tiles: int, slots: int, capacity: int, rng: np.random.Generator) -> IntArray:
+def _sizes(tiles: int, slots: int, capacity: int, rng: np.random.Generator) -> IntegerArray:
     """Bytes, multiples of 4, log-normal, such that the fullest tile uses at most nine tenths of its memory."""
     weights = rng.lognormal(0, 1.2, slots) * rng.lognormal(0, 0.1, (tiles, slots))
     scale = 0.85 * capacity / weights.sum(axis=1).max()
     return np.asarray(np.maximum((weights * scale).astype(np.int64) // 4, 1) * 4)
 
 
-def _aligned(size: IntArray) -> IntArray:
+def _aligned(size: IntegerArray) -> IntegerArray:
     return np.asarray((size + 7) // 8 * 8)
 
 
@@ -111,23 +116,21 @@ def _names(shape: _Shape) -> list[str]:
     return names
 
 
-def _tile(tile: int, shape: _Shape, size: IntArray, address: IntArray, split: int) -> LoweredTile:
+def _tile(tile: int, shape: _Shape, size: IntegerArray, address: IntegerArray, split: int) -> LoweredTile:
     where = address[shape.slot]
     count = len(shape.slot)
     rows = np.arange(count)
     region = (where >= split).astype(np.int64)
-    return LoweredTile(
-        tile, tile * count, size[shape.slot], where, shape.category, region, rows, shape.eq_class, rows
-    )  # fmt: skip
+    return LoweredTile(tile, tile * count, size[shape.slot], where, shape.category, region, rows, shape.eq_class, rows)
 
 
-def _live_by_class(shape: _Shape, weights: IntArray, indices: int) -> IntArray:
+def _live_by_class(shape: _Shape, weights: IntegerArray, indices: int) -> IntegerArray:
     """Bytes live at each index, given the bytes of each class: a running sum of what begins and ends."""
     change = np.bincount(shape.starts, weights, indices + 1) - np.bincount(shape.ends, weights, indices + 1)
     return np.cumsum(change[:indices]).astype(np.int64)
 
 
-def _totals(shape: _Shape, size: IntArray, address: IntArray, indices: int) -> TileMemory:
+def _totals(shape: _Shape, size: IntegerArray, address: IntegerArray, indices: int) -> TileMemory:
     always = shape.slot[shape.eq_class < 0]
     changing = shape.slot[shape.eq_class >= 0]
     peaks = [int(_live_by_class(shape, row[changing], indices).max()) for row in size]
@@ -141,7 +144,7 @@ def _totals(shape: _Shape, size: IntArray, address: IntArray, indices: int) -> T
 
 
 def _categories(
-    shape: _Shape, size: IntArray, interleaved: npt.NDArray[np.bool_], ipus: int, tiles: int
+    shape: _Shape, size: IntegerArray, interleaved: BoolArray, ipus: int, tiles: int
 ) -> list[CategoryMemory]:
     """A slot counts once, in the category of its first variable; shared slots are overlapped bytes."""
     first = np.unique(shape.slot, return_index=True)[1]
@@ -158,14 +161,14 @@ def _categories(
     return result
 
 
-def _liveness(shape: _Shape, size: IntArray, indices: int, leaves: IntArray, ipus: int) -> Liveness:
+def _liveness(shape: _Shape, size: IntegerArray, indices: int, leaves: IntegerArray, ipus: int) -> Liveness:
     changing = shape.slot[shape.eq_class >= 0]
     per_ipu = size.reshape(ipus, -1, size.shape[1]).sum(axis=1)
     by_ipu = [_live_by_class(shape, row[changing], indices) for row in per_ipu]
     return Liveness(np.resize(leaves, indices), np.sum(by_ipu, axis=0), by_ipu)
 
 
-def _vars_info(shape: _Shape, size: IntArray, names: list[str]) -> VarsInfo:
+def _vars_info(shape: _Shape, size: IntegerArray, names: list[str]) -> VarsInfo:
     """One row per tile and variable; above a million, one per tile and category, under its first variable's name."""
     tiles = len(size)
     bytes_of = size[:, shape.slot]

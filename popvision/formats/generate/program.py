@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from popvision.arrays import IntegerArray
 from popvision.formats.profile.model import (
     Compilation,
     ComputeSets,
     ComputeSetVertices,
-    IntArray,
     Messages,
     ProgramOnIpu,
     Programs,
@@ -21,9 +21,17 @@ from popvision.formats.profile.model import (
 
 #: Operations of one layer: (name, vertex type of its compute set).
 OPERATIONS = (
-    ("attention/qkv", 0), ("attention/scores", 0), ("attention/softmax", 2), ("attention/context", 0),
-    ("attention/projection", 0), ("norm1", 1), ("mlp/up", 0), ("mlp/gelu", 2), ("mlp/down", 0), ("norm2", 1),
-)  # fmt: skip
+    ("attention/qkv", 0),
+    ("attention/scores", 0),
+    ("attention/softmax", 2),
+    ("attention/context", 0),
+    ("attention/projection", 0),
+    ("norm1", 1),
+    ("mlp/up", 0),
+    ("mlp/gelu", 2),
+    ("mlp/down", 0),
+    ("norm2", 1),
+)
 
 VERTEX_TYPES = VertexTypes(
     name=["poplin::ConvPartial1x1Out<half,half,true>", "popops::Reduce<float,ADD>", "popops::UnaryOp2D<half>"],
@@ -39,8 +47,8 @@ class Program:
 
     programs: Programs
     compute_sets: ComputeSets
-    prelude: IntArray  #: three stream copy programs
-    body: IntArray  #: exchange, compute, sync of each operation
+    prelude: IntegerArray  #: three stream copy programs
+    body: IntegerArray  #: exchange, compute, sync of each operation
 
 
 class _Tree:
@@ -141,7 +149,7 @@ def traffic(
     for ipu in range(ipus):
         figures.append(ProgramOnIpu(int(program.prelude[1]), ipu, rx=4 * words))
     source, once = np.arange(tiles), np.ones(tiles, np.int64)
-    drawn: dict[tuple[int, int], tuple[IntArray, IntArray, IntArray]] = {}
+    drawn: dict[tuple[int, int], tuple[IntegerArray, IntegerArray, IntegerArray]] = {}
     for exchange, compute in program.body.reshape(-1, 3)[:, :2].tolist():
         for ipu in range(ipus):
             key = int(program.programs.compute_set[compute]), ipu
@@ -155,7 +163,7 @@ def traffic(
     return figures, messages, sendings
 
 
-def _permuted(tiles: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
+def _permuted(tiles: int, rng: np.random.Generator) -> tuple[IntegerArray, IntegerArray, IntegerArray]:
     """(target of each tile, bytes that it sends there, bytes that each tile receives)."""
     target = rng.permutation(tiles)
     sent = rng.integers(1, 512, tiles) * 4
@@ -164,7 +172,7 @@ def _permuted(tiles: int, rng: np.random.Generator) -> tuple[IntArray, IntArray,
     return target, sent, received
 
 
-def moved(compilation: Compilation, ipus: int) -> tuple[IntArray, IntArray]:
+def moved(compilation: Compilation, ipus: int) -> tuple[IntegerArray, IntegerArray]:
     """(bytes received, bytes sent) of one execution, programs x IPUs."""
     sums = np.zeros((2, len(compilation.programs.type), ipus), np.int64)
     for each in compilation.program_on_ipu:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import zstandard
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.arrays import AnyArray, ArrayRow, decode
+from popvision.formats.profile.arrays import ArrayRow, decode
 
 _SELECT = "SELECT id, dtype, n, codec, crc32, data FROM arrays WHERE id"
 _BATCH = 512

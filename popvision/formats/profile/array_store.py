@@ -9,7 +9,8 @@ from typing import Any
 
 import zstandard
 
-from popvision.formats.profile.arrays import AnyArray, ArrayRow, array_crc, compress, stored_bytes
+from popvision.arrays import AnyArray
+from popvision.formats.profile.arrays import ArrayRow, array_crc, compress, stored_bytes
 
 _INSERT = "INSERT INTO arrays(id, dtype, n, codec, crc32, data) VALUES (?, ?, ?, ?, ?, ?)"
 _FLUSH_BYTES = 4 << 20

@@ -8,15 +8,12 @@ decoded bytes, so that a damaged row never passes for another one.
 from __future__ import annotations
 
 import zlib
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import zstandard
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
-
-AnyArray = npt.NDArray[Any]
 
 #: (id, dtype, n, codec, crc32, data)
 ArrayRow = tuple[int, str, int, int, int, bytes]

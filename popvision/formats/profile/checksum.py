@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from popvision.arrays import AnyArray
 
 #: A column in memory: an integer or float array, or a list of strings.
-Column = npt.NDArray[Any] | list[str]
+Column = AnyArray | list[str]
 
 
-def as_column(values: Sequence[Any] | npt.NDArray[Any], kind: str) -> Column:
+def as_column(values: Sequence[Any] | AnyArray, kind: str) -> Column:
     """The values as the column kind says: int64, float64 or list of str.
 
     Raises TypeError, ValueError or OverflowError when a value does not fit."""

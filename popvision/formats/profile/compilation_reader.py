@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.checksum import Column
 from popvision.formats.profile.foreign import AbsentColumn, numbers, row_count
 from popvision.formats.profile.model import (
@@ -27,7 +27,7 @@ from popvision.formats.profile.model import (
     TileMemory,
     Variables,
     VertexTypes,
-)  # fmt: skip
+)
 from popvision.formats.profile.tables import Tables
 
 Optionals = Callable[[Sequence[int]], list[AnyArray | None]]

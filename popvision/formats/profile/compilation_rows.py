@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.array_store import ArrayStore
-from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.model import CATEGORIES, PROGRAM_TYPES, REGIONS, Compilation, LoweredTile, Target
 from popvision.formats.profile.table_writer import write_columns, write_rows
 

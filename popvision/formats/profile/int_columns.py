@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from popvision.arrays import Int64Array
 
 
 def int_columns(
     db: sqlite3.Connection, table: str, names: Sequence[str], selected: str, order: str
-) -> dict[str, npt.NDArray[np.int64]] | None:
+) -> dict[str, Int64Array] | None:
     """The named columns in the order given, `selected` by that SQL; None when the table is empty or a value is no
     integer, which the caller then finds and names by reading row by row."""
     if not names:
@@ -28,7 +29,7 @@ def int_columns(
     return whole if count and len(whole) == len(names) else None
 
 
-def _parsed(text: object) -> npt.NDArray[np.int64] | None:
+def _parsed(text: object) -> Int64Array | None:
     if not isinstance(text, str):
         return None
     try:

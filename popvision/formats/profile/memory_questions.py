@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from popvision.arrays import AnyArray
 from popvision.formats.profile import compilation_reader
-from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.model import (
     CategoryMemory,
     EquivalenceClasses,

@@ -13,12 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from popvision.arrays import BoolArray, Float64Array, IntegerArray, UInt8Array
 from popvision.formats.profile.program_types import PROGRAM_TYPES as PROGRAM_TYPES
-
-IntArray = npt.NDArray[np.integer[Any]]
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
 FORMAT_VERSION = (1, 2, 0)
@@ -38,12 +34,32 @@ PHASE_OF_TYPE = {
 
 #: Memory categories in the order reports print them.
 CATEGORIES = (
-    "variable", "constant", "hostExchangePacketHeader", "globalExchangePacketHeader", "stack",
-    "vertexInstanceState", "copyDescriptor", "vectorListDescriptor", "vertexFieldData", "controlTable",
-    "controlId", "controlCode", "vertexCode", "internalExchangeCode", "hostExchangeCode", "globalExchangeCode",
-    "instrumentationResults", "message", "hostMessage", "globalMessage", "rearrangement", "outputEdge",
-    "sharedCodeStorage", "sharedDataStorage", "multiple",
-)  # fmt: skip
+    "variable",
+    "constant",
+    "hostExchangePacketHeader",
+    "globalExchangePacketHeader",
+    "stack",
+    "vertexInstanceState",
+    "copyDescriptor",
+    "vectorListDescriptor",
+    "vertexFieldData",
+    "controlTable",
+    "controlId",
+    "controlCode",
+    "vertexCode",
+    "internalExchangeCode",
+    "hostExchangeCode",
+    "globalExchangeCode",
+    "instrumentationResults",
+    "message",
+    "hostMessage",
+    "globalMessage",
+    "rearrangement",
+    "outputEdge",
+    "sharedCodeStorage",
+    "sharedDataStorage",
+    "multiple",
+)
 
 REGIONS = ("nonInterleaved", "interleaved", "overflowed")
 
@@ -68,8 +84,10 @@ class Target:
     host_bytes_per_cycle: float = 0.0  #: to and from the host, of one IPU; 0 = not known
     region_split: int = 0  #: byte offset within a tile at which interleaved memory begins
     min_sync_delay: int = 0  #: cycles
-    relative_sync_delay: IntArray | None = None  #: cycles, one per tile of an IPU
-    physical_tile: IntArray | None = None  #: physical id of each tile of an IPU, for the floor plan and hardware order
+    relative_sync_delay: IntegerArray | None = None  #: cycles, one per tile of an IPU
+    physical_tile: IntegerArray | None = (
+        None  #: physical id of each tile of an IPU, for the floor plan and hardware order
+    )
 
     @property
     def num_tiles(self) -> int:
@@ -84,15 +102,15 @@ class Programs:
     type: list[str]
     name: list[str]
     owner: list[str]  #: "control" or "function": the list the program belongs to
-    compute_set: IntArray  #: -1 where none
-    repeat_count: IntArray  #: trips of a Repeat, 0 elsewhere
-    debug_id: IntArray  #: -1 where none
+    compute_set: IntegerArray  #: -1 where none
+    repeat_count: IntegerArray  #: trips of a Repeat, 0 elsewhere
+    debug_id: IntegerArray  #: -1 where none
     sync_type: list[str]  #: "" | "internal" | "external"
-    child_offsets: IntArray
-    children: IntArray
+    child_offsets: IntegerArray
+    children: IntegerArray
     #: Program that a Call runs (the root of a function), -1 for other programs; None where the report does not say,
     #: as those of format 1.0 do not.
-    callee: IntArray | None = None
+    callee: IntegerArray | None = None
 
 
 @dataclass(frozen=True)
@@ -101,11 +119,11 @@ class ProgramOnIpu:
 
     program: int
     ipu: int
-    cycles: IntArray | None = None  #: estimated cycles per tile
-    rx: IntArray | None = None  #: bytes received per tile
-    tx: IntArray | None = None  #: bytes sent per tile, a multicast once
-    exchange_code: IntArray | None = None  #: bytes per tile
-    control_code: IntArray | None = None  #: bytes per tile, children not included
+    cycles: IntegerArray | None = None  #: estimated cycles per tile
+    rx: IntegerArray | None = None  #: bytes received per tile
+    tx: IntegerArray | None = None  #: bytes sent per tile, a multicast once
+    exchange_code: IntegerArray | None = None  #: bytes per tile
+    control_code: IntegerArray | None = None  #: bytes per tile, children not included
 
 
 @dataclass(frozen=True)
@@ -115,9 +133,9 @@ class Messages:
 
     program: int
     ipu: int
-    src: IntArray
-    dst: IntArray
-    bytes: IntArray
+    src: IntegerArray
+    dst: IntegerArray
+    bytes: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -129,9 +147,9 @@ class Sendings:
 
     program: int
     ipu: int
-    src: IntArray
-    receivers: IntArray
-    bytes: IntArray
+    src: IntegerArray
+    receivers: IntegerArray
+    bytes: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -140,22 +158,22 @@ class ProgramVariables:
     that live at different times, the parts that are live while the program runs."""
 
     program: int
-    variables: IntArray
+    variables: IntegerArray
 
 
 @dataclass(frozen=True)
 class ComputeSets:
     name: list[str]
-    debug_id: IntArray
-    flops: IntArray  #: floating point operations of one execution over all tiles, -1 where not known
+    debug_id: IntegerArray
+    flops: IntegerArray  #: floating point operations of one execution over all tiles, -1 where not known
 
 
 @dataclass(frozen=True)
 class VertexTypes:
     name: list[str]
     kind: list[str]  #: "worker", "supervisor" or "multi"
-    state_bytes: IntArray  #: bytes of one instance's state
-    code_bytes: IntArray  #: bytes of code on a tile that holds the type; -1 = not known
+    state_bytes: IntegerArray  #: bytes of one instance's state
+    code_bytes: IntegerArray  #: bytes of code on a tile that holds the type; -1 = not known
 
 
 @dataclass(frozen=True)
@@ -165,10 +183,8 @@ class ComputeSetVertices:
     compute_set: int
     vertex_type: int
     ipu: int
-    count: IntArray  #: instances per tile
-    cycles: (
-        IntArray  #: summed cycles per tile: thread cycles for workers, tile cycles for supervisor and multi vertices
-    )
+    count: IntegerArray  #: instances per tile
+    cycles: IntegerArray  #: summed cycles per tile; thread cycles for workers, tile cycles for others
     provenance: str  #: one of PROVENANCE
     flops: int = -1
 
@@ -180,10 +196,10 @@ class VertexLanes:
 
     compute_set: int
     ipu: int
-    tile_offsets: IntArray
-    vertex_type: IntArray
-    thread_cycles: IntArray
-    worker: IntArray  #: 0..5, or 255 for supervisor and multi vertices
+    tile_offsets: IntegerArray
+    vertex_type: IntegerArray
+    thread_cycles: IntegerArray
+    worker: IntegerArray  #: 0..5, or 255 for supervisor and multi vertices
 
 
 @dataclass(frozen=True)
@@ -206,11 +222,11 @@ class TileMemory:
     """Totals per tile, all IPUs. `including_gaps` = highest used byte, `excluding_gaps` = bytes used,
     a shared address counted once."""
 
-    including_gaps: IntArray
-    excluding_gaps: IntArray
-    always_live: IntArray
-    not_always_live: IntArray  #: maximum over liveness indices of this tile's not-always-live bytes
-    overflowed: IntArray
+    including_gaps: IntegerArray
+    excluding_gaps: IntegerArray
+    always_live: IntegerArray
+    not_always_live: IntegerArray  #: maximum over liveness indices of this tile's not-always-live bytes
+    overflowed: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -223,7 +239,7 @@ class CategoryMemory:
     region: str
     overlapped: bool
     ipu: int
-    bytes: IntArray
+    bytes: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -231,28 +247,28 @@ class Variables:
     """Variables before lowering, and pseudo-variables named like categories (vertexCode, controlCode ...)."""
 
     name: list[str]
-    debug_id: IntArray
-    bytes: IntArray  #: over all tiles
-    always_live: npt.NDArray[np.bool_]
-    eq_class: IntArray  #: -1 for always-live ones
+    debug_id: IntegerArray
+    bytes: IntegerArray  #: over all tiles
+    always_live: BoolArray
+    eq_class: IntegerArray  #: -1 for always-live ones
 
 
 @dataclass(frozen=True)
 class EquivalenceClasses:
     """Half-open ranges of liveness indices; class c has rows `offsets[c]:offsets[c + 1]` of starts and ends."""
 
-    offsets: IntArray
-    starts: IntArray
-    ends: IntArray
+    offsets: IntegerArray
+    starts: IntegerArray
+    ends: IntegerArray
 
 
 @dataclass(frozen=True)
 class Liveness:
     """Row i = liveness index i: the program there, and the not-always-live bytes of one replica and of each IPU."""
 
-    program: IntArray
-    bytes: IntArray
-    bytes_by_ipu: list[IntArray]
+    program: IntegerArray
+    bytes: IntegerArray
+    bytes_by_ipu: list[IntegerArray]
 
 
 @dataclass(frozen=True)
@@ -261,13 +277,13 @@ class LoweredTile:
 
     tile: int
     first_id: int
-    bytes: IntArray
-    address: IntArray  #: byte offset from the beginning of the tile's memory
-    category: IntArray  #: index into CATEGORIES
-    region: IntArray  #: index into REGIONS
-    variable: IntArray  #: row of Variables, -1 where none
-    eq_class: IntArray  #: row of EquivalenceClasses, -1 = always live
-    name: IntArray  #: row of Compilation.lowered_names
+    bytes: IntegerArray
+    address: IntegerArray  #: byte offset from the beginning of the tile's memory
+    category: IntegerArray  #: index into CATEGORIES
+    region: IntegerArray  #: index into REGIONS
+    variable: IntegerArray  #: row of Variables, -1 where none
+    eq_class: IntegerArray  #: row of EquivalenceClasses, -1 = always live
+    name: IntegerArray  #: row of Compilation.lowered_names
 
 
 @dataclass(frozen=True)
@@ -294,7 +310,7 @@ class Compilation:
     eq_classes: EquivalenceClasses | None = None
     liveness: Liveness | None = None
     #: (tile, category index, name index into lowered_names, bytes): rows of the published table vars_info
-    vars_info: tuple[IntArray, IntArray, IntArray, IntArray] | None = None
+    vars_info: tuple[IntegerArray, IntegerArray, IntegerArray, IntegerArray] | None = None
     lowered: Sequence[LoweredTile] = ()
     lowered_names: list[str] = field(default_factory=list)
     #: JSON-able facts: poplarVersion, modelVersion, simulated, engineOptions, targetOptions, engineName, timestamp,
@@ -308,17 +324,17 @@ class StepOnIpu:
     Tile t is busy in [base + start[t], base + start[t] + cycles[t]); cycles 0 = the tile takes no part. The arrays must
     not be written into once a run with this pattern was recorded."""
 
-    start: IntArray
-    cycles: IntArray
+    start: IntegerArray
+    cycles: IntegerArray
 
 
 @dataclass(frozen=True)
 class BranchRecord:
     """What the control flow of one run did, one row per Repeat and switch that it reached."""
 
-    program: IntArray  #: lowered program, ascending
-    entered: IntArray  #: how often the run came to it
-    trips: IntArray  #: bodies (Repeat) or branches (switch) run in all
+    program: IntegerArray  #: lowered program, ascending
+    entered: IntegerArray  #: how often the run came to it
+    trips: IntegerArray  #: bodies (Repeat) or branches (switch) run in all
 
 
 #: Kinds of blocks that lightweight profiling records.
@@ -331,10 +347,10 @@ class TileBlocks:
     within it. Absolute cycles, on the axis of the steps where there are steps."""
 
     tile: int
-    program: IntArray  #: lowered program, -1 for an overflow
-    kind: IntArray  #: COMMON, OVERFLOW (the buffer was full), FLUSH (a copy that empties it) or STREAM_COPY
-    start: IntArray
-    end: IntArray
+    program: IntegerArray  #: lowered program, -1 for an overflow
+    kind: IntegerArray  #: COMMON, OVERFLOW (the buffer was full), FLUSH (a copy that empties it) or STREAM_COPY
+    start: IntegerArray
+    end: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -347,13 +363,13 @@ class RunRecord:
     host_start_us: int
     host_end_us: int
     cycles: int  #: length of the run in device cycles
-    program: IntArray  #: lowered program of each step
-    base: IntArray  #: (steps, ipus) i8
-    pattern: IntArray  #: (steps, ipus) i4
+    program: IntegerArray  #: lowered program of each step
+    base: IntegerArray  #: (steps, ipus) i8
+    pattern: IntegerArray  #: (steps, ipus) i4
     patterns: Sequence[StepOnIpu]
-    tail: list[IntArray]  #: per IPU: cycles per tile between its last step and the end of the run
-    data_in: IntArray | None = None  #: (steps, ipus) bytes received
-    data_out: IntArray | None = None  #: (steps, ipus) bytes sent
+    tail: list[IntegerArray]  #: per IPU: cycles per tile between its last step and the end of the run
+    data_in: IntegerArray | None = None  #: (steps, ipus) bytes received
+    data_out: IntegerArray | None = None  #: (steps, ipus) bytes sent
     truncated: bool = False  #: the cap on recorded steps was reached
     branches: BranchRecord | None = None  #: None where control flow is not instrumented
     blocks: Sequence[TileBlocks] = ()  #: by ascending tile
@@ -361,24 +377,24 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Runs:
-    program_index: IntArray
+    program_index: IntegerArray
     name: list[str]
-    host_start_us: IntArray
-    host_end_us: IntArray
-    first_step: IntArray
-    n_steps: IntArray
-    cycles: IntArray
-    truncated: npt.NDArray[np.bool_]
+    host_start_us: IntegerArray
+    host_end_us: IntegerArray
+    first_step: IntegerArray
+    n_steps: IntegerArray
+    cycles: IntegerArray
+    truncated: BoolArray
 
 
 @dataclass(frozen=True)
 class Steps:
     """Columns of the published table `steps`, all runs; row number = execution step."""
 
-    type: npt.NDArray[np.uint8]  #: index into PROGRAM_TYPES
-    program: IntArray
-    compute_set: IntArray  #: -1 where none
-    run: IntArray
+    type: UInt8Array  #: index into PROGRAM_TYPES
+    program: IntegerArray
+    compute_set: IntegerArray  #: -1 where none
+    run: IntegerArray
 
 
 @dataclass(frozen=True)
@@ -386,22 +402,22 @@ class StepsOnIpu:
     """Columns of `steps_by_ipu` for one IPU, row number = execution step. `cycles` = the step's length:
     cyclesTo.max - cyclesFrom.max over all tiles of the IPU; lengths add up to the total. From and to are absolute."""
 
-    cycles: IntArray
-    base: IntArray
-    active_tiles: IntArray
-    active_from_min: IntArray
-    active_from_max: IntArray
-    active_to_min: IntArray
-    active_to_max: IntArray
-    all_from_min: IntArray
-    all_from_max: IntArray
-    all_to_min: IntArray
-    all_to_max: IntArray
-    data_in: IntArray
-    data_out: IntArray
-    tile_balance: npt.NDArray[np.float64]  #: mean / max of cycles over all tiles, 0..1
-    active_tile_balance: npt.NDArray[np.float64]  #: the same over tiles that take part
-    start_array: IntArray  #: array id, for ProfileReader.array
-    cycles_array: IntArray
-    tile_cycles: IntArray  #: sum of cycles over all tiles; statistics of a window add these, without reading arrays
-    max_cycles: IntArray  #: maximum of cycles over all tiles, so tile_balance = tile_cycles / (tiles * max_cycles)
+    cycles: IntegerArray
+    base: IntegerArray
+    active_tiles: IntegerArray
+    active_from_min: IntegerArray
+    active_from_max: IntegerArray
+    active_to_min: IntegerArray
+    active_to_max: IntegerArray
+    all_from_min: IntegerArray
+    all_from_max: IntegerArray
+    all_to_min: IntegerArray
+    all_to_max: IntegerArray
+    data_in: IntegerArray
+    data_out: IntegerArray
+    tile_balance: Float64Array  #: mean / max of cycles over all tiles, 0..1
+    active_tile_balance: Float64Array  #: the same over tiles that take part
+    start_array: IntegerArray  #: array id, for ProfileReader.array
+    cycles_array: IntegerArray
+    tile_cycles: IntegerArray  #: sum of cycles over all tiles; statistics of a window add these, without reading arrays
+    max_cycles: IntegerArray  #: maximum of cycles over all tiles, so tile_balance = tile_cycles / (tiles * max_cycles)

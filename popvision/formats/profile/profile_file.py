@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import AbsentError, FormatError, LostError
 from popvision.formats.profile import compilation_reader, run_reader
 from popvision.formats.profile.array_reader import read_arrays
-from popvision.formats.profile.arrays import AnyArray, widened
+from popvision.formats.profile.arrays import widened
 from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.profile.losses import Losses
 from popvision.formats.profile.model import Target

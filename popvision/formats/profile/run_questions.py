@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import run_reader
-from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.model import (
     BranchRecord,
     Runs,

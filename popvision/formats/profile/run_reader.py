@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import AbsentError, FormatError
-from popvision.formats.profile.arrays import AnyArray
 from popvision.formats.profile.foreign import AbsentColumn, chosen, numbers, row_count
 from popvision.formats.profile.model import BranchRecord, Runs, Steps, StepsOnIpu, TileBlocks
 from popvision.formats.profile.tables import Tables
@@ -112,10 +112,19 @@ def steps_on_ipu(tables: Tables, ipu: int) -> StepsOnIpu:
 
     windows = [f"{tiles}_cycles_{edge}" for tiles in ("active", "all") for edge in _EDGES]
     columns: list[AnyArray] = [
-        column("cycles"), base, column("active_tiles"), *map(absolute, windows),
-        column("data_in"), column("data_out"), column("tile_balance"), column("active_tile_balance"),
-        column("start_array"), column("cycles_array"), column("tile_cycles"), column("max_cycles"),
-    ]  # fmt: skip
+        column("cycles"),
+        base,
+        column("active_tiles"),
+        *map(absolute, windows),
+        column("data_in"),
+        column("data_out"),
+        column("tile_balance"),
+        column("active_tile_balance"),
+        column("start_array"),
+        column("cycles_array"),
+        column("tile_cycles"),
+        column("max_cycles"),
+    ]
     return StepsOnIpu(*columns)
 
 

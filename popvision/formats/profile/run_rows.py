@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from popvision.arrays import IntegerArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.array_store import ArrayStore
 from popvision.formats.profile.arrays import narrowest
-from popvision.formats.profile.model import IntArray, RunRecord, TileBlocks
+from popvision.formats.profile.model import RunRecord, TileBlocks
 from popvision.formats.profile.schema import TABLES
 from popvision.formats.profile.statistics import PatternStatistics, pattern_statistics
 from popvision.formats.profile.table_writer import write_columns, write_rows
@@ -20,9 +21,15 @@ _BLOCK = 256
 
 
 def write_run_rows(
-    db: sqlite3.Connection, store: ArrayStore, record: RunRecord, run: int, first_step: int, program_codes: IntArray,
-    program_compute_sets: IntArray, tiles_per_ipu: int,
-) -> None:  # fmt: skip
+    db: sqlite3.Connection,
+    store: ArrayStore,
+    record: RunRecord,
+    run: int,
+    first_step: int,
+    program_codes: IntegerArray,
+    program_compute_sets: IntegerArray,
+    tiles_per_ipu: int,
+) -> None:
     """Fills the tables of one run. Raises FormatError for columns that do not fit together."""
     _check(record, len(program_codes), tiles_per_ipu)
     steps, ipus = record.pattern.shape
@@ -37,10 +44,20 @@ def write_run_rows(
     length, active_tiles, *windows, balance, active_balance, tile_cycles, max_cycles = by_pattern
     data = [np.zeros(steps * ipus, np.int64) if d is None else d.ravel() for d in (record.data_in, record.data_out)]
     columns = [
-        np.repeat(ids, ipus), np.tile(np.arange(ipus), steps), length, active_tiles, record.base.ravel(), *windows,
-        *data, balance, active_balance, arrays[pattern, 0], arrays[pattern, 1],
-        tile_cycles, max_cycles,
-    ]  # fmt: skip
+        np.repeat(ids, ipus),
+        np.tile(np.arange(ipus), steps),
+        length,
+        active_tiles,
+        record.base.ravel(),
+        *windows,
+        *data,
+        balance,
+        active_balance,
+        arrays[pattern, 0],
+        arrays[pattern, 1],
+        tile_cycles,
+        max_cycles,
+    ]
     write_columns(db, "steps_by_ipu", columns, run)
     host = (record.host_start_us, record.host_end_us)
     row = (run, record.program_index, record.name, *host, first_step, steps, record.cycles, int(record.truncated))
@@ -87,16 +104,27 @@ def _branch_rows(record: RunRecord, run: int) -> list[tuple[int, int, int, int]]
 
 #: Columns of PatternStatistics in the order of `steps_by_ipu`.
 _STEP_COLUMNS = (
-    "length", "active_tiles", "active_from_min", "active_from_max", "active_to_min", "active_to_max", "all_from_min",
-    "all_from_max", "all_to_min", "all_to_max", "tile_balance", "active_tile_balance", "cycles_sum",
+    "length",
+    "active_tiles",
+    "active_from_min",
+    "active_from_max",
+    "active_to_min",
+    "active_to_max",
+    "all_from_min",
+    "all_from_max",
+    "all_to_min",
+    "all_to_max",
+    "tile_balance",
+    "active_tile_balance",
+    "cycles_sum",
     "cycles_max",
-)  # fmt: skip
+)
 
 
-def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> tuple[PatternStatistics, IntArray]:
+def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> tuple[PatternStatistics, IntegerArray]:
     """Statistics of every pattern, and the ids of its (start, cycles) arrays. A run of the very patterns of the run
     before, as a program run again gives, takes them from there."""
-    known: tuple[PatternStatistics, IntArray] | None = store.recall(record.patterns)
+    known: tuple[PatternStatistics, IntegerArray] | None = store.recall(record.patterns)
     if known is not None:
         return known
     ids = np.empty((len(record.patterns), 2), dtype=np.int64)
@@ -106,7 +134,7 @@ def _patterns(db: sqlite3.Connection, store: ArrayStore, record: RunRecord) -> t
 
 
 def _pattern_blocks(
-    db: sqlite3.Connection, store: ArrayStore, record: RunRecord, ids: IntArray
+    db: sqlite3.Connection, store: ArrayStore, record: RunRecord, ids: IntegerArray
 ) -> Iterator[PatternStatistics]:
     for begin in range(0, len(record.patterns), _BLOCK):
         block = record.patterns[begin : begin + _BLOCK]
@@ -140,6 +168,6 @@ def _check(record: RunRecord, programs: int, tiles_per_ipu: int) -> None:
         raise FormatError(f"run {record.name!r}: steps do not have {tiles_per_ipu} tiles per IPU.")
 
 
-def _check_range(record: RunRecord, name: str, values: IntArray, limit: int) -> None:
+def _check_range(record: RunRecord, name: str, values: IntegerArray, limit: int) -> None:
     if values.size and not 0 <= int(values.min()) <= int(values.max()) < limit:
         raise FormatError(f"run {record.name!r}: {name} must lie in 0..{limit - 1}, not reach {values.max()}.")

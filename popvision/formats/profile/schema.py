@@ -66,9 +66,7 @@ def _table(
 _TABLES = (
     _table("meta", "key", "key:t value:t"),
     _table("program_types", "id", "id:i name:t"),
-    _table(
-        "programs", "id", "id:i type:i name:t owner:t compute_set:i repeat_count:i debug_id:i sync_type:t"
-    ),
+    _table("programs", "id", "id:i type:i name:t owner:t compute_set:i repeat_count:i debug_id:i sync_type:t"),
     _table("program_children", "program pos", "program:i pos:i child:i"),
     _table("program_calls", "program", "program:i callee:i"),
     _table(
@@ -93,9 +91,7 @@ _TABLES = (
     ),
     _table("cost_terms", "id", "id:i object:t term:t value:f source:t"),
     _table("memory_by_tile", "tile", "tile:i total:i excluding_gaps:i always_live:i not_always_live:i overflowed:i"),
-    _table(
-        "memory_arrays", "category region overlapped ipu", "category:i region:i overlapped:i ipu:i bytes_array:i"
-    ),
+    _table("memory_arrays", "category region overlapped ipu", "category:i region:i overlapped:i ipu:i bytes_array:i"),
     _table("var_categories", "id", "id:i name:t"),
     _table("var_regions", "id", "id:i name:t"),
     _table("vars_string_table", "id", "id:i string:t"),
@@ -136,7 +132,7 @@ _TABLES = (
         " tile_cycles:i max_cycles:i",
         per_run=True,
     ),
-)  # fmt: skip
+)
 
 #: Every scalar table, by name, in the order in which they are written.
 TABLES = {table.name: table for table in _TABLES}

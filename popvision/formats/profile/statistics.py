@@ -12,33 +12,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import Float64Array, Int64Array, IntegerArray
 from popvision.formats.errors import FormatError
-from popvision.formats.profile.model import IntArray, StepOnIpu
-
-Int64 = npt.NDArray[np.int64]
+from popvision.formats.profile.model import StepOnIpu
 
 
 @dataclass(frozen=True)
 class PatternStatistics:
     """One row per pattern. Cycles relative to the step's base."""
 
-    length: Int64
-    active_tiles: Int64
-    active_from_min: Int64
-    active_from_max: Int64
-    active_to_min: Int64
-    active_to_max: Int64
-    all_from_min: Int64
-    all_from_max: Int64
-    all_to_min: Int64
-    all_to_max: Int64
-    cycles_min: Int64
-    cycles_max: Int64
-    cycles_sum: Int64
-    tile_balance: npt.NDArray[np.float64]
-    active_tile_balance: npt.NDArray[np.float64]
+    length: Int64Array
+    active_tiles: Int64Array
+    active_from_min: Int64Array
+    active_from_max: Int64Array
+    active_to_min: Int64Array
+    active_to_max: Int64Array
+    all_from_min: Int64Array
+    all_from_max: Int64Array
+    all_to_min: Int64Array
+    all_to_max: Int64Array
+    cycles_min: Int64Array
+    cycles_max: Int64Array
+    cycles_sum: Int64Array
+    tile_balance: Float64Array
+    active_tile_balance: Float64Array
 
     @classmethod
     def concatenated(cls, blocks: Sequence[PatternStatistics]) -> PatternStatistics:
@@ -90,7 +88,7 @@ def pattern_statistics(patterns: Sequence[StepOnIpu]) -> PatternStatistics:
     )
 
 
-def _stacked(arrays: list[IntArray]) -> IntArray:
+def _stacked(arrays: list[IntegerArray]) -> IntegerArray:
     try:
         return np.stack(arrays)
     except ValueError:
@@ -98,7 +96,7 @@ def _stacked(arrays: list[IntArray]) -> IntArray:
         raise FormatError(f"the steps of one IPU have different numbers of tiles: {lengths}.") from None
 
 
-def _same_type(start: IntArray, cycles: IntArray) -> tuple[IntArray, IntArray]:
+def _same_type(start: IntegerArray, cycles: IntegerArray) -> tuple[IntegerArray, IntegerArray]:
     """Both in a signed type in which start + cycles cannot wrap; 4 bytes where possible, for speed."""
     highest = int(start.max()) + int(cycles.max())
     if highest > np.iinfo(np.int64).max:
@@ -107,7 +105,9 @@ def _same_type(start: IntArray, cycles: IntArray) -> tuple[IntArray, IntArray]:
     return start.astype(wide, copy=False), cycles.astype(wide, copy=False)
 
 
-def _over_active(start: IntArray, cycles: IntArray, end: IntArray) -> tuple[Int64, Int64, Int64, Int64]:
+def _over_active(
+    start: IntegerArray, cycles: IntegerArray, end: IntegerArray
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """from min, from max, to min, to max over tiles with cycles > 0; 0 in rows without any."""
     active = cycles > 0
     some = active.any(1)
@@ -122,5 +122,5 @@ def _over_active(start: IntArray, cycles: IntArray, end: IntArray) -> tuple[Int6
     return first, second, third, fourth
 
 
-def _wide(values: IntArray) -> Int64:
+def _wide(values: IntegerArray) -> Int64Array:
     return values.astype(np.int64)

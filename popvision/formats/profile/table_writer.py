@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.checksum import Column, as_column, columns_crc
 from popvision.formats.profile.schema import TABLES, Table
@@ -17,7 +17,7 @@ _ROWS_AT_ONCE = 65_536
 
 
 def write_columns(
-    db: sqlite3.Connection, table: str, columns: Sequence[Sequence[Any] | npt.NDArray[Any]], part: int = 0
+    db: sqlite3.Connection, table: str, columns: Sequence[Sequence[Any] | AnyArray], part: int = 0
 ) -> None:
     """Inserts rows given as columns, in key order, and the checksum row (table, part).
 

@@ -82,9 +82,15 @@ class ProfileWriter:
                 raise FormatError(f"run {run.name!r} covers {run.pattern.shape[1]} IPUs, the target {target.num_ipus}.")
             with self._transaction(db, f"cannot append run {self._runs} ({run.name!r}) to {self.path}"):
                 write_run_rows(
-                    db, self._store, run, self._runs, self._steps, self._program_codes, self._compute_sets,
+                    db,
+                    self._store,
+                    run,
+                    self._runs,
+                    self._steps,
+                    self._program_codes,
+                    self._compute_sets,
                     target.tiles_per_ipu,
-                )  # fmt: skip
+                )
                 self._write_meta(db, self._meta["generation"] + 1)
             self._meta["generation"] += 1
             self._runs += 1

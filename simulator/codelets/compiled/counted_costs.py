@@ -40,10 +40,19 @@ if TYPE_CHECKING:
 #: Before the user's flags, and after them: one instruction for one operation, and room for counters.
 _BEFORE = {"c++": ("-std=c++17", "-O2"), "c": ("-std=gnu11", "-O2")}
 _AFTER = (
-    "-S", "-g0", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-tree-loop-distribute-patterns",
-    "-fno-unroll-loops", "-fno-math-errno", "-fno-trapping-math", "-fno-asynchronous-unwind-tables",
-    "-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone",
-)  # fmt: skip
+    "-S",
+    "-g0",
+    "-fno-tree-vectorize",
+    "-fno-tree-slp-vectorize",
+    "-fno-tree-loop-distribute-patterns",
+    "-fno-unroll-loops",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-fcf-protection=none",
+    "-mno-red-zone",
+)
 #: Seconds that a counted vertex may take.
 _PATIENCE = 5.0
 

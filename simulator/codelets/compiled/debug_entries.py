@@ -19,9 +19,18 @@ _ATTRIBUTE = re.compile(
     r"(?:\((?:indirect (?:line )?string, )?offset: (?:0x)?[0-9a-f]+\): )?(.*)"
 )
 _KEPT = {
-    "DW_AT_name", "DW_AT_type", "DW_AT_byte_size", "DW_AT_data_member_location", "DW_AT_const_value", "DW_AT_external",
-    "DW_AT_declaration", "DW_AT_specification", "DW_AT_virtuality", "DW_AT_decl_line", "DW_AT_signature",
-}  # fmt: skip
+    "DW_AT_name",
+    "DW_AT_type",
+    "DW_AT_byte_size",
+    "DW_AT_data_member_location",
+    "DW_AT_const_value",
+    "DW_AT_external",
+    "DW_AT_declaration",
+    "DW_AT_specification",
+    "DW_AT_virtuality",
+    "DW_AT_decl_line",
+    "DW_AT_signature",
+}
 
 
 @dataclass

@@ -28,10 +28,29 @@ _FLAGS = ("-D", "-U", "-I", "-O", "-g", "-W", "-f", "-m", "-std=", "-include", "
 _WHOLE_FLAGS = ("-w", "-ansi", "-pedantic", "-pedantic-errors", "-pthread", "-nostdinc", "-nostdinc++")
 #: Of these, what asks for something else than an object file, for other files, programs or libraries.
 _REFUSED = (
-    "-Wl,", "-Wa,", "-Wp,", "-flto", "-fwhole-program", "-fplugin", "-fsyntax-only", "-fdump", "-fsanitize",
-    "-fprofile", "-ftest-coverage", "-fcallgraph", "-fstack-usage", "-fpch", "-fmodules", "-fdirectives-only",
-    "-fpreprocessed", "-fuse-ld", "-gsplit-dwarf", "-m32", "-mx32", "-m16",
-)  # fmt: skip
+    "-Wl,",
+    "-Wa,",
+    "-Wp,",
+    "-flto",
+    "-fwhole-program",
+    "-fplugin",
+    "-fsyntax-only",
+    "-fdump",
+    "-fsanitize",
+    "-fprofile",
+    "-ftest-coverage",
+    "-fcallgraph",
+    "-fstack-usage",
+    "-fpch",
+    "-fmodules",
+    "-fdirectives-only",
+    "-fpreprocessed",
+    "-fuse-ld",
+    "-gsplit-dwarf",
+    "-m32",
+    "-mx32",
+    "-m16",
+)
 #: Flags whose value may stand apart.
 _APART = ("-D", "-I", "-U", "-include", "-isystem", "-iquote", "-idirafter")
 

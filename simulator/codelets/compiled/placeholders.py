@@ -12,11 +12,42 @@ _BASES = ("Vertex", "SupervisorVertex", "MultiVertex")
 _NAME = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*")
 _KNOWN = ("name", "type", "fields", "constraints")
 _WORDS = {
-    "Input", "Output", "InOut", "Vector", "VectorList", "bool", "char", "signed", "unsigned", "short", "int", "long",
-    "float", "half", "poplar", "VectorLayout", "VectorListLayout", "SPAN", "ONE_PTR", "SHORT_SPAN", "SCALED_PTR32",
-    "SCALED_PTR64", "SCALED_PTR128", "COMPACT_PTR", "DELTAN", "DELTANELEMENTS", "COMPACT_DELTAN", "true", "false",
-    "uint8_t", "uint16_t", "uint32_t", "int8_t", "int16_t", "int32_t",
-}  # fmt: skip
+    "Input",
+    "Output",
+    "InOut",
+    "Vector",
+    "VectorList",
+    "bool",
+    "char",
+    "signed",
+    "unsigned",
+    "short",
+    "int",
+    "long",
+    "float",
+    "half",
+    "poplar",
+    "VectorLayout",
+    "VectorListLayout",
+    "SPAN",
+    "ONE_PTR",
+    "SHORT_SPAN",
+    "SCALED_PTR32",
+    "SCALED_PTR64",
+    "SCALED_PTR128",
+    "COMPACT_PTR",
+    "DELTAN",
+    "DELTANELEMENTS",
+    "COMPACT_DELTAN",
+    "true",
+    "false",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+}
 _HEAD = """#include <stdint.h>
 #include <poplar/HalfFloat.hpp>
 #include <poplar/Vertex.hpp>

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, BoolArray, Int64Array, UInt64Array
 from simulator.base.types import QUARTER, numpy_type
 from simulator.codelets.compiled.struct_fields import ClassLayout, HostField
 from simulator.codelets.quarter_fields import metadata_field
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 _LIST_ROW = np.dtype([("pointer", "u8"), ("count", "u4"), ("padding", "u4")])
 _POINTER = np.dtype("u8")
@@ -35,12 +32,12 @@ class Pointers:
     elements. `scratch` = those that lie in the rows' own segment, not in the arena. `bounds`: vectors before each
     vertex and in all, None = one each."""
 
-    offset: I8
-    count: I8
-    scratch: npt.NDArray[np.bool_]
-    bounds: I8 | None = None
+    offset: Int64Array
+    count: Int64Array
+    scratch: BoolArray
+    bounds: Int64Array | None = None
 
-    def addresses(self, arena: int, scratch: int) -> npt.NDArray[np.uint64]:
+    def addresses(self, arena: int, scratch: int) -> UInt64Array:
         return (self.offset + np.where(self.scratch, scratch, arena)).astype(np.uint64)
 
 
@@ -68,7 +65,7 @@ class Rows:
         listed = field.spec.kind in ("scalars", "vectors")
         return len(self._pointers[name].offset) * _listed(field).itemsize if listed else 0
 
-    def fill(self, memory: Array, address: int, arena: int, scratch: int) -> None:
+    def fill(self, memory: AnyArray, address: int, arena: int, scratch: int) -> None:
         """Write rows and lists into `memory`, which their code sees at `address`; `arena` and `scratch`: where it sees
         the two kinds of segment."""
         memory[: self.bytes] = 0
@@ -86,7 +83,7 @@ class Rows:
                 self._fill_edges(memory, field, address + table, table, arena, scratch)
 
     def _fill_edges(
-        self, memory: Array, field: HostField, list_address: int, table: int, arena: int, scratch: int
+        self, memory: AnyArray, field: HostField, list_address: int, table: int, arena: int, scratch: int
     ) -> None:
         pointers = self._pointers[field.spec.name]
         addresses = pointers.addresses(arena, scratch)
@@ -112,7 +109,7 @@ class Rows:
         self._column(memory, field.offset, _POINTER)[...] = list_address + bounds[:-1] * row.itemsize
         self._column(memory, field.offset + 8, np.dtype("u4"))[...] = np.diff(bounds)
 
-    def _fill_data(self, memory: Array, field: HostField, list_address: int, table: int) -> None:
+    def _fill_data(self, memory: AnyArray, field: HostField, list_address: int, table: int) -> None:
         raw = self._data[field.spec.name]
         sizes = np.array([len(part) for part in raw], np.int64)
         begins = np.cumsum(sizes) - sizes
@@ -120,7 +117,7 @@ class Rows:
         self._column(memory, field.offset, _POINTER)[...] = list_address + begins
         self._column(memory, field.offset + 8, np.dtype("u4"))[...] = sizes // field.spec.type.size
 
-    def _column(self, memory: Array, offset: int, dtype: np.dtype[Any]) -> Array:
+    def _column(self, memory: AnyArray, offset: int, dtype: np.dtype[Any]) -> AnyArray:
         """A member of all rows."""
         return np.ndarray((self._n,), dtype, memory.data, offset, (self._layout.bytes,))
 
@@ -133,7 +130,7 @@ def _listed(field: HostField) -> np.dtype[Any]:
     return _CODED_POINTER if coded else _LISTED_POINTER
 
 
-def _vectors(field: HostField, values: Any, n: int) -> list[Array]:
+def _vectors(field: HostField, values: Any, n: int) -> list[AnyArray]:
     """The bytes of a vector in the state of each vertex, each rounded up to 8 bytes."""
     dtype = numpy_type(field.spec.type)
     if isinstance(values, list) and not values:

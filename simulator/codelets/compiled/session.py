@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.types import QUARTER
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
@@ -18,8 +18,6 @@ from simulator.codelets.compiled.unit import UnitClass
 from simulator.codelets.quarter_fields import metadata_field
 from simulator.graph.vertex_type import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
-
-Array = npt.NDArray[Any]
 
 
 class Session:
@@ -52,7 +50,7 @@ class Session:
             self.starts += 1
         return self._runner
 
-    def memory(self, segment: int) -> Array:
+    def memory(self, segment: int) -> AnyArray:
         return self._segments[segment].memory
 
     def close(self) -> None:
@@ -79,7 +77,7 @@ class Session:
         *,
         tile: int = 0,
         counted: bool = False,
-    ) -> Array:
+    ) -> AnyArray:
         """Run one vertex of a tile on copies of the arrays of `given`, and copy back what it wrote. Returns the
         counters, empty unless `counted`."""
         copies, pointers, values = _Copies(), {}, {}
@@ -91,7 +89,7 @@ class Session:
                 if value is not None:  # state that is not set is zero
                     values[spec.name] = [value] if field.vector else value
                 continue
-            arrays: list[Array] = value if isinstance(value, list) else [value]
+            arrays: list[AnyArray] = value if isinstance(value, list) else [value]
             pointers[spec.name] = _pointers(arrays, [copies.add(a, spec.direction != "in") for a in arrays], spec.kind)
             if spec.type is QUARTER:
                 hidden = metadata_field(spec.name)
@@ -125,7 +123,7 @@ class Session:
         return self._single
 
 
-def _pointers(arrays: list[Array], offsets: list[int], kind: str) -> Pointers:
+def _pointers(arrays: list[AnyArray], offsets: list[int], kind: str) -> Pointers:
     n = len(arrays)
     return Pointers(
         np.array(offsets, np.int64),
@@ -140,20 +138,20 @@ class _Copies:
 
     def __init__(self) -> None:
         self.size = 0
-        self._parts: list[tuple[Array, int, bool]] = []  #: (array, where its copy begins, whether it is written)
+        self._parts: list[tuple[AnyArray, int, bool]] = []  #: (array, where its copy begins, whether it is written)
 
-    def add(self, array: Array, written: bool) -> int:
+    def add(self, array: AnyArray, written: bool) -> int:
         """Where the copy of an array will begin."""
         begin = self.size
         self._parts.append((array, begin, written))
         self.size += -(-max(array.nbytes, 1) // ALIGNMENT) * ALIGNMENT
         return begin
 
-    def fill(self, memory: Array) -> None:
+    def fill(self, memory: AnyArray) -> None:
         for array, begin, _ in self._parts:
             memory[begin : begin + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
-    def back(self, memory: Array) -> None:
+    def back(self, memory: AnyArray) -> None:
         """Copy back what may have been written."""
         for array, begin, written in self._parts:
             if written and array.size:

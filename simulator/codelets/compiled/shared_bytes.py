@@ -5,10 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from simulator.arrays import AnyArray
 
 
 class SharedBytes:
@@ -18,5 +18,5 @@ class SharedBytes:
         self.size = max(size, 1)
         self.descriptor = os.memfd_create("popvision")
         os.ftruncate(self.descriptor, self.size)
-        self.memory: npt.NDArray[Any] = np.frombuffer(mmap.mmap(self.descriptor, self.size), np.uint8)
+        self.memory: AnyArray = np.frombuffer(mmap.mmap(self.descriptor, self.size), np.uint8)
         weakref.finalize(self, os.close, self.descriptor)

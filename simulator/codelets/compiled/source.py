@@ -92,12 +92,22 @@ def _preprocessed(
         out = Path(folder) / "text"
         code, messages = compiler().run(
             [
-                "-E", "-x", language, *DEFAULTS[language], *flags, "-U_FORTIFY_SOURCE", "-D__NO_INLINE__=1",
+                "-E",
+                "-x",
+                language,
+                *DEFAULTS[language],
+                *flags,
+                "-U_FORTIFY_SOURCE",
+                "-D__NO_INLINE__=1",
                 "-D__POPC__=1",
-                f"-D__IPU_ARCH_VERSION__={_ARCHITECTURE[architecture]}", "-isystem", str(INCLUDE),
-                str(path), "-o", str(out),
+                f"-D__IPU_ARCH_VERSION__={_ARCHITECTURE[architecture]}",
+                "-isystem",
+                str(INCLUDE),
+                str(path),
+                "-o",
+                str(out),
             ]
-        )  # fmt: skip
+        )
         if code != 0:
             raise CompilationFailed(name, messages)
         text = _CONTEXT.sub(_blank, out.read_text(encoding="utf-8", errors="surrogateescape"))

@@ -12,24 +12,45 @@ from simulator.graph.vertex_type import FieldSpec
 
 #: Types by what the compiler calls them.
 TYPES = {
-    "bool": types.BOOL, "char": types.CHAR, "signed char": types.SIGNED_CHAR, "unsigned char": types.UNSIGNED_CHAR,
-    "short int": types.SHORT, "short unsigned int": types.UNSIGNED_SHORT, "int": types.INT,
-    "unsigned int": types.UNSIGNED_INT, "float": types.FLOAT, "_Float16": types.HALF, "__fp16": types.HALF,
-    "long long int": types.LONGLONG, "long long unsigned int": types.UNSIGNED_LONGLONG,
-    "long int": types.INT, "long unsigned int": types.UNSIGNED_INT,  # 32 bits on a tile
+    "bool": types.BOOL,
+    "char": types.CHAR,
+    "signed char": types.SIGNED_CHAR,
+    "unsigned char": types.UNSIGNED_CHAR,
+    "short int": types.SHORT,
+    "short unsigned int": types.UNSIGNED_SHORT,
+    "int": types.INT,
+    "unsigned int": types.UNSIGNED_INT,
+    "float": types.FLOAT,
+    "_Float16": types.HALF,
+    "__fp16": types.HALF,
+    "long long int": types.LONGLONG,
+    "long long unsigned int": types.UNSIGNED_LONGLONG,
+    "long int": types.INT,
+    "long unsigned int": types.UNSIGNED_INT,  # 32 bits on a tile
     "quarter": types.QUARTER,
-}  # fmt: skip
+}
 #: How Poplar spells the types that it spells unlike the compiler.
 _SPELLED = {
-    "short int": "short", "short unsigned int": "unsigned short", "_Float16": "half", "__fp16": "half",
-    "long int": "long", "long unsigned int": "unsigned long", "long long int": "long long",
+    "short int": "short",
+    "short unsigned int": "unsigned short",
+    "_Float16": "half",
+    "__fp16": "half",
+    "long int": "long",
+    "long unsigned int": "unsigned long",
+    "long long int": "long long",
     "long long unsigned int": "unsigned long long",
-}  # fmt: skip
+}
 _DIRECTIONS = {"Input": "in", "Output": "out", "InOut": "inout"}
 _VECTOR_LAYOUTS = ("span", "one_ptr", "short_span", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128", "compact_ptr")
 _LIST_LAYOUTS = (
-    "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128", "deltan", "deltanelements", "compact_deltan",
-)  # fmt: skip
+    "one_ptr",
+    "scaled_ptr32",
+    "scaled_ptr64",
+    "scaled_ptr128",
+    "deltan",
+    "deltanelements",
+    "compact_deltan",
+)
 Kind = Literal["worker", "supervisor", "multi"]
 
 #: Bases that say what kind of vertex a class is.

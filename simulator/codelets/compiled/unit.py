@@ -177,10 +177,21 @@ def compile_text(source: Preprocessed, text: str, out: Path, before: tuple[str, 
         given.write_text(text, encoding="utf-8", errors="surrogateescape")
         code, messages = compiler().run(
             [
-                "-x", language, *before, *source.flags, "-g", "-gdwarf-4", "-gno-split-dwarf", "-fPIE",
-                "-Wno-attributes", *after, str(given), "-o", str(out),
+                "-x",
+                language,
+                *before,
+                *source.flags,
+                "-g",
+                "-gdwarf-4",
+                "-gno-split-dwarf",
+                "-fPIE",
+                "-Wno-attributes",
+                *after,
+                str(given),
+                "-o",
+                str(out),
             ]
-        )  # fmt: skip
+        )
     messages = messages.replace(str(given), source.name)
     if code != 0:
         raise CompilationFailed(source.name, messages)

@@ -12,14 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
+from simulator.arrays import Int64Array
 from simulator.compiler.blocks.selection import FLUSH, BlockSettings
 from simulator.compiler.lowering.host_copies import HostCopy
 from simulator.compiler.lowering.program_table import ProgramTable
-
-I8 = npt.NDArray[np.int64]
 
 Copying = Callable[[int], None]
 """Appends a copy to the host below a program; what it moves is settled later."""
@@ -85,7 +81,7 @@ def flush_parts(table: ProgramTable) -> list[tuple[int, int, int]]:
     return [(row, row + 1, row + 2) for row in begins]
 
 
-def settle_flushes(table: ProgramTable, copy: HostCopy) -> I8:
+def settle_flushes(table: ProgramTable, copy: HostCopy) -> Int64Array:
     """Say what flushes move, now that it is known which tiles have a buffer. Returns host packets per tile."""
     flushes = flush_parts(table)
     for _, mid, end in flushes:

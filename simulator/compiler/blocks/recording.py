@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.flushes import flush_parts
 from simulator.compiler.blocks.selection import BlockSettings
 from simulator.compiler.lowering.program_table import ProgramTable
@@ -20,14 +20,12 @@ from simulator.compiler.machine import Machine
 from simulator.machine import block_records
 from simulator.runtime.clock.idle_tiles import BusyTiles
 
-I8 = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class RecordedProgram:
     """How one lowered program is recorded."""
 
-    tiles: I8  #: of a replica, ascending
+    tiles: Int64Array  #: of a replica, ascending
     before: int = 0  #: cycles before the beginning that is recorded
     inside: int = 0  #: cycles between both records besides the program
     after: int = 0
@@ -39,17 +37,17 @@ class BlockRecording:
 
     programs: Mapping[int, RecordedProgram]
     buffer_bytes: int
-    buffers: I8  #: tiles of a replica with a buffer, ascending
+    buffers: Int64Array  #: tiles of a replica with a buffer, ascending
     flushes: frozenset[int] = field(default_factory=frozenset)  #: all rows of copies that empty the buffers
     emptying: frozenset[int] = field(default_factory=frozenset)  #: their Mids
     silent: frozenset[int] = field(default_factory=frozenset)  #: rows whose end matters, but which are not recorded
 
-    def costly(self) -> dict[int, I8]:
+    def costly(self) -> dict[int, Int64Array]:
         """Tiles, by row, on which recording takes time."""
         return {row: each.tiles for row, each in self.programs.items() if each.before + each.inside + each.after}
 
 
-def buffer_tiles(table: ProgramTable, settings: BlockSettings, machine: Machine) -> I8:
+def buffer_tiles(table: ProgramTable, settings: BlockSettings, machine: Machine) -> Int64Array:
     """Tiles of a replica that record something."""
     there = np.zeros(machine.tiles, np.bool_)
     for row, (type_, name) in enumerate(zip(table.type, table.name, strict=True)):
@@ -63,7 +61,7 @@ def buffer_tiles(table: ProgramTable, settings: BlockSettings, machine: Machine)
 
 
 def block_recording(
-    table: ProgramTable, cycles: list[I8 | None], settings: BlockSettings, buffers: I8, machine: Machine
+    table: ProgramTable, cycles: list[Int64Array | None], settings: BlockSettings, buffers: Int64Array, machine: Machine
 ) -> BlockRecording:
     """The plan of records. `cycles` per row as the clock takes them."""
     busy = BusyTiles(table, cycles, table.function_roots, machine)
@@ -98,10 +96,10 @@ def _mid_of(table: ProgramTable, row: int) -> int:
     return row + {"StreamCopyBegin": 1, "StreamCopyMid": 0, "StreamCopyEnd": -1}[table.type[row]]
 
 
-def _moving(table: ProgramTable, mid: int, machine: Machine) -> npt.NDArray[np.bool_]:
+def _moving(table: ProgramTable, mid: int, machine: Machine) -> BoolArray:
     """Tiles that a copy moves bytes to or from."""
     work = table.work[mid]
-    found: npt.NDArray[np.bool_] = np.zeros(machine.tiles, np.bool_)
+    found: BoolArray = np.zeros(machine.tiles, np.bool_)
     for size in (work.rx, work.tx):
         if size is not None:
             found |= size > 0

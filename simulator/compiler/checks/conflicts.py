@@ -12,16 +12,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import graph_cycle_error
 from simulator.compiler.lowering.element_map import union_in_groups
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore, VertexBlock
 
-I8 = npt.NDArray[np.int64]
-Touched = tuple[I8, I8, I8]  #: (vertex within the compute set, first element, end)
+
+Touched = tuple[Int64Array, Int64Array, Int64Array]  #: (vertex within the compute set, first element, end)
 
 
 def check_conflicts(store: GraphStore) -> None:

@@ -6,14 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import memory_elem_constraints_error
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore, VertexBlock
-
-I8 = npt.NDArray[np.int64]
 
 
 def check_constraints(store: GraphStore) -> None:
@@ -44,7 +42,7 @@ def _shared(block: VertexBlock, one: str, other: str, span: int) -> tuple[int, i
     return place // span, place % span
 
 
-def _sorted(block: VertexBlock, field: str, span: int) -> tuple[I8, I8]:
+def _sorted(block: VertexBlock, field: str, span: int) -> tuple[Int64Array, Int64Array]:
     """(first, end) of each region in the space of (vertex, element), in order."""
     edges = block.edges[field]
     full = edges.lengths > 0

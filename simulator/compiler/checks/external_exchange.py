@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray
 from simulator.base.errors import graph_object_creation_error
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check_external_exchange(store: GraphStore, tiles_per_ipu: int, tiles_per_con
                 )
 
 
-def tiles_of(store: GraphStore, compute_set: int, tiles: int) -> npt.NDArray[np.bool_]:
+def tiles_of(store: GraphStore, compute_set: int, tiles: int) -> BoolArray:
     """Which tiles have vertices of a compute set."""
     out = np.zeros(tiles, np.bool_)
     for block in store.blocks:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile import model
 from simulator.base import regions
@@ -26,7 +25,7 @@ from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore, VertexBlock
 
-I8 = npt.NDArray[np.int64]
+
 _CODE = [model.CATEGORIES.index(name) for name in CODE_CATEGORIES]
 
 

@@ -11,16 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import CostTerm
+from simulator.arrays import Int64Array, UInt32Array
 from simulator.compiler.cost.elements import elements_of_vertex
 from simulator.machine import footprint, launch
 
 if TYPE_CHECKING:
     from simulator.graph.store import VertexBlock
 
-I8 = npt.NDArray[np.int64]
+
 _GIVEN = "exact: field of the dearest vertex"
 _DEAREST = "the formula of the addition below"
 _UNIT = {"worker": "thread", "supervisor": "tile", "multi": "tile"}
@@ -33,14 +33,14 @@ class CostedBlock:
     block: VertexBlock
     type: int  #: row in the table of vertex types
     kind: str
-    tile: npt.NDArray[np.uint32]
-    cycles: I8
-    launch: I8 | None  #: tile cycles of launching each vertex; None for worker vertices and on the IPU Model
-    flops: I8 | None
+    tile: UInt32Array
+    cycles: Int64Array
+    launch: Int64Array | None  #: tile cycles of launching each vertex; None for worker vertices and on the IPU Model
+    flops: Int64Array | None
     provenance: str
     source: str
     own_launch: bool  #: the vertex type says what its launch costs
-    order: I8 | None  #: row of a column -> vertex of the block; None = the same
+    order: Int64Array | None  #: row of a column -> vertex of the block; None = the same
 
     @cached_property
     def total_flops(self) -> int:

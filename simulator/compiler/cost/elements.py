@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+from simulator.arrays import Int64Array
 
 if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, VertexBlock
 
-I8 = npt.NDArray[np.int64]
 
-
-class Elements(Mapping[str, I8]):
+class Elements(Mapping[str, Int64Array]):
     """Elements per vertex of each edge field of a block; a field is counted the first time it is asked for."""
 
     def __init__(self, block: VertexBlock) -> None:
         self._block = block
-        self._counted: dict[str, I8] = {}
+        self._counted: dict[str, Int64Array] = {}
 
-    def __getitem__(self, field: str) -> I8:
+    def __getitem__(self, field: str) -> Int64Array:
         if field not in self._counted:
             self._counted[field] = self._block.edges[field].elements_per_vertex(len(self._block))
         return self._counted[field]

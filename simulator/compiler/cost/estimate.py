@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
+from simulator.arrays import Int64Array, UInt8Array
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
 from simulator.compiler.cost.elements import Elements
 from simulator.compiler.cost.workers import schedule
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     from simulator.graph.store import VertexBlock
 
 T = TypeVar("T", bound=np.generic)
-I8 = npt.NDArray[np.int64]
-U1 = npt.NDArray[np.uint8]
-U4 = npt.NDArray[np.uint32]
+
 
 #: VertexLanes.worker of vertices that do not run on one worker.
 NO_WORKER = 255
@@ -40,7 +39,7 @@ NO_WORKER = 255
 class ComputeEstimate:
     """One compute set: wall cycles per tile, and what they are made of."""
 
-    cycles: I8
+    cycles: Int64Array
     flops: int = -1
     vertices: list[ComputeSetVertices] = field(default_factory=list)
     lanes: list[VertexLanes] = field(default_factory=list)
@@ -58,10 +57,10 @@ class _Columns:
     """Vertices of all blocks, by tile, and on a tile block after block: tile t has rows
     `offsets[t]:offsets[t + 1]`, `count[b, t]` of them from block b."""
 
-    count: I8
-    offsets: I8
-    cycles: I8
-    sums: list[I8]  #: cycles of each block per tile
+    count: Int64Array
+    offsets: Int64Array
+    cycles: Int64Array
+    sums: list[Int64Array]  #: cycles of each block per tile
 
 
 def estimate_compute_set(
@@ -177,7 +176,7 @@ def _of_rows(of_block: npt.NDArray[T], columns: _Columns) -> npt.NDArray[T]:
     return np.repeat(np.tile(of_block, columns.count.shape[1]), columns.count.T.reshape(-1))
 
 
-def _sums(values: I8, count: I8) -> I8:
+def _sums(values: Int64Array, count: Int64Array) -> Int64Array:
     """Sum values that lie one tile after another, `count` of each tile."""
     busy = np.flatnonzero(count)
     if len(busy) == len(values):
@@ -193,7 +192,9 @@ def _total_flops(costed: list[CostedBlock]) -> int:
     return -1 if min(totals) < 0 else sum(totals)
 
 
-def _lanes(index: int, costed: list[CostedBlock], columns: _Columns, worker: U1, machine: Machine) -> list[VertexLanes]:
+def _lanes(
+    index: int, costed: list[CostedBlock], columns: _Columns, worker: UInt8Array, machine: Machine
+) -> list[VertexLanes]:
     type_of = _of_rows(np.array([c.type for c in costed], np.uint32), columns)
     lanes = []
     for ipu in range(machine.num_ipus):
@@ -233,7 +234,7 @@ def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
     )
 
 
-def _rows_of_tile(columns: _Columns, worker: U1, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
+def _rows_of_tile(columns: _Columns, worker: UInt8Array, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
     """(tile, [(block, vertex in order of the block's tiles, worker)]) in the order in which the tile runs them."""
     found = []
     row = int(columns.offsets[tile])

@@ -6,10 +6,8 @@ import heapq
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
-U1 = npt.NDArray[np.uint8]
+from simulator.arrays import AnyArray, Int64Array, UInt8Array
 
 #: Below this many tiles with about equally many vertices, going tile by tile is faster than one vertex of all tiles at
 #: a time.
@@ -18,7 +16,7 @@ _FEW_TILES = 8
 _NUMBERS = 8
 
 
-def schedule(cycles: I8, offsets: I8, contexts: int) -> tuple[U1, I8]:
+def schedule(cycles: Int64Array, offsets: Int64Array, contexts: int) -> tuple[UInt8Array, Int64Array]:
     """Assign vertices to contexts. Tile t's vertices are rows `offsets[t]:offsets[t + 1]` of `cycles` (thread cycles),
     in order. Returns (context of each vertex, largest sum of cycles over contexts per tile).
 
@@ -49,7 +47,7 @@ def schedule(cycles: I8, offsets: I8, contexts: int) -> tuple[U1, I8]:
     return worker, longest
 
 
-def _round_robin(offsets: I8, count: I8, n: int, contexts: int) -> U1:
+def _round_robin(offsets: Int64Array, count: Int64Array, n: int, contexts: int) -> UInt8Array:
     """0, 1 .. contexts - 1, 0, 1 .. anew on each tile."""
     longest = int(count.max(initial=0))
     turn = np.resize(np.arange(contexts, dtype=np.uint8), longest)
@@ -60,7 +58,7 @@ def _round_robin(offsets: I8, count: I8, n: int, contexts: int) -> U1:
     return turn[ordinal]
 
 
-def _rows(starts: I8, count: I8, n: int) -> slice | I8:
+def _rows(starts: Int64Array, count: Int64Array, n: int) -> slice | Int64Array:
     """The rows of some tiles, in order; all of them as a slice."""
     total = int(count.sum())
     if total == n:
@@ -68,7 +66,7 @@ def _rows(starts: I8, count: I8, n: int) -> slice | I8:
     return np.asarray(np.repeat(starts - (np.cumsum(count) - count), count) + np.arange(total), np.int64)
 
 
-def _in_rounds(cycles: I8, count: I8, contexts: int) -> tuple[U1, I8]:
+def _in_rounds(cycles: Int64Array, count: Int64Array, contexts: int) -> tuple[UInt8Array, Int64Array]:
     """Round k assigns the k-th vertex of every tile that has one; `cycles` holds the tiles one after another. A vertex
     that a tile does not have costs nothing and changes no load."""
     rounds, tiles = int(count.max()), len(count)
@@ -79,7 +77,7 @@ def _in_rounds(cycles: I8, count: I8, contexts: int) -> tuple[U1, I8]:
     padded[real] = cycles
     costs = np.ascontiguousarray(padded.T) * number(_NUMBERS)
     # Row c of `keys`: what context c of each tile has been given, times _NUMBERS, plus c: no two of a tile are equal.
-    keys: npt.NDArray[Any] = np.repeat(np.arange(contexts, dtype=number)[:, None], tiles, axis=1)
+    keys: AnyArray = np.repeat(np.arange(contexts, dtype=number)[:, None], tiles, axis=1)
     firsts = np.empty((rounds, tiles), number)
     beyond = np.empty_like(keys)
     sign = number(8 * keys.itemsize - 1)
@@ -95,7 +93,7 @@ def _in_rounds(cycles: I8, count: I8, contexts: int) -> tuple[U1, I8]:
     return np.ascontiguousarray(chosen.T)[real], (keys.max(axis=0) // _NUMBERS).astype(np.int64)
 
 
-def _one_tile(cycles: I8, contexts: int) -> tuple[U1, int]:
+def _one_tile(cycles: Int64Array, contexts: int) -> tuple[UInt8Array, int]:
     """The contexts of one tile's vertices, and the largest load."""
     heap = [(0, context) for context in range(contexts)]
     chosen = []

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from simulator.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from simulator.compiler.lowering.arrange import Transfer
 
-I8 = npt.NDArray[np.int64]
 
-
-def received_by_both(transfer: Transfer, bus_of_tile: I8) -> npt.NDArray[np.bool_]:
+def received_by_both(transfer: Transfer, bus_of_tile: Int64Array) -> BoolArray:
     """For each row of a transfer whether the bus partner of its receiver gets the same run from the same sender."""
     both = np.zeros(len(transfer), np.bool_)
     if len(transfer) < 2:
@@ -30,7 +29,7 @@ def received_by_both(transfer: Transfer, bus_of_tile: I8) -> npt.NDArray[np.bool
     return both
 
 
-def _neighbours(transfer: Transfer, bus: I8) -> tuple[I8, I8]:
+def _neighbours(transfer: Transfer, bus: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Pairs of rows on one bus that begin at one element, among them every run that stands beside the same run to the
     bus partner. One sort finds them where no bus gets more than two runs that begin at one element, as in nearly all
     exchanges; five keys in the others."""

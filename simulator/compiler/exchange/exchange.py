@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int32Array, Int64Array
 from simulator.compiler.exchange.bus_sharing import received_by_both
 from simulator.compiler.exchange.grouped_sums import sums_by_key
 from simulator.compiler.exchange.latency import Stage, way_of
@@ -22,42 +22,39 @@ from simulator.machine import exchange as fabric
 from simulator.machine.links import Links
 from simulator.machine.targets import MK2
 
-I8 = npt.NDArray[np.int64]
-I4 = npt.NDArray[np.int32]
-
 
 @dataclass(frozen=True)
 class Sendings:
     """Row i: tile `src[i]` sends `size[i]` bytes that go to `receivers[i]` tiles each. Sorted, each pair once."""
 
-    src: I4
-    receivers: I4
-    size: I8
+    src: Int32Array
+    receivers: Int32Array
+    size: Int64Array
 
 
 @dataclass(frozen=True)
 class Moving:
     """What the cycles of an exchange within an IPU are made of; per tile, in cycles. See `fabric.exchange_cycles`."""
 
-    received: I4
-    sent: I4
-    nearest: I4
-    latest: I4
+    received: Int32Array
+    sent: Int32Array
+    nearest: Int32Array
+    latest: Int32Array
 
 
 @dataclass(frozen=True)
 class Exchange:
     """Figures per tile of the device, and the traffic from tile to tile."""
 
-    rx: I8  #: bytes received
-    tx: I8  #: bytes sent, a multicast once
-    code: I8  #: bytes of exchange code
-    cycles: I8
+    rx: Int64Array  #: bytes received
+    tx: Int64Array  #: bytes sent, a multicast once
+    code: Int64Array  #: bytes of exchange code
+    cycles: Int64Array
     sendings: Sendings
-    src: I4  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
-    dst: I4
-    size: I8
-    rx_runs: I8  #: contiguous runs received
+    src: Int32Array  #: message i: `size[i]` bytes from tile `src[i]` to tile `dst[i]`
+    dst: Int32Array
+    size: Int64Array
+    rx_runs: Int64Array  #: contiguous runs received
     moving: Moving | None = None  #: None between IPUs
 
 
@@ -74,8 +71,8 @@ class Exchanges:
 
 def plan_exchange(
     transfer: Transfer,
-    ipu_of_tile: I8,
-    bus_of_tile: I8,
+    ipu_of_tile: Int64Array,
+    bus_of_tile: Int64Array,
     rate: float,
     stage: Stage | None = None,
     links: Links | None = None,
@@ -90,11 +87,11 @@ def plan_exchange(
     passing = _take(transfer, ~crosses)
     between = links or Links(int(ipu_of_tile[-1]) + 1, MK2.clock_hz)
 
-    def within_ipu(t: Transfer, sent: _Sent) -> tuple[I8, Moving]:
+    def within_ipu(t: Transfer, sent: _Sent) -> tuple[Int64Array, Moving]:
         words = sent.words + _sum(transfer.src[own], fabric.words(transfer.bytes[own]), tiles)
         return _within_ipu(passing, bus_of_tile, words, rate, stage)
 
-    def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
+    def over_links(t: Transfer, sent: _Sent) -> tuple[Int64Array, None]:
         busiest = _busiest_tile(t, sent, ipu_of_tile, rate)
         cycles = between.exchange_cycles(ipu_of_tile[t.src], ipu_of_tile[t.dst], t.bytes, busiest)
         return _of_those_concerned(cycles[ipu_of_tile], t), None
@@ -105,10 +102,10 @@ def plan_exchange(
     )
 
 
-def plan_between_replicas(transfer: Transfer, ipu_of_tile: I8, links: Links) -> Exchange | None:
+def plan_between_replicas(transfer: Transfer, ipu_of_tile: Int64Array, links: Links) -> Exchange | None:
     """Figures of a set of transfers to another replica, which is on other IPUs: all of them use the links."""
 
-    def over_links(t: Transfer, sent: _Sent) -> tuple[I8, None]:
+    def over_links(t: Transfer, sent: _Sent) -> tuple[Int64Array, None]:
         received = np.bincount(ipu_of_tile[t.dst], weights=t.bytes, minlength=links.ipus)
         given = np.bincount(ipu_of_tile[t.src], weights=t.bytes, minlength=links.ipus)
         busiest = _busiest_tile(t, sent, ipu_of_tile, fabric.WORD_BYTES)
@@ -118,7 +115,7 @@ def plan_between_replicas(transfer: Transfer, ipu_of_tile: I8, links: Links) -> 
     return _figures(transfer, len(ipu_of_tile), over_links)
 
 
-def _busiest_tile(transfer: Transfer, sent: _Sent, ipu_of_tile: I8, rate: float) -> I8:
+def _busiest_tile(transfer: Transfer, sent: _Sent, ipu_of_tile: Int64Array, rate: float) -> Int64Array:
     """Per IPU the cycles that one of its tiles needs to send or receive its words."""
     received = _sum(transfer.dst, fabric.words(transfer.bytes), len(ipu_of_tile))
     busiest = np.zeros(int(ipu_of_tile[-1]) + 1, np.int64)
@@ -126,7 +123,7 @@ def _busiest_tile(transfer: Transfer, sent: _Sent, ipu_of_tile: I8, rate: float)
     return busiest
 
 
-def _of_those_concerned(cycles: I8, transfer: Transfer) -> I8:
+def _of_those_concerned(cycles: Int64Array, transfer: Transfer) -> Int64Array:
     """The cycles of tiles that send or receive, 0 of the others."""
     concerned = np.zeros(len(cycles), np.bool_)
     concerned[transfer.src] = concerned[transfer.dst] = True
@@ -134,7 +131,7 @@ def _of_those_concerned(cycles: I8, transfer: Transfer) -> I8:
 
 
 def broadcast(
-    source: int, size: int, ipu_of_tile: I8, bus_of_tile: I8, rate: float, stage: Stage | None = None
+    source: int, size: int, ipu_of_tile: Int64Array, bus_of_tile: Int64Array, rate: float, stage: Stage | None = None
 ) -> Exchanges:
     """Tile `source` of each IPU sends the same `size` bytes to all others of that IPU."""
     tiles = np.arange(len(ipu_of_tile))
@@ -145,7 +142,7 @@ def broadcast(
     return plan_exchange(transfer, ipu_of_tile, bus_of_tile, rate, stage)
 
 
-def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
+def _take(transfer: Transfer, keep: BoolArray) -> Transfer:
     if keep.all():
         return transfer
     columns = (transfer.src, transfer.dst, transfer.start, transfer.length, transfer.item_bytes)
@@ -156,12 +153,12 @@ def _take(transfer: Transfer, keep: npt.NDArray[np.bool_]) -> Transfer:
 class _Sent:
     """What each tile sends, a multicast once."""
 
-    bytes: I8
-    words: I8
-    runs: I8
+    bytes: Int64Array
+    words: Int64Array
+    runs: Int64Array
 
 
-_Time = Callable[[Transfer, _Sent], tuple[I8, Moving | None]]
+_Time = Callable[[Transfer, _Sent], tuple[Int64Array, Moving | None]]
 """The cycles per tile of an exchange, and what they are made of"""
 
 
@@ -182,8 +179,8 @@ def _figures(transfer: Transfer, tiles: int, time: _Time) -> Exchange | None:
 
 
 def _within_ipu(
-    transfer: Transfer, bus_of_tile: I8, tx_words: I8, rate: float, stage: Stage | None
-) -> tuple[I8, Moving]:
+    transfer: Transfer, bus_of_tile: Int64Array, tx_words: Int64Array, rate: float, stage: Stage | None
+) -> tuple[Int64Array, Moving]:
     """Cycles per tile, and what they are made of. Two tiles of a bus that receive the same take it together, in half
     the time."""
     tiles = len(bus_of_tile)
@@ -198,7 +195,7 @@ def _within_ipu(
     return cycles, Moving(*(column.astype(np.int32) for column in columns))
 
 
-def _sent(transfer: Transfer) -> tuple[I8, I8, Sendings]:
+def _sent(transfer: Transfer) -> tuple[Int64Array, Int64Array, Sendings]:
     """(sender, bytes) of each run that is sent, a multicast once, and the bytes by number of receivers."""
     whole = whole_runs(transfer)
     if whole is None:
@@ -207,7 +204,7 @@ def _sent(transfer: Transfer) -> tuple[I8, I8, Sendings]:
     return *whole.joined(), _sendings(whole.sender, whole.receivers, whole.length * whole.item_bytes)
 
 
-def _sendings(sender: I8, receivers: I8, size: I8) -> Sendings:
+def _sendings(sender: Int64Array, receivers: Int64Array, size: Int64Array) -> Sendings:
     most = int(receivers.max()) + 1
     key, total = sums_by_key(sender * most + receivers, size)
     return Sendings((key // most).astype(np.int32), (key % most).astype(np.int32), total)
@@ -218,21 +215,21 @@ class _Stretches:
     """Elements that a tile sends, one row per receiver. Rows of one group have sender, item size and time in common;
     within a group no receiver gets an element twice."""
 
-    group: I8
-    start: I8
-    length: I8
+    group: Int64Array
+    start: Int64Array
+    length: Int64Array
     senders: int  #: one more than the last sender
     wide: int  #: one more than the largest item size
     span: int  #: exceeds every end
 
-    def sender(self, group: I8) -> I8:
+    def sender(self, group: Int64Array) -> Int64Array:
         return group // self.wide % self.senders
 
-    def item_bytes(self, group: I8) -> I8:
+    def item_bytes(self, group: Int64Array) -> Int64Array:
         return group % self.wide
 
 
-def _sent_once(stretches: _Stretches) -> tuple[I8, I8]:
+def _sent_once(stretches: _Stretches) -> tuple[Int64Array, Int64Array]:
     """(sender, bytes) of each run after merging what goes to several receivers. Items of different size are never
     in one run: a run lies within one variable."""
     group, _, length = union_in_groups(stretches.group, stretches.start, stretches.length, stretches.span)
@@ -260,7 +257,7 @@ def _stretches(transfer: Transfer) -> _Stretches:
     return _Stretches((time * senders + src) * wide + item_bytes, start, length, senders, wide, span)
 
 
-def _sent_apart(transfer: Transfer) -> tuple[I8, I8, I8, I8, I8]:
+def _sent_apart(transfer: Transfer) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]:
     """(src, item bytes, start, length, time) of disjoint stretches per receiver: a tile that wants an element in two
     places is sent it twice, at times 0 and 1, because what it receives goes to one place.
 
@@ -291,5 +288,5 @@ def _sent_apart(transfer: Transfer) -> tuple[I8, I8, I8, I8, I8]:
     return src, item_bytes, start, length, time
 
 
-def _sum(tile: I8, value: I8, tiles: int) -> I8:
+def _sum(tile: Int64Array, value: Int64Array, tiles: int) -> Int64Array:
     return np.bincount(tile, weights=value, minlength=tiles).astype(np.int64)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 #: keys up to this, or up to a few times as many as there are values, are counted in a table
 _TABLE = 1 << 22
 
 
-def sums_by_key(key: I8, value: I8) -> tuple[I8, I8]:
+def sums_by_key(key: Int64Array, value: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(keys that occur, ascending; sum of the values of each). Keys and values are not negative, sums stay below
     2**53."""
     if len(key) == 0:

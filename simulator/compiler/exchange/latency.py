@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.exchange.grouped_sums import sums_by_key
 from simulator.machine import exchange as fabric
 from simulator.machine.physical_tiles import Places
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -19,10 +17,12 @@ class Stage:
     """Where the tiles of the device lie, and by how many cycles each leaves a sync before the last one."""
 
     places: Places
-    lead: I8
+    lead: Int64Array
 
 
-def way_of(src: I8, dst: I8, words: I8, stage: Stage, rate: float = float(fabric.WORD_BYTES)) -> fabric.Way:
+def way_of(
+    src: Int64Array, dst: Int64Array, words: Int64Array, stage: Stage, rate: float = float(fabric.WORD_BYTES)
+) -> fabric.Way:
     """How far the words of an exchange travel. Row i of the arguments: a run of `words[i]` words from tile `src[i]` to
     tile `dst[i]` at `rate` bytes a cycle; the runs of a pair of tiles are one message."""
     tiles = len(stage.lead)

@@ -7,15 +7,13 @@ headers. What arrives carries its address and needs no buffer. Source: poplar-mo
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray
 from simulator.compiler.exchange.exchange import Exchange
 from simulator.compiler.lowering.arrange import LocalCopy, Transfer
 
-I8 = npt.NDArray[np.int64]
 
-
-def packet_copy(exchange: Exchange, transfer: Transfer, crosses: npt.NDArray[np.bool_]) -> LocalCopy:
+def packet_copy(exchange: Exchange, transfer: Transfer, crosses: BoolArray) -> LocalCopy:
     """The copy that fills the packet buffers of an exchange between IPUs: all bytes that a tile sends, from as many
     runs of memory as the `crosses` rows of the transfer begin (one that goes to several tiles counts once)."""
     runs = np.unique(np.stack([transfer.src[crosses], transfer.start[crosses]]), axis=1)[0]

@@ -9,24 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.lowering.arrange import Transfer
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class WholeRuns:
     """Runs by sender and place, each once; how many tiles get each."""
 
-    sender: I8
-    start: I8
-    length: I8
-    item_bytes: I8
-    receivers: I8
+    sender: Int64Array
+    start: Int64Array
+    length: Int64Array
+    item_bytes: Int64Array
+    receivers: Int64Array
 
-    def joined(self) -> tuple[I8, I8]:
+    def joined(self) -> tuple[Int64Array, Int64Array]:
         """(sender, bytes) after joining runs that touch. Items of different size are never in one run."""
         end = self.start + self.length
         apart = (self.start[1:] != end[:-1]) | (self.sender[1:] != self.sender[:-1])
@@ -53,6 +51,4 @@ def whole_runs(transfer: Transfer) -> WholeRuns | None:
         if (wanted[1:] == wanted[:-1]).any():
             return None
     sender, start = np.divmod(at[head], width)
-    return WholeRuns(
-        sender, start, length[head], transfer.item_bytes[order[head]], np.diff(np.append(head, len(at)))
-    )  # fmt: skip
+    return WholeRuns(sender, start, length[head], transfer.item_bytes[order[head]], np.diff(np.append(head, len(at))))

@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.regions import distinct
 from simulator.compiler.lowering.element_map import union_in_groups
 
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
-Elements = tuple[I8, I8]
+Elements = tuple[Int64Array, Int64Array]
 """(starts, lengths)"""
 
 NOTHING: Elements = (np.empty(0, np.int64), np.empty(0, np.int64))
@@ -46,7 +43,7 @@ def elements_of(parts: Sequence[Elements]) -> Elements:
     return start, length
 
 
-def variables_in(elements: Elements, bases: I8) -> I8:
+def variables_in(elements: Elements, bases: Int64Array) -> Int64Array:
     """The variables that some of these elements belong to; `bases` = first element of each variable."""
     start, length = elements
     first = np.searchsorted(bases, start, side="right") - 1
@@ -65,11 +62,11 @@ class Moves:
     arriving: Accesses = Accesses()
 
 
-def moves_of(crosses: Bools, length: I8, reads: I8 | None, writes: I8 | None) -> Moves:
+def moves_of(crosses: BoolArray, length: Int64Array, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
     """Rows of an exchange: `reads` and `writes` = element that each begins at, None where that is in a buffer;
     `crosses` marks rows between IPUs."""
 
-    def runs(start: I8 | None, keep: Bools) -> Elements:
+    def runs(start: Int64Array | None, keep: BoolArray) -> Elements:
         return NOTHING if start is None else elements_of([(start[keep], length[keep])])
 
     inside = Accesses(runs(reads, ~crosses), runs(writes, ~crosses))

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.lowering.accesses import Accesses, Elements, elements_of
 from simulator.compiler.lowering.element_map import ElementMap, Pieces, union_in_groups
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, VertexBlock
     from simulator.graph.vertex_type import FieldSpec
 
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+
 _NONE = np.empty(0, np.int64)
 #: An operand from other tiles is received once and spread where it holds each element so often (a guess: no public
 #: source says from where on Poplar broadcasts).
@@ -44,17 +43,17 @@ class Transfer:
     """Runs that cross from tile to tile: row i moves `length[i]` elements of `item_bytes[i]`, from element `start[i]`
     of the element space (the same element sent to several tiles is one multicast)."""
 
-    src: I8
-    dst: I8
-    start: I8
-    length: I8
-    item_bytes: I8
+    src: Int64Array
+    dst: Int64Array
+    start: Int64Array
+    length: Int64Array
+    item_bytes: Int64Array
 
     def __len__(self) -> int:
         return len(self.src)
 
     @property
-    def bytes(self) -> I8:
+    def bytes(self) -> Int64Array:
         return np.asarray(self.length * self.item_bytes, dtype=np.int64)
 
 
@@ -66,10 +65,10 @@ class LocalCopy:
     """A copy within tiles, all arrays one entry per tile: bytes moved, contiguous runs, bytes of the buffer it fills
     or empties (0 for a copy between variables), bytes of constants that it writes (None = none)."""
 
-    moved: I8
-    runs: I8
-    buffer: I8
-    filled: I8 | None = None
+    moved: Int64Array
+    runs: Int64Array
+    buffer: Int64Array
+    filled: Int64Array | None = None
 
     def __bool__(self) -> bool:
         return bool(self.runs.any()) or (self.filled is not None and bool(self.filled.any()))
@@ -82,19 +81,19 @@ class Operands:
 
     block: VertexBlock
     field: str
-    tile: I8
+    tile: Int64Array
     pieces: Pieces
-    gathered: Bools
-    spread: Bools
+    gathered: BoolArray
+    spread: BoolArray
 
 
 @dataclass(frozen=True)
 class ComputeArrangement:
     before: Transfer  #: rows that fill the message buffer, then those of gathered pieces, each in order
-    message: I8  #: bytes per tile received into buffers that are not gather buffers
+    message: Int64Array  #: bytes per tile received into buffers that are not gather buffers
     gather: LocalCopy
     after: Transfer
-    output: I8  #: bytes per tile of outputs waiting to be sent
+    output: Int64Array  #: bytes per tile of outputs waiting to be sent
     scatter: LocalCopy
     accesses: Accesses  #: of the compute set itself: what is used where it lies
     gathered: Elements  #: what is copied into gather buffers on its tile
@@ -109,18 +108,25 @@ class _Side:
     """Pieces of all inputs (or outputs) of a compute set that need work; `tile` is the vertex's tile."""
 
     tiles: int
-    remote: list[tuple[I8, Pieces, Bools]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
+    remote: list[tuple[Int64Array, Pieces, BoolArray]] = field(default_factory=list)  # (vertex tile, pieces, gathered)
     operands: list[Operands] = field(default_factory=list)
     in_place: list[Elements] = field(default_factory=list)
     copied: list[Elements] = field(default_factory=list)
-    moved: I8 = field(init=False)
-    runs: I8 = field(init=False)
-    buffer: I8 = field(init=False)
+    moved: Int64Array = field(init=False)
+    runs: Int64Array = field(init=False)
+    buffer: Int64Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.moved, self.runs, self.buffer = (np.zeros(self.tiles, np.int64) for _ in range(3))
 
-    def add(self, of: tuple[VertexBlock, str], tile: I8, pieces: Pieces, operand: I8 | None, emap: ElementMap) -> None:
+    def add(
+        self,
+        of: tuple[VertexBlock, str],
+        tile: Int64Array,
+        pieces: Pieces,
+        operand: Int64Array | None,
+        emap: ElementMap,
+    ) -> None:
         local = emap.tile[pieces.row] == tile
         spread = _spread(operand, pieces, local)
         gathered = _gathered(operand, pieces, local, emap) | spread
@@ -141,7 +147,7 @@ class _Side:
     def local_copy(self) -> LocalCopy:
         return LocalCopy(self.moved, self.runs, self.buffer)
 
-    def joined(self) -> tuple[I8, Pieces, Bools]:
+    def joined(self) -> tuple[Int64Array, Pieces, BoolArray]:
         if not self.remote:
             return _NONE, Pieces(_NONE, _NONE, _NONE, _NONE), np.empty(0, np.bool_)
         tile, pieces, gathered = zip(*self.remote, strict=True)
@@ -172,10 +178,19 @@ def arrange_compute_set(
     accesses = Accesses(elements_of(inputs.in_place), elements_of(outputs.in_place))
     copies = inputs.local_copy(), outputs.local_copy()
     return ComputeArrangement(
-        before, message, copies[0], after, output, copies[1], accesses,
-        elements_of(inputs.copied), elements_of(outputs.copied),
-        message_rows, inputs.operands, outputs.operands,
-    )  # fmt: skip
+        before,
+        message,
+        copies[0],
+        after,
+        output,
+        copies[1],
+        accesses,
+        elements_of(inputs.copied),
+        elements_of(outputs.copied),
+        message_rows,
+        inputs.operands,
+        outputs.operands,
+    )
 
 
 def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
@@ -188,7 +203,7 @@ def check_mapped(pieces: Pieces, emap: ElementMap, unmapped: Unmapped) -> None:
         raise unmapped(variable, int(pieces.start[bad[0]] - emap.begin[first]))
 
 
-def _operands(spec: FieldSpec, edges: FieldEdges, owner: I8, pieces: Pieces) -> I8 | None:
+def _operands(spec: FieldSpec, edges: FieldEdges, owner: Int64Array, pieces: Pieces) -> Int64Array | None:
     """The operand each piece belongs to, or None where every edge is a single element."""
     if spec.kind in ("scalar", "scalars"):
         return None
@@ -199,7 +214,7 @@ def _operands(spec: FieldSpec, edges: FieldEdges, owner: I8, pieces: Pieces) -> 
     return np.searchsorted(edges.row_offsets, pieces.region, side="right") - 1
 
 
-def _gathered(operand: I8 | None, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:
+def _gathered(operand: Int64Array | None, pieces: Pieces, local: BoolArray, emap: ElementMap) -> BoolArray:
     if operand is None or len(operand) == 0:
         return np.zeros(len(pieces.row), np.bool_)
     count = np.bincount(operand)
@@ -211,7 +226,7 @@ def _gathered(operand: I8 | None, pieces: Pieces, local: Bools, emap: ElementMap
     return np.asarray(((apart > 1) & (near > 0))[operand])
 
 
-def _spread(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
+def _spread(operand: Int64Array | None, pieces: Pieces, local: BoolArray) -> BoolArray:
     """Pieces of operands that come wholly from other tiles and are broadcast, REPEATS_OF_A_BROADCAST or more. (A
     few repeated elements, as of padding, are received where they are read.)"""
     none = np.zeros(len(pieces.row), np.bool_)
@@ -234,7 +249,7 @@ def _spread(operand: I8 | None, pieces: Pieces, local: Bools) -> Bools:
     return np.asarray(repeats[operand])
 
 
-def _follows(operand: I8, pieces: Pieces, local: Bools, emap: ElementMap) -> Bools:
+def _follows(operand: Int64Array, pieces: Pieces, local: BoolArray, emap: ElementMap) -> BoolArray:
     """Whether each piece continues the one before it: same operand, same variable, both on the tile, no gap."""
     follows = np.zeros(len(operand), np.bool_)
     row = pieces.row
@@ -244,7 +259,7 @@ def _follows(operand: I8, pieces: Pieces, local: Bools, emap: ElementMap) -> Boo
     return follows
 
 
-def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8, int]:
+def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int64Array, int]:
     """What is received before the compute set, bytes of the message buffers, and how many rows fill these. Each element
     comes once per tile into the message buffer, and once for each gathered operand."""
     tile, pieces, gathered = side.joined()
@@ -264,7 +279,7 @@ def _incoming(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8, 
     return Transfer(*both), size, len(message)
 
 
-def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:
+def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, Int64Array]:
     """What is sent after the compute set, from the vertex's tile to the owner of the element."""
     tile, pieces, gathered = side.joined()
     if len(tile) == 0:
@@ -276,5 +291,5 @@ def _outgoing(side: _Side, emap: ElementMap, tiles: int) -> tuple[Transfer, I8]:
     return transfer, _per_tile(tile[~gathered], size[~gathered], tiles)
 
 
-def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+def _per_tile(tile: Int64Array, size: Int64Array, tiles: int) -> Int64Array:
     return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

@@ -19,16 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.compiler.lowering.accesses import Accesses, elements_of
 from simulator.compiler.lowering.arrange import LocalCopy, Transfer, Unmapped, check_mapped
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.machine import exchange as fabric
-
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -36,9 +33,9 @@ class Runs:
     """Runs of a copy, and the element that the first of each goes to."""
 
     transfer: Transfer
-    to: I8
+    to: Int64Array
 
-    def take(self, keep: Bools) -> Runs:
+    def take(self, keep: BoolArray) -> Runs:
         return Runs(_rows(self.transfer, keep), self.to[keep])
 
 
@@ -60,12 +57,12 @@ class CopyArrangement:
 
 
 def arrange_copy(
-    source: tuple[I8, I8],
-    destination: tuple[I8, I8],
+    source: tuple[Int64Array, Int64Array],
+    destination: tuple[Int64Array, Int64Array],
     emap: ElementMap,
-    ipu_of_tile: I8,
+    ipu_of_tile: Int64Array,
     unmapped: Unmapped,
-    fills: Bools | None = None,
+    fills: BoolArray | None = None,
 ) -> CopyArrangement:
     """A copy between tensors given by their regions (starts, lengths), equally many elements. `fills`: one flag per
     variable, set for constants of one value."""
@@ -91,15 +88,23 @@ def arrange_copy(
     return CopyArrangement(sent.transfer, local, accesses, sent, copied, filling)
 
 
-def paired_runs(source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, unmapped: Unmapped) -> Runs:
+def paired_runs(
+    source: tuple[Int64Array, Int64Array],
+    destination: tuple[Int64Array, Int64Array],
+    emap: ElementMap,
+    unmapped: Unmapped,
+) -> Runs:
     """Runs that lie on one tile at both ends (also where both ends are the same tile)."""
     runs, to, _ = _paired(source, destination, emap, unmapped)
     return Runs(runs, to)
 
 
 def _paired(
-    source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, unmapped: Unmapped
-) -> tuple[Transfer, I8, I8]:
+    source: tuple[Int64Array, Int64Array],
+    destination: tuple[Int64Array, Int64Array],
+    emap: ElementMap,
+    unmapped: Unmapped,
+) -> tuple[Transfer, Int64Array, Int64Array]:
     """(runs, element where each goes to, variable each comes from)."""
     src, dst = emap.cut(*source), emap.cut(*destination)
     check_mapped(src, emap, unmapped)
@@ -116,12 +121,12 @@ def _paired(
     return runs, to, emap.variable[from_row]
 
 
-def _rows(transfer: Transfer, keep: Bools) -> Transfer:
+def _rows(transfer: Transfer, keep: BoolArray) -> Transfer:
     columns = (transfer.src, transfer.dst, transfer.start, transfer.length, transfer.item_bytes)
     return Transfer(*(column[keep] for column in columns))
 
 
-def _merged(runs: Transfer, to: I8) -> tuple[I8, I8]:
+def _merged(runs: Transfer, to: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(tile, bytes) of runs within tiles after joining those that follow each other in both tensors."""
     if len(runs) == 0:
         return runs.dst, runs.dst
@@ -134,7 +139,9 @@ def _merged(runs: Transfer, to: I8) -> tuple[I8, I8]:
     return tile[head], np.add.reduceat(runs.bytes[order], head)
 
 
-def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, ipu_of_tile: I8) -> Bools:
+def _riding(
+    transfer: Transfer, tile: Int64Array, size: Int64Array, filling: Int64Array, ipu_of_tile: Int64Array
+) -> BoolArray:
     """Which tiles send their own runs to themselves: those with few bytes, nothing to fill, and words to spare in the
     exchange within their IPU. `transfer` = what crosses from tile to tile within IPUs."""
     tiles = len(ipu_of_tile)
@@ -148,5 +155,5 @@ def _riding(transfer: Transfer, tile: I8, size: I8, filling: I8, ipu_of_tile: I8
     return np.asarray(few & (moved + words <= (busiest + busiest // RIDING_SLACK)[ipu_of_tile]))
 
 
-def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+def _per_tile(tile: Int64Array, size: Int64Array, tiles: int) -> Int64Array:
     return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.graph import program as host
-
-I8 = npt.NDArray[np.int64]
 
 #: More variables than this in one name are replaced by an ellipsis.
 NAMES_SHOWN = 8
@@ -50,7 +48,7 @@ def _independent(group: list[host.Copy], copy: host.Copy) -> bool:
     )
 
 
-def regions_of(tensors: Sequence[Any]) -> tuple[I8, I8]:
+def regions_of(tensors: Sequence[Any]) -> tuple[Int64Array, Int64Array]:
     """The regions of several tensors, one after the other."""
     parts = [tensor.regions() for tensor in tensors]
     if len(parts) == 1:
@@ -58,12 +56,17 @@ def regions_of(tensors: Sequence[Any]) -> tuple[I8, I8]:
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
-def description(source: tuple[I8, I8], destination: tuple[I8, I8], emap: ElementMap, names: Sequence[str]) -> str:
+def description(
+    source: tuple[Int64Array, Int64Array],
+    destination: tuple[Int64Array, Int64Array],
+    emap: ElementMap,
+    names: Sequence[str],
+) -> str:
     """`Copy_<source>_to_<destination>`, with braces around several variables."""
     return f"Copy_{_named(source, emap, names)}_to_{_named(destination, emap, names)}"
 
 
-def _named(of: tuple[I8, I8], emap: ElementMap, names: Sequence[str]) -> str:
+def _named(of: tuple[Int64Array, Int64Array], emap: ElementMap, names: Sequence[str]) -> str:
     variables = emap.variable[emap.find(of[0][of[1] > 0])]
     _, first = np.unique(variables, return_index=True)
     found = list(dict.fromkeys(names[v] or "<anonymous>" for v in variables[np.sort(first)].tolist()))

@@ -11,23 +11,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
 class ElementMap:
     """The mapping table with what belongs to each of its rows. Row i covers elements `begin[i] .. end[i]`."""
 
-    begin: I8
-    end: I8
-    tile: I8  #: -1 = not mapped
-    variable: I8
-    item_bytes: I8
+    begin: Int64Array
+    end: Int64Array
+    tile: Int64Array  #: -1 = not mapped
+    variable: Int64Array
+    item_bytes: Int64Array
 
     @cached_property
-    def place(self) -> I8:
+    def place(self) -> Int64Array:
         """Where each row begins in the memory of its variable on its tile, in elements: the rows of a variable lie
         there one after another, in their order."""
         order = np.lexsort((self.begin, self.tile, self.variable))
@@ -40,11 +39,11 @@ class ElementMap:
         place[order] = before - before[heads][np.cumsum(fresh) - 1]
         return place
 
-    def find(self, elements: I8) -> I8:
+    def find(self, elements: Int64Array) -> Int64Array:
         """The row that holds each element."""
         return np.searchsorted(self.end, elements, side="right")
 
-    def cut(self, starts: I8, lengths: I8) -> Pieces:
+    def cut(self, starts: Int64Array, lengths: Int64Array) -> Pieces:
         """Cut regions at the borders of the mapping; empty regions give no piece."""
         keep = np.flatnonzero(lengths > 0)
         starts, lengths = starts[keep], lengths[keep]
@@ -65,16 +64,18 @@ class ElementMap:
 class Pieces:
     """Parts of regions, in order: `region` = index of the region each came from, `row` = row of the ElementMap."""
 
-    region: I8
-    start: I8
-    length: I8
-    row: I8
+    region: Int64Array
+    start: Int64Array
+    length: Int64Array
+    row: Int64Array
 
-    def take(self, index: npt.NDArray[np.bool_] | I8) -> Pieces:
+    def take(self, index: BoolArray | Int64Array) -> Pieces:
         return Pieces(self.region[index], self.start[index], self.length[index], self.row[index])
 
 
-def union_in_groups(group: I8, start: I8, length: I8, span: int) -> tuple[I8, I8, I8]:
+def union_in_groups(
+    group: Int64Array, start: Int64Array, length: Int64Array, span: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Merge intervals that overlap or touch within the same group: (group, start, length) of the disjoint union,
     sorted. `span` exceeds every end; groups are non-negative."""
     if len(start) == 0:
@@ -90,7 +91,9 @@ def union_in_groups(group: I8, start: I8, length: I8, span: int) -> tuple[I8, I8
     return merged // (span + 1), merged % (span + 1), reach[tail] - merged
 
 
-def element_map(bases: I8, numels: I8, item_bytes: I8, ends: I8, tiles: I8) -> ElementMap:
+def element_map(
+    bases: Int64Array, numels: Int64Array, item_bytes: Int64Array, ends: Int64Array, tiles: Int64Array
+) -> ElementMap:
     """Join the mapping table of a GraphStore with its variables (rows with no elements own no interval)."""
     begin = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
     owners = np.flatnonzero(numels > 0)

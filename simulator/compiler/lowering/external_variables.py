@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import invalid_tile_mapping, link_error
 
 if TYPE_CHECKING:
     from simulator.graph.preallocations import Parts
     from simulator.graph.store import GraphStore
-
-I8 = npt.NDArray[np.int64]
 
 
 #: Addresses are multiples of this, so that every load can reach them (simulator.compiler.memory.layout).
@@ -74,7 +72,7 @@ def _addresses(symbol: str, parts: Parts, size: int, memory: int) -> dict[int, i
     return found
 
 
-def _mapping(symbol: str, place: Parts | int, count: int, tiles: int) -> tuple[I8, I8]:
+def _mapping(symbol: str, place: Parts | int, count: int, tiles: int) -> tuple[Int64Array, Int64Array]:
     """(interval ends, tile of each interval) of a whole variable."""
     parts = ((place, 0, count, -1),) if isinstance(place, int) else tuple(sorted(place, key=lambda part: part[1]))
     done = 0

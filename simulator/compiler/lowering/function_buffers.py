@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import FunctionBufferMappingType
 from simulator.compiler.lowering.arrange import LocalCopy
 from simulator.compiler.lowering.host_copies import HostCopy, bytes_copy
@@ -26,8 +26,6 @@ from simulator.graph.objects import Function, FunctionBuffer
 if TYPE_CHECKING:
     from simulator.compiler.lowering.items import Items
     from simulator.graph.store import VertexBlock
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,9 @@ def _is_remote(copy: host.Copy) -> bool:
 def settle(
     pending: Sequence[Pending],
     table: ProgramTable,
-    control: Sequence[I8 | None],
+    control: Sequence[Int64Array | None],
     blocks: Sequence[VertexBlock],
-    packets: I8,
+    packets: Int64Array,
     machine: Machine,
 ) -> Overlays:
     """Fill in what the copies move; `packets` (host packets per tile) grows by theirs. `control` = bytes of control
@@ -111,7 +109,7 @@ def _stored(pending: Sequence[Pending], called: Sequence[int]) -> frozenset[int]
     return frozenset(called.index(e.function) for e in local)
 
 
-def _fill(pending: Pending, overlay: Overlay, table: ProgramTable, packets: I8, machine: Machine) -> None:
+def _fill(pending: Pending, overlay: Overlay, table: ProgramTable, packets: Int64Array, machine: Machine) -> None:
     if pending.local is not None:
         pending.local.moved[:] = overlay.bytes
         pending.local.runs[:] = (overlay.code > 0).astype(np.int64) + (overlay.data > 0)

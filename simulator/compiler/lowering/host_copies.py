@@ -5,26 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.lowering.element_map import ElementMap, Pieces
 from simulator.compiler.machine import Machine
 from simulator.machine import host_exchange as link
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class HostCopy:
     """All arrays have one entry per tile of the device."""
 
-    rx: I8 | None  #: bytes received
-    tx: I8 | None  #: bytes sent
-    packets: I8
-    code: I8 | None  #: bytes of host exchange code; None where code is not counted
+    rx: Int64Array | None  #: bytes received
+    tx: Int64Array | None  #: bytes sent
+    packets: Int64Array
+    code: Int64Array | None  #: bytes of host exchange code; None where code is not counted
     host_wait: int  #: cycles of StreamCopyBegin after its barrier
-    mid_cycles: I8
-    end_cycles: I8
+    mid_cycles: Int64Array
+    end_cycles: Int64Array
 
 
 def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
@@ -35,7 +33,7 @@ def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machin
     return bytes_copy(size, to_device, machine, looped=looped)
 
 
-def bytes_copy(size: I8, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
+def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
     """A stream copy of so many bytes per tile. `looped`: packets go through a loop, where its code is shorter than
     theirs."""
     packets = link.packets(size, machine.host_link, to_device=to_device)

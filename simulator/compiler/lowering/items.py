@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import invalid_tile_mapping
 from simulator.compiler.exchange.exchange import Exchanges, plan_between_replicas, plan_exchange
 from simulator.compiler.exchange.packet_copies import packet_copy
@@ -32,8 +32,6 @@ from simulator.compiler.machine import Machine
 if TYPE_CHECKING:
     from simulator.compiler.lowering.sent_words import SentWords
     from simulator.graph.store import GraphStore, VertexBlock
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ class Items:
         return list(self._copies.values())
 
     @property
-    def fills(self) -> npt.NDArray[np.bool_]:
+    def fills(self) -> BoolArray:
         """Which variables are constants of one value: tiles write them, nobody sends them."""
         return self._fills
 
@@ -141,7 +139,7 @@ class Items:
         self._next_number += 1
         return self._next_number - 1
 
-    def mapped_pieces(self, regions: tuple[I8, I8]) -> Pieces:
+    def mapped_pieces(self, regions: tuple[Int64Array, Int64Array]) -> Pieces:
         """The pieces of a tensor; raises invalid_tile_mapping when some have no tile."""
         pieces = self.emap.cut(*regions)
         check_mapped(pieces, self.emap, self.unmapped)
@@ -218,7 +216,7 @@ class Items:
             self._copies[id(copy),] = (item, [copy])
         return self._copies[id(copy),][0]
 
-    def _moves(self, rows: Transfer, reads: I8 | None, writes: I8 | None) -> Moves:
+    def _moves(self, rows: Transfer, reads: Int64Array | None, writes: Int64Array | None) -> Moves:
         of_tile = self.machine.ipu_of_tile
         return moves_of(of_tile[rows.src] != of_tile[rows.dst], rows.length, reads, writes)
 
@@ -247,7 +245,7 @@ class Items:
         """The debug record of the call that made a stream or a host copy, -1 where there is none."""
         return self._stream_debug_ids.get(handle, -1)
 
-    def _buffer(self, name: str, category: str, size: I8, debug_id: int) -> tuple[int, ...]:
+    def _buffer(self, name: str, category: str, size: Int64Array, debug_id: int) -> tuple[int, ...]:
         if not size.any():
             return ()
         self.buffers.append(Buffer(name, category, size, debug_id))

@@ -23,8 +23,8 @@ from collections.abc import Sequence as Rows
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
 from simulator.compiler.blocks.flushes import BlockFlushes
 from simulator.compiler.blocks.recording import buffer_tiles
@@ -47,7 +47,6 @@ from simulator.graph.debug_context import record
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
 
-I8 = npt.NDArray[np.int64]
 
 #: The tile of each IPU that the host tells which program to run, and the size of its word.
 CONTROL_TILE = 0
@@ -83,16 +82,16 @@ class Lowering:
         self.pending: list[function_buffers.Pending] = []  #: copies of function buffers
         self._debug_ids: dict[int, tuple[int, host.Program]] = {}  # programs are kept: ids are unique while they live
         self.spans: dict[Place, tuple[int, int]] = {}  #: rows [first, end) that each program became
-        self.block_buffers: I8 = np.empty(0, np.int64)  #: tiles that record blocks
+        self.block_buffers: Int64Array = np.empty(0, np.int64)  #: tiles that record blocks
         self._visits = ProgramVisits([], [])
 
     @property
-    def packets(self) -> I8:
+    def packets(self) -> Int64Array:
         """Host packets per tile."""
         return self._host.packets
 
     @property
-    def global_packets(self) -> I8:
+    def global_packets(self) -> Int64Array:
         """Packets to other IPUs per tile."""
         return self._steps.global_packets
 

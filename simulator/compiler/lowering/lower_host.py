@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import NO_LIMIT
 from simulator.compiler.blocks import flushes
 from simulator.compiler.blocks.selection import FLUSH
@@ -30,15 +30,13 @@ from simulator.graph.objects import DataStream, RemoteBuffer
 from simulator.graph.store import StreamColumns
 from simulator.graph.tensor import Tensor
 
-I8 = npt.NDArray[np.int64]
-
 
 class HostLowering:
     """Appends host copies to the table of `steps`. `group`: the sync group of host copies."""
 
     def __init__(self, steps: Steps, streams: StreamColumns, group: str) -> None:
         self._steps, self._streams, self._group = steps, streams, group
-        self.packets: I8 = np.zeros(steps.machine.tiles, np.int64)  #: host packets per tile
+        self.packets: Int64Array = np.zeros(steps.machine.tiles, np.int64)  #: host packets per tile
 
     def control(self, parent: int, tile: int, size: int) -> None:
         """One of the two copies that tell the device what to run."""
@@ -49,7 +47,7 @@ class HostLowering:
         nothing = bytes_copy(np.zeros(self._steps.machine.tiles, np.int64), False, self._steps.machine)
         self._parts(parent, FLUSH, nothing, None, -1)
 
-    def settle_flushes(self, size: I8) -> None:
+    def settle_flushes(self, size: Int64Array) -> None:
         """Say what all flushes move: `size` bytes per tile."""
         copy = bytes_copy(size, False, self._steps.machine)
         self.packets += flushes.settle_flushes(self._steps.table, copy)

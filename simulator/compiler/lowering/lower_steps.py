@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.exchange.exchange import Exchange, Exchanges
 from simulator.compiler.lowering.accesses import Moves
 from simulator.compiler.lowering.items import Items, Packets
 from simulator.compiler.lowering.program_table import ProgramTable, Work
-from simulator.compiler.lowering.sync_domains import Bools, SyncDomains, covers
+from simulator.compiler.lowering.sync_domains import SyncDomains, covers
 from simulator.compiler.machine import Machine
 from simulator.machine.packets import packets as packet_counts
-
-I8 = npt.NDArray[np.int64]
 
 
 class Steps:
@@ -24,9 +22,9 @@ class Steps:
         self.table = ProgramTable()
         self.items, self.machine, self.domains = items, machine, domains
         self.sync_after_compute = sync_after_compute
-        self.global_packets: I8 = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
+        self.global_packets: Int64Array = np.zeros(machine.tiles, np.int64)  #: packets to other IPUs per tile
 
-    def barrier(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
+    def barrier(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
         """The sync that a program needs, made for that program, unless one that does stands there already. `group`:
         "" = internal, "GS1" or "GS2"; `waiting`: tiles that take part, None = all."""
         before = self.table.children[parent][-1:]
@@ -34,7 +32,7 @@ class Steps:
         if not stands or not covers(self.table.work[before[0]].waiting, waiting):
             self.sync(parent, debug_id, group, waiting)
 
-    def sync(self, parent: int, debug_id: int, group: str, waiting: Bools | None) -> None:
+    def sync(self, parent: int, debug_id: int, group: str, waiting: BoolArray | None) -> None:
         """A sync, whatever stands there already. Arguments as for `barrier`."""
         name = "External" if group else "Internal"
         work = Work(waiting=waiting, sync_group=group)
@@ -52,8 +50,9 @@ class Steps:
     ) -> None:
         """Barrier and exchange, between IPUs first; nothing where nothing moves."""
         if exchanges.between_ipus is not None:
-            self._global_exchange(parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, moves,
-                                  packets, debug_id)  # fmt: skip
+            self._global_exchange(
+                parent, name.replace("/Exchange", "/Global"), exchanges.between_ipus, work, moves, packets, debug_id
+            )
         if exchanges.internal is not None:
             figures = exchanges.internal
             self.barrier(parent, debug_id, "", self.domains.concerned((figures.rx > 0) | (figures.tx > 0)))
@@ -70,9 +69,20 @@ class Steps:
         filled = packets.buffers if from_variables else buffers
         self.on_tile(parent, packets.copy, Work(accesses=moves.packed, buffers=filled), debug_id)
         self.barrier(parent, debug_id, "GS2" if work.replica_map else "GS1", concerned)
-        self.table.add(parent, "GlobalExchange", name, debug_id=debug_id, work=Work(
-            figures.cycles, figures, work.code, accesses=moves.arriving, buffers=buffers, replica_map=work.replica_map,
-        ))  # fmt: skip
+        self.table.add(
+            parent,
+            "GlobalExchange",
+            name,
+            debug_id=debug_id,
+            work=Work(
+                figures.cycles,
+                figures,
+                work.code,
+                accesses=moves.arriving,
+                buffers=buffers,
+                replica_map=work.replica_map,
+            ),
+        )
         self.barrier(parent, debug_id, "", concerned)
         if work.code:
             self.global_packets += packet_counts(figures.tx)

@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.exchange.exchange import Exchange
 from simulator.compiler.lowering.accesses import Accesses, Elements
 
 if TYPE_CHECKING:
     from simulator.compiler.lowering.sent_words import SentWords
 
-I8 = npt.NDArray[np.int64]
 
 CONTROL, FUNCTION = "control", "function"
 
@@ -26,7 +25,7 @@ class Buffer:
 
     name: str
     category: str
-    bytes: I8  #: per tile of the device
+    bytes: Int64Array  #: per tile of the device
     debug_id: int = -1  #: record of the compute set that needs it
 
 
@@ -45,19 +44,19 @@ class Part:
 class Work:
     """What a node does. Cycles of OnTileExecute nodes belong to their compute set instead."""
 
-    cycles: I8 | None = None  #: per tile of the device; None = no time of its own
+    cycles: Int64Array | None = None  #: per tile of the device; None = no time of its own
     exchange: Exchange | None = None  #: traffic of DoExchange and GlobalExchange nodes
     code: bool = True  #: whether the exchange code is counted here (not at further uses of the same exchange)
-    rx: I8 | None = None  #: bytes received per tile by host copies
-    tx: I8 | None = None  #: bytes sent per tile by host copies
-    host_code: I8 | None = None  #: bytes of host exchange code per tile
+    rx: Int64Array | None = None  #: bytes received per tile by host copies
+    tx: Int64Array | None = None  #: bytes sent per tile by host copies
+    host_code: Int64Array | None = None  #: bytes of host exchange code per tile
     accesses: Accesses | None = None
     undefined: Elements | None = None  #: whose contents WriteUndef ends
     buffers: tuple[int, ...] = ()  #: rows of Items.buffers
     words: SentWords | None = None  #: that an If or Switch looks at
     part: Part | None = None  #: of a StreamCopyMid; None = all that its program moves
     host_wait: int = 0  #: cycles a StreamCopyBegin takes after its barrier
-    waiting: npt.NDArray[np.bool_] | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
+    waiting: BoolArray | None = None  #: tiles that take part in a Sync or StreamCopyBegin, None = all
     sync_group: str = ""  #: of an external barrier: "GS1" (the IPUs of a replica) or "GS2" (all)
     replica_map: tuple[int, ...] = ()  #: where each replica sends its part of a GlobalExchange, () = to itself
 

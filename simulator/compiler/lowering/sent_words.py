@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.exchange.exchange import Exchanges, plan_exchange
 from simulator.compiler.lowering.accesses import Elements, Moves, elements_of
 from simulator.compiler.lowering.arrange import Transfer
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from simulator.compiler.lowering.items import Items, Packets
     from simulator.graph.tensor import Tensor
 
-I8 = npt.NDArray[np.int64]
 
 #: The smallest message (poplar-model 1.1: what tiles store at once).
 WORD_BYTES = 4
@@ -46,7 +45,7 @@ class SentWords:
         return first
 
 
-def sent_words(items: Items, tensor: Tensor, receivers: I8, what: str) -> SentWords:
+def sent_words(items: Items, tensor: Tensor, receivers: Int64Array, what: str) -> SentWords:
     """The elements of a tensor sent to tiles; the same object for the same elements and tiles. Raises
     invalid_tile_mapping for elements without a tile."""
     starts, lengths = tensor.regions()
@@ -56,7 +55,7 @@ def sent_words(items: Items, tensor: Tensor, receivers: I8, what: str) -> SentWo
     return items.words[key]
 
 
-def _new(items: Items, regions: Elements, receivers: I8, what: str) -> SentWords:
+def _new(items: Items, regions: Elements, receivers: Int64Array, what: str) -> SentWords:
     pieces, m = items.mapped_pieces(regions), items.machine
     sources = items.emap.tile[pieces.row]
     src, dst = np.repeat(sources, len(receivers)), np.tile(receivers, len(sources))

@@ -9,11 +9,10 @@ import numpy.typing as npt
 
 from popvision.formats.profile.model import Compilation
 from popvision.formats.serialized_graph import SerializedGraph
+from simulator.arrays import Int64Array
 
 if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, GraphStore
-
-I8 = npt.NDArray[np.int64]
 
 
 def serialized_graph(store: GraphStore, compilation: Compilation) -> SerializedGraph:
@@ -57,14 +56,14 @@ def serialized_graph(store: GraphStore, compilation: Compilation) -> SerializedG
     )
 
 
-def _owners(edges: FieldEdges, n: int) -> I8:
+def _owners(edges: FieldEdges, n: int) -> Int64Array:
     """The vertex of each region, counted within its block."""
     return edges.vertex_of_region(n)
 
 
-def _offsets(counts: list[int]) -> I8:
+def _offsets(counts: list[int]) -> Int64Array:
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
 
 
-def _joined(parts: list[npt.NDArray[np.integer]]) -> I8:
+def _joined(parts: list[npt.NDArray[np.integer]]) -> Int64Array:
     return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.graph import program as host
 from simulator.graph.tensor import Tensor
 
@@ -23,18 +23,15 @@ if TYPE_CHECKING:
     from simulator.compiler.lowering.element_map import ElementMap
     from simulator.graph.store import GraphStore
 
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
 
 class SyncDomains:
     """The tiles of a replica by IPU and kind. `io`: one flag per tile."""
 
-    def __init__(self, io: Bools, ipu_of_tile: I8) -> None:
+    def __init__(self, io: BoolArray, ipu_of_tile: Int64Array) -> None:
         self.io = io
         self._part = ipu_of_tile * 2 + io
 
-    def concerned(self, moving: Bools) -> Bools | None:
+    def concerned(self, moving: BoolArray) -> BoolArray | None:
         """All tiles that wait for each other when the `moving` tiles exchange data; None = all of the replica."""
         parts = np.zeros(int(self._part.max()) + 1, np.bool_)
         parts[self._part[moving]] = True
@@ -42,12 +39,14 @@ class SyncDomains:
         return None if waiting.all() else waiting
 
 
-def covers(standing: Bools | None, wanted: Bools | None) -> bool:
+def covers(standing: BoolArray | None, wanted: BoolArray | None) -> bool:
     """Whether a barrier of the `standing` tiles holds up all `wanted` ones; None = all tiles."""
     return standing is None or (wanted is not None and bool(standing[wanted].all()))
 
 
-def sync_domains(store: GraphStore, programs: Iterable[host.Program], emap: ElementMap, ipu_of_tile: I8) -> SyncDomains:
+def sync_domains(
+    store: GraphStore, programs: Iterable[host.Program], emap: ElementMap, ipu_of_tile: Int64Array
+) -> SyncDomains:
     """The domains of a graph under these programs."""
     tiles = len(ipu_of_tile)
     computing = np.zeros(tiles, np.bool_)

@@ -9,16 +9,13 @@ more than it tells.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, BoolArray, Int64Array
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.compiler.memory.inventory import Allocations, Inventory
 from simulator.compiler.memory.liveness import LiveClasses
-
-I8 = npt.NDArray[np.int64]
 
 #: Most parts of a variable on a tile. A choice, not a figure of Poplar's: a row of a product has two or three.
 MOST_PARTS = 16
@@ -28,10 +25,10 @@ MOST_PARTS = 16
 class Parts:
     """Parts of variables on tiles, in the order of their places; runs of equal class are one part."""
 
-    variable: I8
-    tile: I8
-    bytes: I8
-    live_class: I8
+    variable: Int64Array
+    tile: Int64Array
+    bytes: Int64Array
+    live_class: Int64Array
 
 
 def parts_of(live: LiveClasses, emap: ElementMap) -> Parts | None:
@@ -59,8 +56,8 @@ class Divided:
     """Allocations by part: part i is `offset[i]` bytes into allocation `owner[i]`, and `rows[i]` says what it is."""
 
     rows: Allocations
-    owner: I8
-    offset: I8
+    owner: Int64Array
+    offset: Int64Array
 
 
 def divided(a: Allocations, parts: Parts | None, inventory: Inventory) -> Divided:
@@ -90,7 +87,7 @@ def divided(a: Allocations, parts: Parts | None, inventory: Inventory) -> Divide
     return Divided(replace(rows, variable=variable, bytes=size, live_class=class_), owner, offset)
 
 
-def _repeats(holder: I8, live_class: I8) -> I8:
+def _repeats(holder: Int64Array, live_class: Int64Array) -> Int64Array:
     """How many parts of the same holder and class stand before each part."""
     order = np.lexsort((live_class, holder))  # stable, so in the order of places
     head = _changes(holder[order], live_class[order])
@@ -100,7 +97,7 @@ def _repeats(holder: I8, live_class: I8) -> I8:
     return repeat
 
 
-def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _changes(*columns: AnyArray) -> BoolArray:
     """Where any column differs from the row before."""
     change = np.ones(len(columns[0]), np.bool_)
     change[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)

@@ -15,12 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.lowering.static_order import Choice
 from simulator.compiler.memory.live_events import KILL, LATER, READ, Events
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -29,8 +27,8 @@ class _Chosen:
 
     choice: Choice
     numbers: list[int]
-    exposed: list[I8]
-    replaced: I8  #: units that all branches write
+    exposed: list[Int64Array]
+    replaced: Int64Array  #: units that all branches write
 
 
 class BranchEvents:
@@ -89,7 +87,7 @@ class BranchEvents:
                 self._add(exposed, choice.at, KILL, number)
             self._drop(np.setdiff1d(chosen.replaced, needed) + around * self._units, choice.at)
 
-    def _needed_after(self, position: int, number: int) -> I8:
+    def _needed_after(self, position: int, number: int) -> Int64Array:
         low = number * self._units
         mine = self.events.take((self.events.unit >= low) & (self.events.unit < low + self._units))
         unit, kind = mine.take(mine.position > position).first()
@@ -100,11 +98,11 @@ class BranchEvents:
         around = (number for first, last, number in self._ranges if first <= begin and end <= last)
         return next(around, 0)
 
-    def _add(self, units: I8, position: int, kind: int, number: int) -> None:
+    def _add(self, units: Int64Array, position: int, kind: int, number: int) -> None:
         if len(units):
             self.events = self.events.plus(units + number * self._units, position, kind).sorted()
 
-    def _drop(self, units: I8, position: int) -> None:
+    def _drop(self, units: Int64Array, position: int) -> None:
         """Take back that a choice writes what nobody needs afterwards."""
         gone = (self.events.position == position) & (self.events.kind == KILL) & np.isin(self.events.unit, units)
         if gone.any():

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.arrays import Int64Array, IntegerArray
 from simulator.compiler.lowering.static_order import StaticOrder
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory.allocation_parts import Parts, divided
@@ -22,8 +22,6 @@ from simulator.compiler.memory.overlap import Coverage, coverage
 from simulator.compiler.settings import CompileSettings
 from simulator.machine.memory_map import FETCH_AHEAD
 
-I8 = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class MemoryReport:
@@ -34,7 +32,7 @@ class MemoryReport:
     variables: model.Variables
     eq_classes: model.EquivalenceClasses
     liveness: model.Liveness
-    vars_info: tuple[I8, I8, I8, I8]
+    vars_info: tuple[Int64Array, Int64Array, Int64Array, Int64Array]
     lowered: Sequence[model.LoweredTile]
     lowered_names: list[str]
     part_of: list[int]  #: graph variable of each of the last rows of `variables`, which are parts of it
@@ -81,7 +79,9 @@ def memory_report(
     )
 
 
-def _tile_memory(a: Allocations, address: I8, cover: Coverage, peak: I8, machine: Machine) -> model.TileMemory:
+def _tile_memory(
+    a: Allocations, address: Int64Array, cover: Coverage, peak: Int64Array, machine: Machine
+) -> model.TileMemory:
     tiles = machine.tiles
     including = np.zeros(tiles, np.int64)
     np.maximum.at(including, a.tile, address + a.bytes)
@@ -95,7 +95,7 @@ def _tile_memory(a: Allocations, address: I8, cover: Coverage, peak: I8, machine
     )
 
 
-def _tiles_above(a: Allocations, address: I8, categories: Sequence[str], limit: int) -> int:
+def _tiles_above(a: Allocations, address: Int64Array, categories: Sequence[str], limit: int) -> int:
     """Tiles on which something of these categories ends above an offset."""
     of_them = np.isin(a.category, [CATEGORY_NUMBER[name] for name in categories])
     return len(np.unique(a.tile[of_them & (address + a.bytes > limit)]))
@@ -117,21 +117,21 @@ def _category_memory(a: Allocations, cover: Coverage, machine: Machine) -> list[
     return tables
 
 
-def _liveness(by_class: I8, live: LiveClasses, order: StaticOrder, machine: Machine) -> model.Liveness:
+def _liveness(by_class: Int64Array, live: LiveClasses, order: StaticOrder, machine: Machine) -> model.Liveness:
     ipus = by_class.reshape(len(live), machine.num_ipus, machine.tiles_per_ipu).sum(axis=2)
     sums = sums_by_position(ipus, live, len(order))
-    columns: list[model.IntArray] = [sums[:, ipu].copy() for ipu in range(machine.num_ipus)]
+    columns: list[IntegerArray] = [sums[:, ipu].copy() for ipu in range(machine.num_ipus)]
     return model.Liveness(np.array(order.program, np.int64), sums.sum(axis=1), columns)
 
 
-def _vars_info(a: Allocations, names: int) -> tuple[I8, I8, I8, I8]:
+def _vars_info(a: Allocations, names: int) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     n = len(model.CATEGORIES)
     key, inverse = np.unique((a.tile * n + a.category) * names + a.name, return_inverse=True)
     total = _sum(inverse, a.bytes, len(key))
     return key // names // n, key // names % n, key % names, total
 
 
-def _lowered(a: Allocations, address: I8, machine: Machine, at_a_time: int) -> list[model.LoweredTile]:
+def _lowered(a: Allocations, address: Int64Array, machine: Machine, at_a_time: int) -> list[model.LoweredTile]:
     """All tiles, `at_a_time` of them at once (0 = all): sorting few needs less memory and looks at all of them again
     and again."""
     batch = at_a_time or machine.tiles
@@ -147,7 +147,9 @@ def _lowered(a: Allocations, address: I8, machine: Machine, at_a_time: int) -> l
     return made
 
 
-def _lowered_batch(a: Allocations, address: I8, tiles: range, done: int, machine: Machine) -> list[model.LoweredTile]:
+def _lowered_batch(
+    a: Allocations, address: Int64Array, tiles: range, done: int, machine: Machine
+) -> list[model.LoweredTile]:
     """Tiles whose allocations these are; `done` = allocations of the tiles before."""
     order = np.lexsort((address, a.tile))
     a, address = a.take(order), address[order]
@@ -170,5 +172,5 @@ def _lowered_batch(a: Allocations, address: I8, tiles: range, done: int, machine
     ]
 
 
-def _sum(key: I8, value: npt.NDArray[np.int64], n: int) -> I8:
+def _sum(key: Int64Array, value: Int64Array, n: int) -> Int64Array:
     return np.bincount(key, weights=value, minlength=n).astype(np.int64)

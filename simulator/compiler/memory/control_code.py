@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.machine import footprint
-
-I8 = npt.NDArray[np.int64]
 
 _CONTROL_CODE = {
     "OnTileExecute": footprint.CONTROL_CODE_PER_EXECUTE,
@@ -32,13 +30,13 @@ _CONTROL_CODE = {
 }
 
 
-def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = False) -> list[I8 | None]:
+def control_code(table: ProgramTable, machine: Machine, state_is_low: bool = False) -> list[Int64Array | None]:
     """Bytes of control code of each lowered program on every tile, children not included; None where there is none.
     `state_is_low`: vertex state lies below the border, so that one instruction loads its address."""
     if not machine.counts_code:
         return [None] * len(table)
-    constant: dict[int, I8] = {}
-    code: list[I8 | None] = []
+    constant: dict[int, Int64Array] = {}
+    code: list[Int64Array | None] = []
     for row, type_ in enumerate(table.type):
         size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
         if type_ in ("If", "Switch"):

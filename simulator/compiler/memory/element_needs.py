@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.lowering.accesses import variables_in
 from simulator.compiler.lowering.element_map import ElementMap, Pieces
 from simulator.compiler.lowering.program_table import ProgramTable
@@ -24,14 +24,14 @@ from simulator.compiler.memory.layout_needs import Needs
 if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, VertexBlock
 
-I8 = npt.NDArray[np.int64]
-Pairs = tuple[I8, I8]
+
+Pairs = tuple[Int64Array, Int64Array]
 """(variable, variable) that must not share a memory element"""
 
 
 def interleaved_variables(
     blocks: Sequence[VertexBlock], emap: ElementMap, variables: int, has_interleaved: bool
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Variables connected to a field that asks for interleaved memory, where the target has some."""
     wanted = np.zeros(variables, np.bool_)
     if has_interleaved:
@@ -60,7 +60,7 @@ def needs_of(
     return Needs(group, wide)
 
 
-def element_groups(pairs: Sequence[Pairs], variables: int) -> I8:
+def element_groups(pairs: Sequence[Pairs], variables: int) -> Int64Array:
     """A number per variable, 0 for those in no pair; the two of a pair get different ones."""
     partners: dict[int, set[int]] = {}
     for ones, others in pairs:
@@ -75,7 +75,7 @@ def element_groups(pairs: Sequence[Pairs], variables: int) -> I8:
     return group
 
 
-def copied_pairs(table: ProgramTable, first_copy: int, bases: I8) -> list[Pairs]:
+def copied_pairs(table: ProgramTable, first_copy: int, bases: Int64Array) -> list[Pairs]:
     """The pairs of copies within tiles: what each reads with what it writes. Compute sets from `first_copy` on are
     copies; `bases` = first element of each variable."""
     pairs: list[Pairs] = []
@@ -86,11 +86,11 @@ def copied_pairs(table: ProgramTable, first_copy: int, bases: I8) -> list[Pairs]
     return pairs
 
 
-def _variables(edges: FieldEdges, emap: ElementMap) -> I8:
+def _variables(edges: FieldEdges, emap: ElementMap) -> Int64Array:
     return emap.variable[emap.cut(edges.starts, edges.lengths).row]
 
 
-def _local(block: VertexBlock, field: str, emap: ElementMap) -> tuple[I8, I8]:
+def _local(block: VertexBlock, field: str, emap: ElementMap) -> tuple[Int64Array, Int64Array]:
     """(vertex, variable) of the pieces of a field that lie on the vertex's tile, each pair once."""
     edges = block.edges[field]
     pieces: Pieces = emap.cut(edges.starts, edges.lengths)
@@ -101,7 +101,7 @@ def _local(block: VertexBlock, field: str, emap: ElementMap) -> tuple[I8, I8]:
     return key // wide, key % wide
 
 
-def _met(one: tuple[I8, I8], other: tuple[I8, I8], variables: int) -> Pairs:
+def _met(one: tuple[Int64Array, Int64Array], other: tuple[Int64Array, Int64Array], variables: int) -> Pairs:
     """Pairs of variables that meet in a vertex."""
     first = np.searchsorted(other[0], one[0], side="left")
     count = np.searchsorted(other[0], one[0], side="right") - first

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import CATEGORIES, CostTerm, Variables
+from simulator.arrays import AnyArray, BoolArray, Int64Array
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.compiler.lowering.program_table import Buffer
 from simulator.compiler.memory.liveness import ALWAYS, NEVER, LiveClasses
-
-I8 = npt.NDArray[np.int64]
 
 CATEGORY_NUMBER = {name: number for number, name in enumerate(CATEGORIES)}
 
@@ -27,18 +24,18 @@ CATEGORY_NUMBER = {name: number for number, name in enumerate(CATEGORIES)}
 class Allocations:
     """Columns over all allocations of the device."""
 
-    tile: I8
-    bytes: I8
-    category: I8  #: index into CATEGORIES
-    variable: I8  #: variable row
-    live_class: I8  #: row of LiveClasses, ALWAYS = always live
-    name: I8  #: row of Inventory.names
-    interleaved: npt.NDArray[np.bool_]  #: must lie in interleaved memory
+    tile: Int64Array
+    bytes: Int64Array
+    category: Int64Array  #: index into CATEGORIES
+    variable: Int64Array  #: variable row
+    live_class: Int64Array  #: row of LiveClasses, ALWAYS = always live
+    name: Int64Array  #: row of Inventory.names
+    interleaved: BoolArray  #: must lie in interleaved memory
 
     def __len__(self) -> int:
         return len(self.tile)
 
-    def take(self, index: I8 | npt.NDArray[np.bool_]) -> Allocations:
+    def take(self, index: Int64Array | BoolArray) -> Allocations:
         return Allocations(
             self.tile[index],
             self.bytes[index],
@@ -68,8 +65,8 @@ class Inventory:
         self,
         names: Sequence[str],
         debug_ids: Sequence[int],
-        constant: npt.NDArray[np.bool_],
-        interleaved: npt.NDArray[np.bool_],
+        constant: BoolArray,
+        interleaved: BoolArray,
         emap: ElementMap,
         live: LiveClasses,
     ) -> None:
@@ -86,7 +83,9 @@ class Inventory:
         live_class = live.of_variable[variable]
         self._chunks.append(Allocations(tile, total, category, variable, live_class, variable, interleaved[variable]))
 
-    def part_rows(self, variable: I8, live_class: I8, repeat: I8, size: I8) -> I8:
+    def part_rows(
+        self, variable: Int64Array, live_class: Int64Array, repeat: Int64Array, size: Int64Array
+    ) -> Int64Array:
         """The variable row of each part of graph variables: the row of the variable for its largest part, further rows
         of the same name for the others, opened here. `repeat` counts the parts of equal class before it on its tile, so
         that a row has one allocation on a tile. Call this when everything else has been added."""
@@ -118,13 +117,13 @@ class Inventory:
             row = first + number
             self._add_per_tile(buffer.bytes, buffer.category, row, row, int(live.of_buffer[number]))
 
-    def add_shared(self, category: str, name: str, size: I8, live_class: int) -> None:
+    def add_shared(self, category: str, name: str, size: Int64Array, live_class: int) -> None:
         """Memory of the compiler's own that is live at times: bytes per tile, a row of its own."""
         row = len(self.classes)
         self._open_rows([name], [-1], [live_class])
         self._add_per_tile(size, category, row, len(self.names) - 1, live_class)
 
-    def add_own(self, category: str, name: str, size: I8, source: str = "") -> None:
+    def add_own(self, category: str, name: str, size: Int64Array, source: str = "") -> None:
         """Always-live memory of the compiler's own: bytes per tile, shown as `name` in its category; `source` = where
         the figure comes from, kept as a cost term."""
         if not size.any():
@@ -140,7 +139,7 @@ class Inventory:
             self.names.append(name)
         self._add_per_tile(size, category, self._pseudo[category], self._name_rows[name], ALWAYS)
 
-    def explain(self, category: str, name: str, size: I8, source: str) -> None:
+    def explain(self, category: str, name: str, size: Int64Array, source: str) -> None:
         """Say of a part of a category where its bytes come from."""
         if size.any():
             self.terms.append(CostTerm(f"category:{category}", f"+ {name}", float(size.sum()), source))
@@ -148,7 +147,7 @@ class Inventory:
     def finish(self) -> Allocations:
         """All columns."""
 
-        def joined(column: str) -> npt.NDArray[Any]:
+        def joined(column: str) -> AnyArray:
             return np.concatenate([getattr(chunk, column) for chunk in self._chunks])
 
         return Allocations(
@@ -181,7 +180,7 @@ class Inventory:
         self.debug_ids += debug_ids
         self.classes += classes
 
-    def _add_per_tile(self, size: I8, category: str, variable: int, name: int, live_class: int) -> None:
+    def _add_per_tile(self, size: Int64Array, category: str, variable: int, name: int, live_class: int) -> None:
         tile = np.flatnonzero(size)
         constant = (CATEGORY_NUMBER[category], variable, live_class, name)
         category_, variable_, class_, name_ = (np.full(len(tile), value, np.int64) for value in constant)

@@ -23,14 +23,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import CATEGORIES
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations
 from simulator.compiler.memory.layout_needs import Needs, taken_by
 from simulator.compiler.memory.liveness import LiveClasses
-
-I8 = npt.NDArray[np.int64]
 
 ALIGNMENT = 8
 WIDE_ALIGNMENT = 16
@@ -42,8 +40,13 @@ ELEMENT = 16 * 1024
 _NOWHERE = 1 << 60
 
 CODE_CATEGORIES = (
-    "controlCode", "vertexCode", "internalExchangeCode", "hostExchangeCode", "globalExchangeCode", "sharedCodeStorage",
-)  # fmt: skip
+    "controlCode",
+    "vertexCode",
+    "internalExchangeCode",
+    "hostExchangeCode",
+    "globalExchangeCode",
+    "sharedCodeStorage",
+)
 _DATA = ("constant", "variable")
 _ORDER = [*CODE_CATEGORIES, "stack", *(c for c in CATEGORIES if c not in (*CODE_CATEGORIES, "stack", *_DATA)), *_DATA]
 _RANK = np.zeros(len(CATEGORIES), np.int64)
@@ -58,10 +61,10 @@ def lay_out(
     tiles: int,
     border: int,
     needs: Needs | None = None,
-    peak: I8 | None = None,
+    peak: Int64Array | None = None,
     element: int = ELEMENT,
     low_state: bool = False,
-) -> I8:
+) -> Int64Array:
     """The address of every allocation. `border` = byte offset at which interleaved memory begins; `peak` = most bytes
     per tile that are live at a time besides the always-live ones, 0 if not given; `low_state` = vertex state follows
     the code, before anything else."""
@@ -84,11 +87,13 @@ def lay_out(
 class _Stacks:
     """First free byte per tile, below and above the border."""
 
-    low: I8
-    high: I8
+    low: Int64Array
+    high: Int64Array
 
 
-def _always_live(a: Allocations, rank: I8, address: I8, needs: Needs, border: int, peak: I8, element: int) -> _Stacks:
+def _always_live(
+    a: Allocations, rank: Int64Array, address: Int64Array, needs: Needs, border: int, peak: Int64Array, element: int
+) -> _Stacks:
     """Stack what is always live and of no element group."""
     tiles = len(peak)
     rows = np.flatnonzero((a.live_class < 0) & (needs.group[a.variable] == 0) & (address < 0))
@@ -109,7 +114,15 @@ def _always_live(a: Allocations, rank: I8, address: I8, needs: Needs, border: in
     return _Stacks(low, high)
 
 
-def _gaps(a: Allocations, ranks: I8, rows: I8, place: I8, wide: npt.NDArray[np.bool_], room: I8, element: int) -> I8:
+def _gaps(
+    a: Allocations,
+    ranks: Int64Array,
+    rows: Int64Array,
+    place: Int64Array,
+    wide: BoolArray,
+    room: Int64Array,
+    element: int,
+) -> Int64Array:
     """What to add to the places of stacked rows: stacks begin at an element without code, wide data at a multiple of
     16. `room` = bytes per tile that may be used."""
     tile, rank = a.tile[rows], ranks[rows]
@@ -129,7 +142,9 @@ def _gaps(a: Allocations, ranks: I8, rows: I8, place: I8, wide: npt.NDArray[np.b
     return np.asarray(gap[tile] * (rank >= _STACK_RANK) + gap_before_data[tile] * (rank >= _DATA_RANK), np.int64)
 
 
-def _stacked(a: Allocations, rows: I8, base: I8, wide: npt.NDArray[np.bool_] | None = None) -> tuple[I8, I8]:
+def _stacked(
+    a: Allocations, rows: Int64Array, base: Int64Array, wide: BoolArray | None = None
+) -> tuple[Int64Array, Int64Array]:
     """Addresses of rows sorted by tile, one on top of the other from `base`; and the first free byte per tile. Wide
     rows must come before others of their section."""
     size, tile = _aligned(a.bytes[rows]), a.tile[rows]
@@ -143,13 +158,13 @@ def _stacked(a: Allocations, rows: I8, base: I8, wide: npt.NDArray[np.bool_] | N
 
 def _in_blocks(
     a: Allocations,
-    group: I8,
+    group: Int64Array,
     live: LiveClasses,
-    address: I8,
+    address: Int64Array,
     stacks: _Stacks,
     border: int,
     element: int,
-    taken: tuple[I8, I8],
+    taken: tuple[Int64Array, Int64Array],
 ) -> None:
     """Place what is not always live, and always-live rows of element groups, around what is `taken`."""
     rows = np.flatnonzero(((a.live_class >= 0) | (group > 0)) & (address < 0))
@@ -172,15 +187,21 @@ def _in_blocks(
     kind, example = _kinds_of_tiles(np.concatenate([size, *taken]), low, high)
     begin, end = _spans(live, found // 2 // groups - 1)
     shelf = _Shelf(
-        _Stacks(low[example], high[example]), border, element, begin, end, found // 2 % groups, found % 2 == 1,
+        _Stacks(low[example], high[example]),
+        border,
+        element,
+        begin,
+        end,
+        found // 2 % groups,
+        found % 2 == 1,
         (taken[0][:, example], taken[1][:, example]),
-    )  # fmt: skip
+    )
     base = shelf.place_all(size[:, example])
     row_block = np.repeat(np.arange(len(found)), last - first)
     address[rows] = base[row_block, kind[a.tile[rows]]] + inside
 
 
-def _spans(live: LiveClasses, class_: I8) -> tuple[I8, I8]:
+def _spans(live: LiveClasses, class_: Int64Array) -> tuple[Int64Array, Int64Array]:
     """First and last position of each class; class -1 is always live."""
     begin, end = live.hulls()
     always = class_ < 0
@@ -190,7 +211,7 @@ def _spans(live: LiveClasses, class_: I8) -> tuple[I8, I8]:
     return np.where(always, -1, begin[at]), np.where(always, _NOWHERE, end[at])
 
 
-def _kinds_of_tiles(size: I8, low: I8, high: I8) -> tuple[I8, I8]:
+def _kinds_of_tiles(size: Int64Array, low: Int64Array, high: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Tiles with the same blocks and the same room get the same layout: (kind of each tile, a tile of each kind)."""
     columns = np.ascontiguousarray(np.concatenate([size, low[None], high[None]]).T)
     kinds: dict[bytes, int] = {}
@@ -207,11 +228,11 @@ class _Shelf:
         stacks: _Stacks,
         border: int,
         element: int,
-        begin: I8,
-        end: I8,
-        group: I8,
-        interleaved: npt.NDArray[np.bool_],
-        taken: tuple[I8, I8],
+        begin: Int64Array,
+        end: Int64Array,
+        group: Int64Array,
+        interleaved: BoolArray,
+        taken: tuple[Int64Array, Int64Array],
     ) -> None:
         self._taken = taken
         shape = (len(begin), len(stacks.low))
@@ -222,14 +243,14 @@ class _Shelf:
         self._address = np.empty(shape, np.int64)
         self._top = np.empty(shape, np.int64)
 
-    def place_all(self, size: I8) -> I8:
+    def place_all(self, size: Int64Array) -> Int64Array:
         """Place every block, the largest sum over tiles first; returns addresses, (blocks, tiles)."""
         addresses = np.zeros_like(size)
         for block in np.lexsort((self._begin, -size.sum(axis=1))).tolist():
             addresses[block] = self._place(block, size[block])
         return addresses
 
-    def _place(self, block: int, size: I8) -> I8:
+    def _place(self, block: int, size: Int64Array) -> Int64Array:
         meets = self._placed & (self._begin < self._end[block]) & (self._end > self._begin[block])
         address = np.concatenate([self._address[meets], self._taken[0]])
         top = np.concatenate([self._top[meets], self._taken[1]])
@@ -250,7 +271,9 @@ class _Shelf:
         """Where a block that keeps away from others may end: below the border if it began there."""
         return _NOWHERE if self._interleaved[block] else self._border
 
-    def _whole_elements(self, address: I8, top: I8, strangers: npt.NDArray[np.bool_]) -> tuple[I8, I8]:
+    def _whole_elements(
+        self, address: Int64Array, top: Int64Array, strangers: BoolArray
+    ) -> tuple[Int64Array, Int64Array]:
         """Blocks of other groups grown to the elements that they touch; where one has no bytes it stays nowhere."""
         there = strangers[:, None] & (top > 0)
         return (
@@ -258,7 +281,7 @@ class _Shelf:
             np.where(there, -(-top // self._element) * self._element, top),
         )
 
-    def _found(self, block: int, size: I8, address: I8, top: I8) -> I8:
+    def _found(self, block: int, size: Int64Array, address: Int64Array, top: Int64Array) -> Int64Array:
         """The lowest address that is free on each tile: below the border where that is possible."""
         order = np.argsort(address, axis=0, kind="stable")
         shelf = list(zip(np.take_along_axis(address, order, 0), np.take_along_axis(top, order, 0), strict=True))
@@ -269,7 +292,7 @@ class _Shelf:
         return np.where(over, _lowest(shelf, size, self._stacks.high), found) if over.any() else found
 
 
-def _lowest(shelf: list[tuple[I8, I8]], size: I8, base: I8) -> I8:
+def _lowest(shelf: list[tuple[Int64Array, Int64Array]], size: Int64Array, base: Int64Array) -> Int64Array:
     """The lowest address from `base` on with room for `size` bytes on each tile; `shelf` is sorted by address."""
     free = base.copy()
     found = np.zeros(len(size), np.bool_)
@@ -279,5 +302,5 @@ def _lowest(shelf: list[tuple[I8, I8]], size: I8, base: I8) -> I8:
     return free
 
 
-def _aligned(size: I8, to: int = ALIGNMENT) -> I8:
+def _aligned(size: Int64Array, to: int = ALIGNMENT) -> Int64Array:
     return np.asarray(-(-size // to) * to, dtype=np.int64)

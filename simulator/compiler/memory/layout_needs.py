@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import link_error
 from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Allocations
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -20,11 +18,11 @@ class Needs:
     another set's (0 = no matter), `wide` = begins at a multiple of 16 bytes. `fixed`: address of what others have
     placed, by (variable row, tile)."""
 
-    group: I8
-    wide: npt.NDArray[np.bool_]
+    group: Int64Array
+    wide: BoolArray
     fixed: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
-    def addresses(self, a: Allocations) -> I8:
+    def addresses(self, a: Allocations) -> Int64Array:
         """The fixed address of each allocation, -1 for those that layout places."""
         found = np.full(len(a), -1, np.int64)
         for (variable, tile), address in self.fixed.items():
@@ -33,7 +31,7 @@ class Needs:
         return found
 
 
-def taken_by(a: Allocations, fixed: I8, tiles: int, nowhere: int) -> tuple[I8, I8]:
+def taken_by(a: Allocations, fixed: Int64Array, tiles: int, nowhere: int) -> tuple[Int64Array, Int64Array]:
     """(address, top) of each allocation with a fixed address, (allocations, tiles): `nowhere` and 0 on other tiles."""
     rows = np.flatnonzero(fixed >= 0)
     address, top = np.full((len(rows), tiles), nowhere, np.int64), np.zeros((len(rows), tiles), np.int64)
@@ -42,7 +40,7 @@ def taken_by(a: Allocations, fixed: I8, tiles: int, nowhere: int) -> tuple[I8, I
     return address, top
 
 
-def check_fixed(a: Allocations, fixed: I8, address: I8, names: Sequence[str]) -> None:
+def check_fixed(a: Allocations, fixed: Int64Array, address: Int64Array, names: Sequence[str]) -> None:
     """Raise link_error where something with a fixed address overlaps what is stacked from the bottom, or another."""
     for row in np.flatnonzero(fixed >= 0).tolist():
         meets = (a.tile == a.tile[row]) & (address < address[row] + a.bytes[row]) & (address + a.bytes > address[row])

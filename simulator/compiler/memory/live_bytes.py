@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.memory.liveness import LiveClasses
 
-I8 = npt.NDArray[np.int64]
 
-
-def bytes_of_classes(class_: I8, tile: I8, size: I8, n_classes: int, tiles: int) -> I8:
+def bytes_of_classes(class_: Int64Array, tile: Int64Array, size: Int64Array, n_classes: int, tiles: int) -> Int64Array:
     """Bytes of each class on each tile, (classes, tiles)."""
     place = class_ * tiles
     place += tile
@@ -19,7 +17,7 @@ def bytes_of_classes(class_: I8, tile: I8, size: I8, n_classes: int, tiles: int)
     return total.reshape(n_classes, tiles)
 
 
-def sums_by_position(bytes_: I8, classes: LiveClasses, positions: int) -> I8:
+def sums_by_position(bytes_: Int64Array, classes: LiveClasses, positions: int) -> Int64Array:
     """Bytes live at each position; `bytes_` has a row per class and a few columns: (positions, columns)."""
     owner = np.repeat(np.arange(len(classes)), np.diff(classes.offsets))
     change = np.zeros((positions + 1, bytes_.shape[1]), np.int64)
@@ -28,7 +26,7 @@ def sums_by_position(bytes_: I8, classes: LiveClasses, positions: int) -> I8:
     return np.asarray(np.cumsum(change[:-1], axis=0), dtype=np.int64)
 
 
-def peak_by_tile(bytes_: I8, classes: LiveClasses) -> I8:
+def peak_by_tile(bytes_: Int64Array, classes: LiveClasses) -> Int64Array:
     """Each tile's largest sum of live bytes over all positions; `bytes_` is (classes, tiles).
 
     One sum per tile goes along the positions; it can only be largest after ranges have begun."""

@@ -12,12 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array, UInt64Array
 from simulator.compiler.lowering.accesses import Elements
-
-I8 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -25,15 +22,15 @@ class Units:
     """Atom i covers elements `begin[i]` to `begin[i + 1]` (one more entry than atoms) and belongs to `unit[i]`. Per
     unit: its `variable` and its first atom, `example`. Units are numbered by their first atoms."""
 
-    begin: I8
-    unit: I8
-    variable: I8
-    example: I8
+    begin: Int64Array
+    unit: Int64Array
+    variable: Int64Array
+    example: Int64Array
 
     def __len__(self) -> int:
         return len(self.variable)
 
-    def touched(self, elements: Elements) -> I8:
+    def touched(self, elements: Elements) -> Int64Array:
         """The units of some elements that are borders of an access, ascending."""
         if len(elements[0]) == 0 or len(self) == 0:
             return np.empty(0, np.int64)
@@ -44,7 +41,7 @@ class Units:
         return np.asarray(np.repeat(first, count) + within, dtype=np.int64)
 
 
-def units_of(accesses: Sequence[Elements], numels: I8) -> Units:
+def units_of(accesses: Sequence[Elements], numels: Int64Array) -> Units:
     """The units of all variables, which lie end to end in the element space, `numels` elements each."""
     ends = np.cumsum(numels)
     number = np.repeat(np.arange(len(accesses)), [len(a[0]) for a in accesses])
@@ -61,7 +58,7 @@ def units_of(accesses: Sequence[Elements], numels: I8) -> Units:
     return _numbered(begin, np.searchsorted(ends, begin[:-1], side="right"), sign)
 
 
-def _numbered(begin: I8, variable: I8, sign: U8) -> Units:
+def _numbered(begin: Int64Array, variable: Int64Array, sign: UInt64Array) -> Units:
     """Units of equal variable and sign; equal neighbours are one atom."""
     if len(variable) == 0:
         return Units(begin, variable, variable, variable)
@@ -77,7 +74,7 @@ def _numbered(begin: I8, variable: I8, sign: U8) -> Units:
     return Units(np.append(begin[head], begin[-1]), rank[of_head], variable[head[example]], example)
 
 
-def _scrambled(number: I8) -> U8:
+def _scrambled(number: Int64Array) -> UInt64Array:
     """A number of 64 bits for each number, as splitmix64 makes them."""
     x = number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.lowering.accesses import Elements
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.lowering.static_order import StaticOrder
@@ -37,7 +37,6 @@ from simulator.compiler.memory.live_units import Units, units_of
 if TYPE_CHECKING:
     from simulator.compiler.memory.overlays import Overlays
 
-I8 = npt.NDArray[np.int64]
 
 ALWAYS, NEVER = -1, -2
 
@@ -46,18 +45,18 @@ ALWAYS, NEVER = -1, -2
 class LiveClasses:
     """Equivalence classes: class c is live over rows `offsets[c]:offsets[c + 1]` of starts and ends."""
 
-    offsets: I8
-    starts: I8
-    ends: I8
-    of_variable: I8  #: class of each variable while any of it is live, ALWAYS or NEVER
-    of_buffer: I8
-    of_overlay: I8 = field(default_factory=lambda: np.empty(0, np.int64))
+    offsets: Int64Array
+    starts: Int64Array
+    ends: Int64Array
+    of_variable: Int64Array  #: class of each variable while any of it is live, ALWAYS or NEVER
+    of_buffer: Int64Array
+    of_overlay: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     parted: LiveParts | None = None  #: variables of which parts live at different times
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def hulls(self) -> tuple[I8, I8]:
+    def hulls(self) -> tuple[Int64Array, Int64Array]:
         """First start and last end of each class."""
         return self.starts[self.offsets[:-1]], self.ends[self.offsets[1:] - 1]
 
@@ -67,16 +66,16 @@ class LiveParts:
     """Elements of variables whose parts live at different times: part i covers elements `begin[i]` to `end[i]`, in
     ascending order, each such variable from its first to its last element."""
 
-    begin: I8
-    end: I8
-    live_class: I8
+    begin: Int64Array
+    end: Int64Array
+    live_class: Int64Array
 
 
 def live_classes(
     table: ProgramTable,
     order: StaticOrder,
-    numels: I8,
-    always: npt.NDArray[np.bool_],
+    numels: Int64Array,
+    always: BoolArray,
     n_buffers: int,
     overlays: Overlays | None = None,
 ) -> LiveClasses:
@@ -104,7 +103,7 @@ def live_classes(
     return replace(classes.columns(of_variable[:n], of_buffer), of_overlay=of_variable[n:], parted=parted)
 
 
-def _parted(units: Units, of_unit: I8, of_variable: I8) -> LiveParts | None:
+def _parted(units: Units, of_unit: Int64Array, of_variable: Int64Array) -> LiveParts | None:
     """The parts of variables that have units of several classes."""
     wanted = of_variable[units.variable]
     of_unit = np.where(of_unit == NEVER, wanted, of_unit)
@@ -122,16 +121,16 @@ class _Classes:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[bytes, bytes], int] = {}
-        self._ranges: list[tuple[I8, I8]] = []
+        self._ranges: list[tuple[Int64Array, Int64Array]] = []
 
-    def number(self, starts: I8, ends: I8) -> int:
+    def number(self, starts: Int64Array, ends: Int64Array) -> int:
         key = (starts.tobytes(), ends.tobytes())
         if key not in self._numbers:
             self._numbers[key] = len(self._ranges)
             self._ranges.append((starts, ends))
         return self._numbers[key]
 
-    def of_variables(self, of_unit: I8, variable: I8, variables: int) -> I8:
+    def of_variables(self, of_unit: Int64Array, variable: Int64Array, variables: int) -> Int64Array:
         """The class of each variable: while any of its units is live; NEVER where none is."""
         found = np.full(variables, NEVER)
         rows = np.flatnonzero(of_unit >= 0)
@@ -150,7 +149,7 @@ class _Classes:
         order = np.argsort(starts, kind="stable")
         return self.number(*_joined(starts[order], ends[order]))
 
-    def columns(self, of_variable: I8, of_buffer: I8) -> LiveClasses:
+    def columns(self, of_variable: Int64Array, of_buffer: Int64Array) -> LiveClasses:
         counts = [len(starts) for starts, _ in self._ranges]
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
         none = [np.empty(0, np.int64)]
@@ -159,7 +158,9 @@ class _Classes:
         return LiveClasses(offsets, starts, ends, of_variable, of_buffer)
 
 
-def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overlays | None) -> tuple[Events, Units]:
+def _events(
+    table: ProgramTable, order: StaticOrder, numels: Int64Array, overlays: Overlays | None
+) -> tuple[Events, Units]:
     """What happens to units (overlays count behind them), sorted."""
     uses: dict[tuple[int, int], tuple[Elements, int, list[int]]] = {}  # by identity of the elements, and by kind
     for position, row in enumerate(order.program):
@@ -185,7 +186,7 @@ def _events(table: ProgramTable, order: StaticOrder, numels: I8, overlays: Overl
     return found.sorted(), units
 
 
-def _segments(events: Events) -> list[tuple[int, I8, I8]]:
+def _segments(events: Events) -> list[tuple[int, Int64Array, Int64Array]]:
     """(unit, starts, ends) of every unit with events: a segment begins at each kill (and at the first event)
     and ends after the last event before the next."""
     if len(events.unit) == 0:
@@ -202,9 +203,11 @@ def _segments(events: Events) -> list[tuple[int, I8, I8]]:
     return [(int(unit[a]), *_joined(starts[a:b], ends[a:b])) for a, b in rows]
 
 
-def _united(ranges: list[tuple[int, I8, I8]], apart: BranchEvents) -> list[tuple[int, I8, I8]]:
+def _united(
+    ranges: list[tuple[int, Int64Array, Int64Array]], apart: BranchEvents
+) -> list[tuple[int, Int64Array, Int64Array]]:
     """The ranges of units in branches joined with those around them."""
-    found: dict[int, tuple[int, I8, I8]] = {}
+    found: dict[int, tuple[int, Int64Array, Int64Array]] = {}
     for number, starts, ends in ranges:
         unit = apart.plain_unit(number)
         if unit in found:
@@ -215,7 +218,7 @@ def _united(ranges: list[tuple[int, I8, I8]], apart: BranchEvents) -> list[tuple
     return [found[unit] for unit in sorted(found)]
 
 
-def _without_undefined(events: Events, new_unit: npt.NDArray[np.bool_]) -> tuple[Events, npt.NDArray[np.bool_]]:
+def _without_undefined(events: Events, new_unit: BoolArray) -> tuple[Events, BoolArray]:
     """Drop the marks of undefined contents: what follows each becomes the beginning of a range."""
     undefined = events.kind == UNDEFINED
     if not undefined.any():
@@ -228,7 +231,9 @@ def _without_undefined(events: Events, new_unit: npt.NDArray[np.bool_]) -> tuple
     return Events(unit, events.position[kept], kind[kept]), fresh
 
 
-def _alike_at_calls(ranges: list[tuple[int, I8, I8]], events: Events, order: StaticOrder) -> list[tuple[int, I8, I8]]:
+def _alike_at_calls(
+    ranges: list[tuple[int, Int64Array, Int64Array]], events: Events, order: StaticOrder
+) -> list[tuple[int, Int64Array, Int64Array]]:
     """Where a function is called more than once: live at a place of its body in one call is live there in all, if the
     function does something to the unit."""
     for function, begins in sorted(order.bodies.items()):
@@ -245,7 +250,7 @@ def _alike_at_calls(ranges: list[tuple[int, I8, I8]], events: Events, order: Sta
     return ranges
 
 
-def _alike(starts: I8, ends: I8, bodies: I8, length: int) -> tuple[I8, I8]:
+def _alike(starts: Int64Array, ends: Int64Array, bodies: Int64Array, length: int) -> tuple[Int64Array, Int64Array]:
     """Ranges with what lies within one body [b, b + length) repeated in all; unchanged where no body has any."""
     begin = np.maximum(starts[:, None] - bodies, 0)
     end = np.minimum(ends[:, None] - bodies, length)
@@ -258,7 +263,7 @@ def _alike(starts: I8, ends: I8, bodies: I8, length: int) -> tuple[I8, I8]:
     return _joined(begins[order], lasts[order])
 
 
-def _joined(starts: I8, ends: I8) -> tuple[I8, I8]:
+def _joined(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Join sorted ranges that touch or overlap (an undefined mark and a write at neighbouring positions, say)."""
     if len(starts) == 1:
         return starts, ends
@@ -268,7 +273,7 @@ def _joined(starts: I8, ends: I8) -> tuple[I8, I8]:
     return starts[head], reach[np.concatenate([head[1:] - 1, [len(starts) - 1]])]
 
 
-def _buffer_ranges(table: ProgramTable, order: StaticOrder, n_buffers: int) -> Sequence[tuple[I8, I8]]:
+def _buffer_ranges(table: ProgramTable, order: StaticOrder, n_buffers: int) -> Sequence[tuple[Int64Array, Int64Array]]:
     used: list[list[int]] = [[] for _ in range(n_buffers)]
     for position, row in enumerate(order.program):
         for buffer in table.work[row].buffers:

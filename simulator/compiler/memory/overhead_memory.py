@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.lowering.arrange import LocalCopy
 from simulator.compiler.lowering.lower import CONTROL_TILE
 from simulator.compiler.lowering.program_table import ProgramTable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from simulator.compiler.memory.overlays import Overlays
     from simulator.graph.store import VertexBlock
 
-I8 = npt.NDArray[np.int64]
 
 #: Lowered programs that decide what runs next, and how often.
 BRANCHING = ("Repeat", "RepeatWhile", "If", "Switch", "OnEveryTileSwitch")
@@ -79,21 +78,24 @@ def add_local_copies(inventory: Inventory, copies: Sequence[LocalCopy], machine:
 def add_programs(
     inventory: Inventory,
     table: ProgramTable,
-    control: Sequence[I8 | None],
-    packets: I8,
+    control: Sequence[Int64Array | None],
+    packets: Int64Array,
     machine: Machine,
     overlays: Overlays,
 ) -> None:
     """Code of exchanges and control that is not in an overlay, packet headers, control ids."""
 
-    def own(category: str, size: I8) -> None:
+    def own(category: str, size: Int64Array) -> None:
         inventory.add_own(category, category, size, SOURCE[category])
 
     apart, gone = overlays.exchanges(), overlays.rows()
     if machine.counts_code:
         for category, type_ in (("internalExchangeCode", "DoExchange"), ("globalExchangeCode", "GlobalExchange")):
-            parts = [w.exchange.code for row, (t, w) in enumerate(zip(table.type, table.work, strict=True))
-                     if t == type_ and w.exchange is not None and w.code and row not in apart]  # fmt: skip
+            parts = [
+                w.exchange.code
+                for row, (t, w) in enumerate(zip(table.type, table.work, strict=True))
+                if t == type_ and w.exchange is not None and w.code and row not in apart
+            ]
             if parts:
                 own(category, _sum(parts))
         host = [w.host_code for w in table.work if w.host_code is not None]
@@ -106,7 +108,7 @@ def add_programs(
     own("controlId", ids)
 
 
-def add_packet_headers(inventory: Inventory, packets: I8) -> None:
+def add_packet_headers(inventory: Inventory, packets: Int64Array) -> None:
     """Headers of packets to other IPUs."""
     category = "globalExchangePacketHeader"
     inventory.add_own(category, category, packets * packet.HEADER_BYTES, SOURCE[category])
@@ -148,18 +150,16 @@ def add_counters(
     inventory.explain(category, "counters of exchanges with the outside", external, SOURCE["externalCounters"])
 
 
-def _occupied(
-    blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], tiles: int
-) -> Iterator[npt.NDArray[np.bool_]]:
+def _occupied(blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], tiles: int) -> Iterator[BoolArray]:
     """Per compute set, whether each tile has vertices in it."""
-    present: dict[int, npt.NDArray[np.bool_]] = {}
+    present: dict[int, BoolArray] = {}
     for block in blocks:
         present.setdefault(block.compute_set, np.zeros(tiles, np.bool_))[block.tiles] = True
     yield from present.values()
     yield from (_copies_there(copy) for copy in copies)
 
 
-def _copies_there(copy: LocalCopy) -> npt.NDArray[np.bool_]:
+def _copies_there(copy: LocalCopy) -> BoolArray:
     """Tiles on which a copy has vertices: it moves something there, or writes constants."""
     moving = copy.runs > 0
     return moving if copy.filled is None else moving | (copy.filled > 0)
@@ -174,7 +174,7 @@ def add_branch_record(inventory: Inventory, settings: CompileSettings, table: Pr
         inventory.add_own("instrumentationResults", "branchRecord", size, SOURCE["branchRecord"])
 
 
-def add_block_buffers(inventory: Inventory, settings: CompileSettings, tiles: I8, machine: Machine) -> None:
+def add_block_buffers(inventory: Inventory, settings: CompileSettings, tiles: Int64Array, machine: Machine) -> None:
     """Where lightweight profiling stores what it records, on `tiles`."""
     if settings.blocks is not None and len(tiles):
         size = np.zeros(machine.tiles, np.int64)
@@ -182,8 +182,8 @@ def add_block_buffers(inventory: Inventory, settings: CompileSettings, tiles: I8
         inventory.add_own("instrumentationResults", "blockBuffer", size, BUFFER_SOURCE)
 
 
-def _sum(parts: Iterable[I8]) -> I8:
-    total: I8 | int = 0
+def _sum(parts: Iterable[Int64Array]) -> Int64Array:
+    total: Int64Array | int = 0
     for part in parts:
         total = total + part
     return np.asarray(total, dtype=np.int64)

@@ -9,20 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 
 @dataclass(frozen=True)
 class Coverage:
     """Per allocation, in the order given: bytes it owns in each region, (3, n), alone and overlapped."""
 
-    alone: I8
-    overlapped: I8
+    alone: Int64Array
+    overlapped: Int64Array
 
 
-def coverage(tile: I8, address: I8, size: I8, border: int, capacity: int) -> Coverage:
+def coverage(tile: Int64Array, address: Int64Array, size: Int64Array, border: int, capacity: int) -> Coverage:
     """Regions: [0, border) non-interleaved, [border, capacity) interleaved, [capacity, ...) overflowed."""
     n = len(tile)
     if n == 0:
@@ -50,19 +49,19 @@ def coverage(tile: I8, address: I8, size: I8, border: int, capacity: int) -> Cov
 class _Measure:
     """Length of {x : at least two intervals cover x} below a position."""
 
-    def __init__(self, points: I8, counts: I8) -> None:
+    def __init__(self, points: Int64Array, counts: Int64Array) -> None:
         width = np.diff(points) * (counts[:-1] >= 2)
         self._points = points
         self._inside = counts >= 2
         self._below = np.concatenate([[0], np.cumsum(width)])
 
-    def __call__(self, at: I8) -> I8:
+    def __call__(self, at: Int64Array) -> Int64Array:
         i = np.maximum(np.searchsorted(self._points, at, side="right") - 1, 0)
         beyond = np.maximum(at - self._points[i], 0)
         return np.asarray(self._below[i] + np.where(self._inside[i], beyond, 0), dtype=np.int64)
 
 
-def _shared_measure(begin: I8, end: I8) -> _Measure:
+def _shared_measure(begin: Int64Array, end: Int64Array) -> _Measure:
     points, inverse = np.unique(np.concatenate([begin, end]), return_inverse=True)
     change = np.zeros(len(points), np.int64)
     np.add.at(change, inverse[: len(begin)], 1)

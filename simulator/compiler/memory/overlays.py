@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.lowering.static_order import StaticOrder
 from simulator.compiler.machine import Machine
@@ -26,7 +26,6 @@ from simulator.compiler.memory.vertex_memory import vertex_memory
 if TYPE_CHECKING:
     from simulator.graph.store import VertexBlock
 
-I8 = npt.NDArray[np.int64]
 
 CODE, DATA = "sharedCodeStorage", "sharedDataStorage"
 
@@ -39,11 +38,11 @@ class Overlay:
     rows: frozenset[int]
     exchanges: frozenset[int]  #: programs of `rows` whose exchange code belongs to it
     compute_sets: frozenset[int]
-    code: I8
-    data: I8
+    code: Int64Array
+    data: Int64Array
 
     @property
-    def bytes(self) -> I8:
+    def bytes(self) -> Int64Array:
         return self.code + self.data
 
 
@@ -82,7 +81,11 @@ class Overlays:
 
 
 def overlay_of(
-    function: int, table: ProgramTable, control: Sequence[I8 | None], blocks: Sequence[VertexBlock], machine: Machine
+    function: int,
+    table: ProgramTable,
+    control: Sequence[Int64Array | None],
+    blocks: Sequence[VertexBlock],
+    machine: Machine,
 ) -> Overlay:
     """What belongs to one function alone. `control` = bytes of control code of every program."""
     rows = _below(table, table.function_roots[function])
@@ -108,7 +111,7 @@ def overlay_of(
     return Overlay(function, frozenset(rows), exchanges, compute_sets, code, data)
 
 
-def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: I8) -> None:
+def add_overlays(inventory: Inventory, overlays: Overlays, of_overlay: Int64Array) -> None:
     """The places of overlays, live as `of_overlay` says, and the stored copies of LOCAL buffers."""
     for number, overlay in enumerate(overlays.overlays):
         name = f"function {overlay.function}"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile import model
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.lowering.accesses import variables_in
 from simulator.compiler.lowering.program_table import ProgramTable, Work
 from simulator.compiler.memory.columns import MemoryReport
 
-I8 = npt.NDArray[np.int64]
 
-
-def program_variables(table: ProgramTable, numels: I8, memory: MemoryReport) -> Iterator[model.ProgramVariables]:
+def program_variables(
+    table: ProgramTable, numels: Int64Array, memory: MemoryReport
+) -> Iterator[model.ProgramVariables]:
     """One entry for each program that touches any; `numels` = elements of each variable of the graph.
 
     Of a variable whose parts live at different times those parts count that live at a place of the program."""
@@ -27,7 +27,7 @@ def program_variables(table: ProgramTable, numels: I8, memory: MemoryReport) -> 
             yield model.ProgramVariables(program, rows.of(program, np.unique(touched)))
 
 
-def _variables(work: Work, bases: I8) -> I8:
+def _variables(work: Work, bases: Int64Array) -> Int64Array:
     """Variables of the graph, one of them perhaps several times."""
     elements = [] if work.accesses is None else [work.accesses.reads, work.accesses.writes]
     elements += [] if work.undefined is None else [work.undefined]
@@ -47,7 +47,7 @@ class _Rows:
         order = np.argsort(memory.liveness.program, kind="stable")
         self._positions, self._program = order, memory.liveness.program[order]
 
-    def of(self, program: int, variables: I8) -> I8:
+    def of(self, program: int, variables: Int64Array) -> Int64Array:
         first, last = (np.searchsorted(self._owner, variables, side) for side in ("left", "right"))
         if (first == last).all():
             return variables
@@ -56,7 +56,7 @@ class _Rows:
         cut = np.concatenate([variables[first < last], *parts])
         return np.sort(np.concatenate([whole, cut[self._live(program, cut)]]))
 
-    def _live(self, program: int, rows: I8) -> npt.NDArray[np.bool_]:
+    def _live(self, program: int, rows: Int64Array) -> BoolArray:
         """Which rows are live at a place of the program."""
         begin, end = (np.searchsorted(self._program, program, side) for side in ("left", "right"))
         places = np.sort(self._positions[begin:end])

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.footprint import (
     COMPRESSED_POINTER,
     POINTER_BYTES,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from simulator.graph.store import VertexBlock
     from simulator.graph.vertex_type import FieldSpec, VertexType
 
-I8 = npt.NDArray[np.int64]
 
 _DELTA_LAYOUTS = ("deltan", "deltanelements")
 
@@ -40,9 +39,9 @@ _DELTA_LAYOUTS = ("deltan", "deltanelements")
 class VertexMemory:
     """Bytes per tile of the vertices of one block."""
 
-    state: I8
-    field_data: I8
-    list_descriptors: I8
+    state: Int64Array
+    field_data: Int64Array
+    list_descriptors: Int64Array
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def _value_bytes(spec: FieldSpec) -> int:
     return int(spec.type.size) if spec.type is not None else 4
 
 
-def _vector_bytes(value: Any, n: int) -> I8 | None:
+def _vector_bytes(value: Any, n: int) -> Int64Array | None:
     """Bytes per vertex of a simple field that holds vectors, None when it holds scalars."""
     if isinstance(value, list):
         return np.array([np.asarray(v).nbytes for v in value], np.int64)
@@ -127,5 +126,5 @@ def _vector_bytes(value: Any, n: int) -> I8 | None:
     return np.full(n, array[0].nbytes, np.int64)
 
 
-def _per_tile(tile: I8, size: I8, tiles: int) -> I8:
+def _per_tile(tile: Int64Array, size: Int64Array, tiles: int) -> Int64Array:
     return np.bincount(tile, weights=size, minlength=tiles).astype(np.int64)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles import rates
 from simulator.machine.cycles.elementwise import CHEAP
 from simulator.machine.cycles.rates import Rate
-from simulator.machine.cycles.rounding import I8, ceil_div, per_worker, vector_width, whole
+from simulator.machine.cycles.rounding import ceil_div, per_worker, vector_width, whole
 
 #: thread cycles of a 2-D scalar broadcast before its first row, and of each row beside its loop
 SCALAR_2D_BASE, SCALAR_2D_ROW = 20, 28
@@ -28,7 +29,9 @@ def _scalar_rate(op: str, dtype: str) -> Rate:
     return rates.rate_of(table, op, dtype)
 
 
-def scalar_loop(op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False, interleaved: bool = False) -> I8:
+def scalar_loop(
+    op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False, interleaved: bool = False
+) -> Int64Array:
     """Thread cycles of the inner loop of a tensor with one scalar: ceil(n/u) * cpl; per-vector forms add 1 for ADD,
     SUBTRACT and MULTIPLY (0 in place in interleaved memory), 4 for the rest."""
     rate = _scalar_rate(op, dtype)
@@ -38,12 +41,14 @@ def scalar_loop(op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False
     return ceil_div(n, rate.elements) * cycles
 
 
-def scalar_1d(op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False, interleaved: bool = False) -> I8:
+def scalar_1d(
+    op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False, interleaved: bool = False
+) -> Int64Array:
     """Tile cycles of BroadcastScalar1D: 6 * (20 + L) + 11; L of ceil(n/6)."""
     return 6 * (20 + scalar_loop(op, dtype, per_worker(n), in_place=in_place, interleaved=interleaved)) + 11
 
 
-def scalar_2d_row(op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False) -> I8:
+def scalar_2d_row(op: str, dtype: str, n: npt.ArrayLike, *, in_place: bool = False) -> Int64Array:
     """Thread cycles of one row of BroadcastScalar2DData, one scalar for all rows: 28 + L; 20 once per vertex."""
     return SCALAR_2D_ROW + scalar_loop(op, dtype, n, in_place=in_place)
 
@@ -57,7 +62,7 @@ def outer(
     by_row: bool,
     in_place: bool = False,
     interleaved: bool = False,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of BroadcastVectorOuterByRow1D and ByColumn1D, one element of the vector per row:
 
     6 * (15 + rows' * (7 | 25 misaligned + loops * (cpl + 1))) + 11, loops = ceil(n / v). By row a worker takes
@@ -83,7 +88,7 @@ _EXTRA_1D: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
 }
 
 
-def inner_1d(op: str, dtype: str, length: npt.ArrayLike, blocks: npt.ArrayLike, in_place: bool = False) -> I8:
+def inner_1d(op: str, dtype: str, length: npt.ArrayLike, blocks: npt.ArrayLike, in_place: bool = False) -> Int64Array:
     """Tile cycles of BroadcastVectorInner1D: a vector of `length` over `blocks` rows, dealt to six workers.
 
     ADD, SUBTRACT: 13 + 6 * worker + 6 + 18 (ADD in place + 12 only); MULTIPLY: 13 + 6 * (17 float | 24 half) +
@@ -110,14 +115,14 @@ def inner_2d_base(op: str, in_place: bool = False) -> int:
     return _BASE_2D[op][in_place]
 
 
-def inner_2d_row(op: str, dtype: str, length: npt.ArrayLike, blocks: npt.ArrayLike) -> I8:
+def inner_2d_row(op: str, dtype: str, length: npt.ArrayLike, blocks: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one work item of BroadcastVectorInner2D: 9 float | 15 half (MULTIPLY 13) + core; in place takes
     the same core, as the estimators do."""
     start = 9 if dtype == "float" else (13 if op == "MULTIPLY" else 15)
     return start + inner_core(op, dtype, whole(length), whole(blocks), False)
 
 
-def inner_core(op: str, dtype: str, length: I8, blocks: I8, in_place: bool) -> I8:
+def inner_core(op: str, dtype: str, length: Int64Array, blocks: Int64Array, in_place: bool) -> Int64Array:
     """Thread cycles of one worker over `blocks` rows of `length`, call included.
 
     float ADD, MULTIPLY: 7 + length (8 + 2 blocks); the other cores are below."""
@@ -130,7 +135,7 @@ def inner_core(op: str, dtype: str, length: I8, blocks: I8, in_place: bool) -> I
     return whole(np.where(blocks == 0, 2 if dtype == "float" else 1, core))
 
 
-def _add_half(length: I8, blocks: I8) -> I8:
+def _add_half(length: Int64Array, blocks: Int64Array) -> Int64Array:
     """5, then for length % 8 = 0: 2 + (blocks = 1: 4 + 7 length/8; else 5 + (length/8) (15 + 2 (blocks - 1))); for
     length % 4 = 0 and blocks >= 2: + 4, 6 + (length/4) (13 + 2 (blocks/2 - 1) + blocks % 2); otherwise the scalar path
     6 + length (5 + 9 blocks), found after 0 (length > 2048), 2 (blocks < 2) or 4 further tests."""
@@ -143,7 +148,7 @@ def _add_half(length: I8, blocks: I8) -> I8:
     return whole(np.where(length > _ADD_LIMIT, 3 + scalar, short))
 
 
-def _multiply_half(length: I8, blocks: I8, in_place: bool) -> I8:
+def _multiply_half(length: Int64Array, blocks: Int64Array, in_place: bool) -> Int64Array:
     """length % 4 != 0: 8 + length (5 + 9 blocks); else in place 9 + (length/4) (7 + 2 blocks); not in place the same
     after further tests (2 for length > 2044, 4 for one block), or 13 + (length/4) (9 + blocks)."""
     scalar = 8 + length * (5 + 9 * blocks)
@@ -154,13 +159,13 @@ def _multiply_half(length: I8, blocks: I8, in_place: bool) -> I8:
     return whole(np.where(length % 4 == 0, vector, scalar))
 
 
-def _divide_float(length: I8, blocks: I8) -> I8:
+def _divide_float(length: Int64Array, blocks: Int64Array) -> Int64Array:
     """Even: 10 + (length/2) (11 + 6 (blocks - 1)); odd: 9 + length (9 + 4 (blocks - 1))."""
     even = 10 + (length // 2) * (11 + 6 * (blocks - 1))
     return whole(np.where(length % 2 == 0, even, 9 + length * (9 + 4 * (blocks - 1))))
 
 
-def _divide_half(length: I8, blocks: I8) -> I8:
+def _divide_half(length: Int64Array, blocks: Int64Array) -> Int64Array:
     """Even: 14 + (length/2) (13 + 8 (blocks - 1)); odd: pairs of rows of which the second is misaligned; one element:
     pairs of rows."""
     d = _DIVISION

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
 from simulator.machine.cycles.worklist import Worklists
 
 #: input channels of one AMP group
@@ -35,7 +36,7 @@ def _common_path(dtype: str, partials: str, units: int) -> bool:
     return partials == "float" or (dtype == "half" and units == 16)
 
 
-def amp_worker(dtype: str, rows: npt.ArrayLike, units: int, zeroing: bool, partials: str = "float") -> I8:
+def amp_worker(dtype: str, rows: npt.ArrayLike, units: int, zeroing: bool, partials: str = "float") -> Int64Array:
     """Thread cycles of one worker for one (in group, out group) pass over `rows` positions, less what it saves by
     keeping state between passes.
 
@@ -55,7 +56,7 @@ def amp_worker(dtype: str, rows: npt.ArrayLike, units: int, zeroing: bool, parti
     return whole(few)
 
 
-def _amp_pass(dtype: str, rows: npt.ArrayLike, units: int, zeroing: bool, partials: str) -> I8:
+def _amp_pass(dtype: str, rows: npt.ArrayLike, units: int, zeroing: bool, partials: str) -> Int64Array:
     """Tile cycles of six workers on `rows` positions: 6 * the worker with most rows, at least the one with fewest
     + 14."""
     most = amp_worker(dtype, per_worker(rows), units, zeroing, partials)
@@ -81,7 +82,7 @@ def amp_1x1(
     partials: str = "float",
     groups: npt.ArrayLike = 1,
     interleaved_weights: bool = True,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of ConvPartial1x1Out:
 
     T = 50 + 6 (r1 + r2 (in * cg - 1)) + cg (12 + p + (in - 1) (16 - p + out (19 + passes (6 + wl + I)))
@@ -100,7 +101,7 @@ def amp_1x1(
     return whole(50 + 6 * (first_save + later_save * (inp * cg - 1)) + cg * (12 + p + inner + last))
 
 
-def amp_launch(rows: npt.ArrayLike) -> I8:
+def amp_launch(rows: npt.ArrayLike) -> Int64Array:
     """Cycles that hardware takes to launch AMP 1x1 beyond its estimate: 51 where six workers have equally many rows,
     else 37 (published-numbers 5.1)."""
     return np.where(whole(rows) % WORKERS == 0, LAUNCH_EQUAL_ROWS, LAUNCH)
@@ -112,7 +113,7 @@ _NX1_PASS = {1: 15, 2: 46, 4: 60}
 _NX1_KEPT = 9
 
 
-def nx1_item(dtype: str, partials: str, units: int, n: I8) -> I8:
+def nx1_item(dtype: str, partials: str, units: int, n: Int64Array) -> Int64Array:
     """Thread cycles of one work item of n positions: 3 + c(n) - 9 with c: 0 17; 1 29 half | 33 float; 2 33 (+ 1 for
     half partials on 16 or float partials on 8 units) | 44; else 34 + 4 (n - 3) | 45 + 8 (n - 3)."""
     if dtype == "float":
@@ -137,7 +138,7 @@ def amp_nx1(
     partials: str = "float",
     groups: npt.ArrayLike = 1,
     interleaved_weights: bool = True,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of ConvPartialnx1 (a kernel of kernel_outer x kernel_inner positions, `filter_height` rows of it at a
     time; every position with the work items `work`):
 
@@ -148,7 +149,7 @@ def amp_nx1(
     17 (+ 1 half partials) + sum of `nx1_item`. The terms of I are those of PopLibs' estimator."""
     inp, out, cg = whole(in_groups), whole(out_groups), whole(groups)
 
-    def item(n: I8) -> I8:
+    def item(n: Int64Array) -> Int64Array:
         return nx1_item(dtype, partials, units, n)
 
     start = 17 + (partials == "half")
@@ -161,6 +162,6 @@ def amp_nx1(
     return whole(fixed + zeroing + cg * (16 + inp * (14 + out * (14 + inner))))
 
 
-def amp_macs(dtype: str, rows: npt.ArrayLike, in_groups: npt.ArrayLike, out_channels: npt.ArrayLike) -> I8:
+def amp_macs(dtype: str, rows: npt.ArrayLike, in_groups: npt.ArrayLike, out_channels: npt.ArrayLike) -> Int64Array:
     """Multiply-accumulates that the vertex issues, padding included."""
     return whole(ceil_div(rows, 1) * np.asarray(in_groups) * IN_GROUP[dtype] * np.asarray(out_channels))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles import rates
-from simulator.machine.cycles.rounding import I8, ceil_div, per_worker, vector_width, whole
+from simulator.machine.cycles.rounding import ceil_div, per_worker, vector_width, whole
 
 #: operators with assembly for float and half, whose per-vector loops cost less
 CHEAP = ("ADD", "SUBTRACT", "MULTIPLY")
 _FLOATING = ("float", "half")
 
 
-def binary_loop(op: str, dtype: str, n: npt.ArrayLike, in_place: bool, *, interleaved: bool = False) -> I8:
+def binary_loop(op: str, dtype: str, n: npt.ArrayLike, in_place: bool, *, interleaved: bool = False) -> Int64Array:
     """Thread cycles of the inner loop: ceil(n/u) * cpl; per-vector forms add 2 for ADD, SUBTRACT and MULTIPLY on
     float and half (1 in place with both operands in interleaved memory) and 5 for the rest."""
     rate = rates.rate_of(rates.BINARY, op, dtype)
@@ -27,13 +28,17 @@ def binary_loop(op: str, dtype: str, n: npt.ArrayLike, in_place: bool, *, interl
     return ceil_div(n, rate.elements) * cycles
 
 
-def binary_1d(op: str, dtype: str, n: npt.ArrayLike, in_place: bool = False, *, interleaved: bool = False) -> I8:
+def binary_1d(
+    op: str, dtype: str, n: npt.ArrayLike, in_place: bool = False, *, interleaved: bool = False
+) -> Int64Array:
     """Tile cycles of BinaryOp1D: 6 * (29 float | 26 other + L) + 11; in place 6 * (58 + L) + 11; L of ceil(n/6)."""
     prologue = 58 if in_place else (29 if dtype == "float" else 26)
     return 6 * (prologue + binary_loop(op, dtype, per_worker(n), in_place, interleaved=interleaved)) + 11
 
 
-def binary_2d(op: str, dtype: str, rows: npt.ArrayLike, in_place: bool = False, *, interleaved: bool = False) -> I8:
+def binary_2d(
+    op: str, dtype: str, rows: npt.ArrayLike, in_place: bool = False, *, interleaved: bool = False
+) -> Int64Array:
     """Thread cycles of one row of BinaryOp2D; add `binary_2d_base` once per vertex."""
     return binary_loop(op, dtype, rows, in_place, interleaved=interleaved)
 
@@ -43,7 +48,7 @@ def binary_2d_base(in_place: bool = False) -> int:
     return 20 if in_place else 5
 
 
-def unary_loop(op: str, dtype: str, n: npt.ArrayLike, in_place: bool) -> I8:
+def unary_loop(op: str, dtype: str, n: npt.ArrayLike, in_place: bool) -> Int64Array:
     """Thread cycles of the inner loop: ceil(n/u) * cpl, or (cpl + 4) * (n + w - 1) / w rounded down for the
     per-vector (w = vector width) and per-element (w = 1) forms."""
     if in_place and dtype in rates.UNARY_IN_PLACE.get(op, {}):
@@ -55,7 +60,7 @@ def unary_loop(op: str, dtype: str, n: npt.ArrayLike, in_place: bool) -> I8:
     return whole((rate.cycles + 4) * (whole(n) + rate.elements - 1) // rate.elements)
 
 
-def unary_1d(op: str, dtype: str, n: npt.ArrayLike, in_place: bool = False) -> I8:
+def unary_1d(op: str, dtype: str, n: npt.ArrayLike, in_place: bool = False) -> Int64Array:
     """Tile cycles of UnaryOp1D: 6 * (17 (EXP 33) + L) + 20; in place 6 * (55 + L) + 20; L of ceil(n/6)."""
     prologue = 55 if in_place else (33 if op == "EXPONENT" else 17)
     return 6 * (prologue + unary_loop(op, dtype, per_worker(n), in_place)) + 20
@@ -71,12 +76,12 @@ SELECT_BASE = CLAMP_BASE = HADAMARD_BASE = 5
 BROADCAST_SELECT_BASE = 10
 
 
-def select_row(n: npt.ArrayLike) -> I8:
+def select_row(n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of Select: 6 + 5 n."""
     return 6 + 5 * whole(n)
 
 
-def broadcast_select_row(n: npt.ArrayLike) -> I8:
+def broadcast_select_row(n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of BroadcastSelect on elements of four bytes: 8 + 4 n."""
     return 8 + 4 * whole(n)
 
@@ -85,13 +90,13 @@ def broadcast_select_row(n: npt.ArrayLike) -> I8:
 SELECTOR_SELECT_BASE = 12
 
 
-def selector_select_row(element_bytes: int, n: npt.ArrayLike) -> I8:
+def selector_select_row(element_bytes: int, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of BroadcastSelectorSelect, which copies it: 35 + bytes / 4 + 5 (bytes mod 4)."""
     size = whole(n) * element_bytes
     return whole(35 + size // 4 + 5 * (size % 4))
 
 
-def clamp_row(dtype: str, n: npt.ArrayLike) -> I8:
+def clamp_row(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of Clamp: 6 + 2 (n + v - 1) / v rounded down; integers 6 + 7 n."""
     if dtype not in _FLOATING:
         return 6 + 7 * whole(n)
@@ -99,6 +104,6 @@ def clamp_row(dtype: str, n: npt.ArrayLike) -> I8:
     return whole(6 + 2 * (whole(n) + width - 1) // width)
 
 
-def hadamard_row(dtype: str, n: npt.ArrayLike) -> I8:
+def hadamard_row(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of HadamardProd: 6 + 2 ceil(n / v)."""
     return 6 + 2 * ceil_div(n, vector_width(dtype))

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, vector_width, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width, whole
 
 
-def fill(dtype: str, n: npt.ArrayLike) -> I8:
+def fill(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of Fill: float or int 16 + n/2 + 6 + (n odd) + 1; half 26 + n/4 (n = 1: 15, n = 2: 21);
     8-bit 28 + n/4 below 64 elements, else 39 + n/8; 64-bit 5 + n."""
     n = whole(n)
@@ -24,7 +25,7 @@ def fill(dtype: str, n: npt.ArrayLike) -> I8:
     return np.where(n < 64, 28 + n // 4, 39 + n // 8)
 
 
-def fill_2d(dtype: str, n: npt.ArrayLike) -> I8:
+def fill_2d(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one row of Fill2d: Fill less the 3 cycles (2 half and 64-bit) of loads that it does once; add
     `fill_2d_base` per vertex."""
     return fill(dtype, n) - (2 if dtype in ("half", "longlong", "ulonglong") else 3)
@@ -35,7 +36,7 @@ def fill_2d_base(dtype: str) -> int:
     return 5 if dtype in ("half", "longlong", "ulonglong") else 6
 
 
-def zero(dtype: str, n: npt.ArrayLike, groups: npt.ArrayLike = 1) -> I8:
+def zero(dtype: str, n: npt.ArrayLike, groups: npt.ArrayLike = 1) -> Int64Array:
     """Tile cycles of ZeroSupervisor, which clears partial sums: 6 * groups * (ceil(n / v) + (14 float | 15) -
     (9 float | 10)), n = elements that the longest worker clears of each group."""
     return whole(WORKERS * whole(groups) * (ceil_div(n, vector_width(dtype)) + 5))
@@ -54,7 +55,7 @@ _BYTE_CASTS: dict[tuple[str, str], tuple[int, int, int, int, int, int]] = {
 }
 
 
-def cast_core(from_dtype: str, to_dtype: str, n: npt.ArrayLike) -> I8:
+def cast_core(from_dtype: str, to_dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of the conversion of n elements by one worker.
 
     float <-> half: 19 + cpv (n // w) + per bit of w's remainder 1 (+ 2 where set), w = min(2 * elements of a load,
@@ -78,7 +79,7 @@ def cast_core(from_dtype: str, to_dtype: str, n: npt.ArrayLike) -> I8:
     return 19 + 2 * n
 
 
-def cast_1d(from_dtype: str, to_dtype: str, n: npt.ArrayLike) -> I8:
+def cast_1d(from_dtype: str, to_dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Tile cycles of Cast1D: 12 + 6 * (core + 18), core of the ceil(n/6) elements of a worker."""
     return 12 + WORKERS * (cast_core(from_dtype, to_dtype, per_worker(n)) + 18)
 
@@ -87,14 +88,14 @@ def cast_1d(from_dtype: str, to_dtype: str, n: npt.ArrayLike) -> I8:
 CAST_2D_BASE, CAST_2D_ROW = 5, 11
 
 
-def encode_one_hot(index_dtype: str, dtype: str, indices: npt.ArrayLike) -> I8:
+def encode_one_hot(index_dtype: str, dtype: str, indices: npt.ArrayLike) -> Int64Array:
     """EncodeOneHot: from unsigned int to half (a supervisor vertex) 11 + 74 n tile cycles, other types (compiled C++,
     one worker) 100 n thread cycles; n = indices that the vertex reads."""
     n = whole(indices)
     return 11 + 74 * n if (index_dtype, dtype) == ("uint", "half") else 100 * n
 
 
-def iota(dtype: str, n: npt.ArrayLike) -> I8:
+def iota(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Thread cycles of Iota on one region: 10 + 4 + 3 ceil(n / v)."""
     return 14 + 3 * ceil_div(n, vector_width(dtype))
 
@@ -103,7 +104,9 @@ def iota(dtype: str, n: npt.ArrayLike) -> I8:
 TRANSPOSE_BLOCK = {4: 2, 2: 4}
 
 
-def transpose_2d(element_bytes: int, rows: npt.ArrayLike, columns: npt.ArrayLike, matrices: npt.ArrayLike) -> I8:
+def transpose_2d(
+    element_bytes: int, rows: npt.ArrayLike, columns: npt.ArrayLike, matrices: npt.ArrayLike
+) -> Int64Array:
     """Tile cycles of Transpose2D: 7 + 6 * max worker; a worker turns its matrices in grains of 2x2 floats (3 cycles)
     or 4x4 halves (4 cycles)."""
     grain = TRANSPOSE_BLOCK[element_bytes]
@@ -112,7 +115,9 @@ def transpose_2d(element_bytes: int, rows: npt.ArrayLike, columns: npt.ArrayLike
     return 7 + WORKERS * (per_worker(matrices) * grains * per_grain)
 
 
-def transpose_1d(element_bytes: int, rows: npt.ArrayLike, columns: npt.ArrayLike, matrices: npt.ArrayLike) -> I8:
+def transpose_1d(
+    element_bytes: int, rows: npt.ArrayLike, columns: npt.ArrayLike, matrices: npt.ArrayLike
+) -> Int64Array:
     """Tile cycles of Transpose1D on matrices that lie one after another, with the loops of PopLibs' planner:
 
     7 + 6 * worker, r and c = rows and columns in grains (2x2 floats, 4x4 halves), g = 3 | 4 cycles a grain, m =

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
 from simulator.machine.cycles.worklist import Worklists
 
 
-def dot_product(dtype: str, partials: str, length: npt.ArrayLike) -> I8:
+def dot_product(dtype: str, partials: str, length: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one dot product over `length` input channels (for half partials: of two output channels):
 
     3 c + hh + 4 + extra + (length / w) * (1, or 2 if w elements are less than 64 bits), - 1 for half activations;
@@ -41,7 +42,7 @@ def hmac(
     partials: str = "float",
     groups: npt.ArrayLike = 1,
     one_by_one: bool = False,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of ConvPartialHorizontalMac, channels per group `in_channels` and `out_channels`, `kernel` kernel
     positions with the work items `work` each:
 
@@ -72,7 +73,7 @@ def vmac(
     kernel: npt.ArrayLike = 1,
     partials: str = "float",
     groups: npt.ArrayLike = 1,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of ConvPartialVerticalMac on half activations, one input and output channel per convolution group:
     `conv_groups` (4, 8 or 16) at a time, `outputs` partial sums of the tile in all, `kernel` terms per position.
 
@@ -99,7 +100,7 @@ def vmac(
 _REPEATS, _STRIDE = 4096, 512
 
 
-def outer_product(dtype: str, width: npt.ArrayLike, channels: npt.ArrayLike, per_group: npt.ArrayLike) -> I8:
+def outer_product(dtype: str, width: npt.ArrayLike, channels: npt.ArrayLike, per_group: npt.ArrayLike) -> Int64Array:
     """Thread cycles of OuterProduct: `width` positions times `channels` output channels in groups of `per_group`.
 
     float: 25 + groups (11 + width (6 + (per_group - 6) / 2)) for even groups of at least 6, else a step of

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, vector_width, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, vector_width, whole
 
 #: depth of the partial sums from which a second, then a third stage is planned (published-numbers 7.4)
 TWO_STAGES, THREE_STAGES = 16, 125
@@ -21,7 +22,7 @@ def accumulator(dtype: str) -> int:
     return 4 if dtype == "float" else 8
 
 
-def reduce_add(dtype: str, out_dtype: str, outputs: npt.ArrayLike, depth: npt.ArrayLike) -> I8:
+def reduce_add(dtype: str, out_dtype: str, outputs: npt.ArrayLike, depth: npt.ArrayLike) -> Int64Array:
     """Tile cycles to add `depth` rows of partial sums into `outputs` results, each row a vector of its own:
 
     6 (32 + [2 depth + (13 float | 11 half partials)] + share (c depth + post)), with a = 4 floats | 8 halves,
@@ -43,7 +44,7 @@ def reduce_add(dtype: str, out_dtype: str, outputs: npt.ArrayLike, depth: npt.Ar
 
 def reduce_add_single_input(
     dtype: str, out_dtype: str, outputs: npt.ArrayLike, depth: npt.ArrayLike, interleaved: bool
-) -> I8:
+) -> Int64Array:
     """Tile cycles where the `depth` rows that came by exchange lie in one block and the tile's own row apart:
 
     33 + 6 (20 + ceil(outputs / a / 6) (c depth + post)), c = a / vector width, halved in interleaved memory; post = 8

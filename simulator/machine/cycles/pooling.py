@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, whole
 
 Kind = Literal["max", "avg", "sum", "max backward", "max scale"]
 #: cycles of the innermost repeat: (fixed, per element)
@@ -34,7 +35,7 @@ def pooling(
     channel_vectors: npt.ArrayLike,
     channel_groups: npt.ArrayLike = 1,
     initialised: npt.ArrayLike = 0,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of MaxPooling, SumPooling and their gradients: 7 + 6 * longest worker + 6.
 
     The longest worker has `rows` rows of `items` work items of `elements` positions, for `channel_groups` groups of

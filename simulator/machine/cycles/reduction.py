@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, ceil_div, vector_width, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import ceil_div, vector_width, whole
 
 _LOGICAL = ("LOGICAL_AND", "LOGICAL_OR")
 #: cycles of one LOG_ADD of a vector in the strided form, and of an element in the others
@@ -27,7 +28,9 @@ def _load_width(op: str, dtype: str, interleaved: bool) -> int:
     return min(accumulator_width(op, dtype), vector_width(dtype) * (2 if interleaved else 1))
 
 
-def single_output(op: str, dtype: str, n: npt.ArrayLike, out_dtype: str = "float", *, interleaved: bool = False) -> I8:
+def single_output(
+    op: str, dtype: str, n: npt.ArrayLike, out_dtype: str = "float", *, interleaved: bool = False
+) -> Int64Array:
     """One scalar from one region of n elements: 17 + cpl * n / a + (n mod a), + 5 if the output is not float;
     cpl = max(a / v, 1), 1 in interleaved memory; the quotient is rounded down after multiplying."""
     a = accumulator_width(op, dtype)
@@ -57,7 +60,7 @@ def strided(
     stride: npt.ArrayLike | None = None,
     interleaved: bool = False,
     update: bool = False,
-) -> I8:
+) -> Int64Array:
     """Outputs whose `partials` terms lie a constant stride apart, `outer` such runs of each:
     5 + 11 + ceil(out / e) * (3 + post + outer (3 + cpOp (partials - 1))), e = gcd(min(a, v), stride): one vector
     (two in interleaved memory); cpOp = 1, LOG_ADD 13 half | 23 float. stride None = a multiple of e."""
@@ -71,7 +74,7 @@ def strided(
 
 def continuous(
     op: str, dtype: str, outputs: npt.ArrayLike, partials: npt.ArrayLike, *, interleaved: bool = False
-) -> I8:
+) -> Int64Array:
     """Outputs that are each one contiguous run of `partials` elements: 17 + out * (cpOp (p // e) + 12), + 2 where the
     number of partials is odd; e = one vector (two in interleaved memory), cpOp = 1, LOG_ADD 20."""
     e = _load_width(op, dtype, interleaved)
@@ -93,7 +96,7 @@ def generic(
     *,
     out_dtype: str = "float",
     update: bool = False,
-) -> I8:
+) -> Int64Array:
     """Thread cycles of one reduction of a generic Reduce vertex (several regions), add `GENERIC_BASE` once:
     24 + 2 log2 a + V (6 + (2 + update) min(a, v_out) + 1) + 10 V P + V A (7 + a / v) + remainders, V = outputs // a,
     P = `edges` (regions of partials), A = `partials` = accumulations (elements of partials / outputs).

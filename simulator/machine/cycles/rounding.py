@@ -5,25 +5,26 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
+
 WORKERS = 6  #: worker contexts of a tile, on every generation (published-numbers 1)
 
 VECTOR_WIDTH = {"float": 2, "half": 4, "quarter": 8}  #: elements of one 64-bit data path access
 _ELEMENT_BYTES = {"int": 4, "uint": 4, "short": 2, "ushort": 2, "char": 1, "schar": 1, "uchar": 1, "bool": 1}
 
 
-def whole(values: npt.ArrayLike) -> I8:
+def whole(values: npt.ArrayLike) -> Int64Array:
     """Cycles or counts as int64, whatever they were computed as."""
     return np.asarray(values, dtype=np.int64)
 
 
-def ceil_div(n: npt.ArrayLike, by: npt.ArrayLike) -> I8:
+def ceil_div(n: npt.ArrayLike, by: npt.ArrayLike) -> Int64Array:
     """n / by rounded up, element by element."""
     divisor = whole(by)
     return whole((whole(n) + (divisor - 1)) // divisor)
 
 
-def per_worker(n: npt.ArrayLike) -> I8:
+def per_worker(n: npt.ArrayLike) -> Int64Array:
     """The largest share when n items are dealt to the six workers of a tile."""
     return ceil_div(n, WORKERS)
 

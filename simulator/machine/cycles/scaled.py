@@ -12,13 +12,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, vector_width, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, vector_width, whole
 
 #: memory-constrained loops of at least so many vectors a worker take one cycle less
 LONG_LOOP = 16
 
 
-def _step(dtypes: tuple[str, str], vectors: I8, constrained: bool, interleaved: bool) -> I8:
+def _step(dtypes: tuple[str, str], vectors: Int64Array, constrained: bool, interleaved: bool) -> Int64Array:
     """Cycles per vector: 3, 4 where the two operands differ in type; operands in different memory elements
     ("memory constrained") 2, or 1 from 16 vectors a worker on; one less in interleaved memory (same types)."""
     if constrained:
@@ -28,7 +29,7 @@ def _step(dtypes: tuple[str, str], vectors: I8, constrained: bool, interleaved: 
     return np.maximum(step - 1, 1) if interleaved and dtypes[0] == dtypes[1] else step
 
 
-def _remainder(dtype: str, rest: I8) -> I8:
+def _remainder(dtype: str, rest: Int64Array) -> Int64Array:
     """Cycles for the elements that are no whole vector: float 8; half 5, + 7 from two on, + 6 for three."""
     if dtype == "float":
         return np.where(rest > 0, 8, 0)
@@ -43,7 +44,7 @@ def scaled_add(
     constrained: bool = False,
     interleaved: bool = False,
     scaled_pointers: bool = False,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of the ScaledAdd/ScaledSubtract supervisor; `dtypes` = types of A and B, `n` elements of the tile.
 
     21 (+ 6 with scaled pointers, as on Mk1) + 11 + (7 | 13 with a remainder) + 12 + 6 (+ 7 subtract) + 6 * worker;
@@ -65,11 +66,11 @@ def scaled_add(
     return whole(start + WORKERS * worker)
 
 
-def _half_plus_float(vectors: I8, rest: I8) -> I8:
+def _half_plus_float(vectors: Int64Array, rest: Int64Array) -> Int64Array:
     """The longest worker: one of those with a vector more, or the one that handles the remainder."""
     few, many = vectors // WORKERS, ceil_div(vectors, WORKERS)
 
-    def loop(count: I8) -> I8:
+    def loop(count: Int64Array) -> Int64Array:
         return np.where(count > 0, 8 + 5 * (count - 1), 0)
 
     tail = np.where(rest > 0, 4, 0) + np.where(rest >= 2, 5, 0) + np.where(rest % 2 == 1, 7, 0)
@@ -81,7 +82,7 @@ def scaled_2d_base(dtype: str, subtract: bool = False) -> int:
     return (10 + 2 * subtract) if dtype in ("float", "half") else (9 + subtract)
 
 
-def scaled_2d_row(dtype: str, n: npt.ArrayLike, *, constrained: bool = False, interleaved: bool = False) -> I8:
+def scaled_2d_row(dtype: str, n: npt.ArrayLike, *, constrained: bool = False, interleaved: bool = False) -> Int64Array:
     """Thread cycles of one row of ScaledAdd2D: 15 + (5 + i (n // v) with a whole vector) + remainder; i = 3, memory
     constrained 2, one less in interleaved memory; remainder float 7, half 4 (+ 6 from two on, + 7 if odd).
     int: 7 + 5 n."""
@@ -98,7 +99,7 @@ def scaled_2d_row(dtype: str, n: npt.ArrayLike, *, constrained: bool = False, in
     return whole(15 + np.where(vectors > 0, 5, 0) + step * vectors + tail)
 
 
-def scaled_sum(dtype: str, n: npt.ArrayLike) -> I8:
+def scaled_sum(dtype: str, n: npt.ArrayLike) -> Int64Array:
     """Tile cycles of aXPlusbYSupervisor with scales that are tensors, `n` elements of the tile.
 
     float: as `scaled_add` with a worker prologue of 16 and 12 more tile cycles to fetch the second scale.

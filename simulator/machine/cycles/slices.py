@@ -8,14 +8,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, vector_width, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width, whole
 
 _ONE_BYTE = ("char", "schar", "uchar", "bool")
 #: fixed thread cycles: CircBufIncrIndex, CircOffset, ForLoopCounter, CheckAccuracyWhenCast
 CIRCULAR_BUFFER_INDEX, CIRCULAR_OFFSET, FOR_LOOP_COUNTER, CHECK_ACCURACY = 8, 10, 43, 30
 
 
-def dynamic_slice_1d(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayLike) -> I8:
+def dynamic_slice_1d(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayLike) -> Int64Array:
     """Tile cycles of DynamicSlice1D and DynamicUpdateSlice1D: 25 + 6 (39 + (24 + 2 ((ceil(region/6)) // v)) sub);
     8-bit 76 and 72 in place of 39 and 24, with v = 4. 64-bit elements count twice, as pairs of 32 bits."""
     size = whole(region) * (2 if dtype in ("longlong", "ulonglong") else 1)
@@ -29,7 +30,7 @@ def dynamic_slice_1d(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayL
 DYNAMIC_2D_BASE = 27
 
 
-def dynamic_slice_2d_region(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayLike) -> I8:
+def dynamic_slice_2d_region(dtype: str, region: npt.ArrayLike, sub_elements: npt.ArrayLike) -> Int64Array:
     """Thread cycles of one region of DynamicSlice2D: (29 + ceil(n/v)) sub + 13; half (31 + 2 ceil(n/v)) sub + 13,
     8-bit (50 + 2 ceil(n/4)) sub + 13."""
     if dtype in _ONE_BYTE:
@@ -39,24 +40,28 @@ def dynamic_slice_2d_region(dtype: str, region: npt.ArrayLike, sub_elements: npt
     return step * whole(sub_elements) + 13
 
 
-def multi_slice(dtype: str, elements: npt.ArrayLike, in_range: npt.ArrayLike, out_of_range: npt.ArrayLike = 0) -> I8:
+def multi_slice(
+    dtype: str, elements: npt.ArrayLike, in_range: npt.ArrayLike, out_of_range: npt.ArrayLike = 0
+) -> Int64Array:
     """Tile cycles of MultiSlice: 6 (30 + in range * (19 + 2 ceil(elements / 2)) + out of range * 8), `elements` of one
     slice of 2- or 4-byte type, `in_range` the indices that the longest worker finds on its tile."""
     return _multi(dtype, 30, elements, in_range, out_of_range)
 
 
-def multi_update(dtype: str, elements: npt.ArrayLike, in_range: npt.ArrayLike, out_of_range: npt.ArrayLike = 0) -> I8:
+def multi_update(
+    dtype: str, elements: npt.ArrayLike, in_range: npt.ArrayLike, out_of_range: npt.ArrayLike = 0
+) -> Int64Array:
     """Tile cycles of MultiUpdate: as MultiSlice with 29 in place of 30."""
     return _multi(dtype, 29, elements, in_range, out_of_range)
 
 
-def _multi(dtype: str, start: int, elements: npt.ArrayLike, found: npt.ArrayLike, missed: npt.ArrayLike) -> I8:
+def _multi(dtype: str, start: int, elements: npt.ArrayLike, found: npt.ArrayLike, missed: npt.ArrayLike) -> Int64Array:
     # Bytes move four at a time, three cycles each; wider types two at a time (public estimators).
     moved = 3 * ceil_div(elements, 4) if dtype in _ONE_BYTE else 2 * ceil_div(elements, 2)
     return whole(WORKERS * (start + whole(found) * (19 + moved) + 8 * whole(missed)))
 
 
-def sorted_search(indices: npt.ArrayLike) -> I8:
+def sorted_search(indices: npt.ArrayLike) -> Int64Array:
     """Thread cycles that a slice with sorted indices adds: 2 log2(n) 10 + 20."""
     return whole(np.ceil(20 * np.log2(np.maximum(whole(indices), 1))) + 20)
 
@@ -68,7 +73,7 @@ def multi_update_add(
     out_of_range: npt.ArrayLike = 0,
     *,
     scaled: bool = True,
-) -> I8:
+) -> Int64Array:
     """Tile cycles of MultiUpdateAdd: 6 (3 + 29 float | 30 half (+ 6 | 4 scaled) + in range *
     (11 | 12 + (elements / atom - 1) 3) + 5 out of range), atom = elements of a 64-bit store."""
     is_float = dtype == "float"
@@ -77,7 +82,7 @@ def multi_update_add(
     return whole(WORKERS * (start + whole(in_range) * each + 5 * whole(out_of_range)))
 
 
-def sequence_slice(element_bytes: int, elements: npt.ArrayLike, sequences: npt.ArrayLike) -> I8:
+def sequence_slice(element_bytes: int, elements: npt.ArrayLike, sequences: npt.ArrayLike) -> Int64Array:
     """Tile cycles of SequenceSlice copying `elements` in `sequences` runs of equal length: 60 + 60 t + 6 ceil(t / 6) *
     ceil(words / t), words of 32 bits in two cycles each."""
     runs = np.maximum(whole(sequences), 1)

@@ -7,10 +7,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, ceil_div, per_worker, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
 
 
-def heap_sort(n: npt.ArrayLike, *, with_values: bool = False) -> I8:
+def heap_sort(n: npt.ArrayLike, *, with_values: bool = False) -> Int64Array:
     """Thread cycles of HeapSortVertex on n elements: 8 (19 n floor(log2 n) + 6 n + 2); with values 16 times."""
     n = whole(n)
     levels = np.floor(np.log2(np.maximum(n, 1)))
@@ -28,7 +29,7 @@ _SWAP: dict[tuple[bool, str], tuple[int, int, int, int, int, int]] = {
 }
 
 
-def compare_and_swap(dtype: str, values: str, comparisons: npt.ArrayLike, distance: npt.ArrayLike) -> I8:
+def compare_and_swap(dtype: str, values: str, comparisons: npt.ArrayLike, distance: npt.ArrayLike) -> Int64Array:
     """Tile cycles of CompareAndSwapAtDistance: 19 + 6 (overhead + one work item + first inner + (m - 1) inner + first
     outer + (ceil(m / distance) - 1) outer + 2), m comparisons of the longest worker; every pair is swapped."""
     inner, first, outer, first_outer, item, overhead = _SWAP[dtype in ("float", "half"), values]
@@ -38,6 +39,6 @@ def compare_and_swap(dtype: str, values: str, comparisons: npt.ArrayLike, distan
     return whole(19 + WORKERS * np.where(m > 0, worker, overhead))
 
 
-def select_scalars(dtype: str, rows: npt.ArrayLike) -> I8:
+def select_scalars(dtype: str, rows: npt.ArrayLike) -> Int64Array:
     """Thread cycles of SelectFromInterval and UpdateIntervalDEC: 27 + 8 (half 12) for each row."""
     return 27 + (12 if dtype == "half" else 8) * whole(rows)

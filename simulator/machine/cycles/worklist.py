@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.machine.cycles.rounding import I8, WORKERS, whole
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS, whole
 
 
 class Worklists(NamedTuple):
@@ -22,23 +23,23 @@ class Worklists(NamedTuple):
     A worker has one item of `first` positions, then `between` items of `width`, then one of `last`; an item of 0
     positions does not exist."""
 
-    first: I8
-    between: I8
-    width: I8
-    last: I8
+    first: Int64Array
+    between: Int64Array
+    width: Int64Array
+    last: Int64Array
 
     @property
-    def items(self) -> I8:
+    def items(self) -> Int64Array:
         return (self.first > 0) + self.between + whole(self.last > 0)
 
-    def longest(self, item: Callable[[I8], I8]) -> I8:
+    def longest(self, item: Callable[[Int64Array], Int64Array]) -> Int64Array:
         """The largest sum over workers of `item(positions)`."""
         return whole(self._sums(item).max(axis=0))
 
-    def shortest(self, item: Callable[[I8], I8]) -> I8:
+    def shortest(self, item: Callable[[Int64Array], Int64Array]) -> Int64Array:
         return whole(self._sums(item).min(axis=0))
 
-    def _sums(self, item: Callable[[I8], I8]) -> I8:
+    def _sums(self, item: Callable[[Int64Array], Int64Array]) -> Int64Array:
         ends = np.where(self.first > 0, item(self.first), 0) + np.where(self.last > 0, item(self.last), 0)
         return whole(ends + self.between * item(self.width))
 

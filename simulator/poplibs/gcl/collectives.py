@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray
 from simulator.base.errors import invalid_option
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.debug_context import Context, DebugInfo
@@ -17,7 +17,6 @@ from simulator.poplibs.debug import operation
 from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
-Bools = npt.NDArray[np.bool_]
 
 
 class CollectiveOperator(Enum):
@@ -127,7 +126,7 @@ def _along_a_tree(
 
 
 def take_on_replicas(
-    graph: Graph, data: Tensor, other: Tensor, replicas: Bools, prog: Sequence, call: DebugInfo, step: str
+    graph: Graph, data: Tensor, other: Tensor, replicas: BoolArray, prog: Sequence, call: DebugInfo, step: str
 ) -> None:
     """Replace `data` by `other` on some replicas: on those whose number stands in a list."""
     name = (call, step)

@@ -92,9 +92,15 @@ def _weights_shape(plan: Plan) -> list[int]:
     """[in passes, out passes, conv groups, out groups, in groups, out channels, in channels, side]."""
     method = plan.method
     return [
-        plan.in_passes, plan.out_passes, plan.conv_groups, plan.out_groups, plan.in_groups, method.out_group,
-        method.in_group, method.conv_group,
-    ]  # fmt: skip
+        plan.in_passes,
+        plan.out_passes,
+        plan.conv_groups,
+        plan.out_groups,
+        plan.in_groups,
+        method.out_group,
+        method.in_group,
+        method.conv_group,
+    ]
 
 
 def _map(graph: Graph, variable: Tensor, shares: Shares, is_acts: bool) -> None:

@@ -199,9 +199,14 @@ def convolutionBiasUpdate(graph: Graph, zDeltas: Tensor, biases: Tensor, *argume
 
 
 def fullyConnectedWeightTranspose(
-    graph: Graph, weights: Tensor, params: ConvParams, prog: Sequence, debugContext: Context = "",
-    options: Options = None, cache: Cache = None,
-) -> Tensor:  # fmt: skip
+    graph: Graph,
+    weights: Tensor,
+    params: ConvParams,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+    cache: Cache = None,
+) -> Tensor:
     """The weights of a fully connected layer, transposed and arranged for its backward pass: `weights` are the input of
     the convolution that `params` describe (its positions the layer's outputs, its channels the layer's inputs), and
     come back as the input of the backward convolution: [1, outputs, 1 .., inputs].
@@ -237,9 +242,16 @@ def _check(tensor: Tensor, shape: list[int], type_: Type, what: str) -> None:
 
 
 def _convolve(
-    graph: Graph, acts: Tensor, weights: Tensor, planned: PlannedConv, out_type: Type, prog: Sequence, call: Any,
-    options: Options, cache: Cache,
-) -> Tensor:  # fmt: skip
+    graph: Graph,
+    acts: Tensor,
+    weights: Tensor,
+    planned: PlannedConv,
+    out_type: Type,
+    prog: Sequence,
+    call: Any,
+    options: Options,
+    cache: Cache,
+) -> Tensor:
     """Build one convolution whose transforms are done; the output without its padding."""
     chosen = plan_on(graph.getTarget(), planned, options, cache)
     label = "Conv_" + "x".join(str(k) for k in planned.kernel)

@@ -12,8 +12,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Copy, Execute, Program
@@ -34,9 +34,15 @@ _ZEROS = 64
 
 
 def add_convolution(
-    graph: Graph, acts: Tensor, weights: Tensor, chosen: ConvPlan, params: ConvParams, out_type: Type, name: DebugInfo,
+    graph: Graph,
+    acts: Tensor,
+    weights: Tensor,
+    chosen: ConvPlan,
+    params: ConvParams,
+    out_type: Type,
+    name: DebugInfo,
     options: MatMulOptions,
-) -> tuple[list[Program], Tensor]:  # fmt: skip
+) -> tuple[list[Program], Tensor]:
     """The programs of a convolution and its stored result."""
     if chosen.form == "field":
         return _field(graph, acts, weights, chosen.plan, out_type, name, options)
@@ -91,7 +97,7 @@ def expanded_acts(graph: Graph, acts: Tensor, params: ConvParams) -> Tensor:
     return acts._spelled(whole, None, taken.reshape(whole), -1)
 
 
-def _reads(one: Geometry, outputs: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _reads(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:
     """([outputs, kernel] input element, whether there is one)."""
     place = np.arange(outputs)[:, None] * one.stride + np.arange(one.kernel) * one.kernel_dilation + one.base
     at, rest = np.divmod(place, one.input_dilation)
@@ -174,9 +180,16 @@ def _blocked_weights(steps: rearrange.Rearrangement, rows: Tensor, plan: Plan) -
     outputs, inputs = plan.out_groups * method.out_group, plan.in_groups * method.in_group
     padded = rearrange.padded(steps.graph, cut, (plan.conv_groups * method.conv_group, outputs, kernels, inputs))
     apart = padded.reshape(
-        [plan.conv_groups, method.conv_group, plan.out_groups, method.out_group, kernels, plan.in_groups,
-         method.in_group]
-    )  # fmt: skip
+        [
+            plan.conv_groups,
+            method.conv_group,
+            plan.out_groups,
+            method.out_group,
+            kernels,
+            plan.in_groups,
+            method.in_group,
+        ]
+    )
     return apart.dimShuffle([0, 2, 5, 4, 3, 6, 1])
 
 

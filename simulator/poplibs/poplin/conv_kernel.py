@@ -7,8 +7,8 @@ from math import gcd, prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.poplibs.poplin.conv_params import ConvParams
 from simulator.poplibs.poplin.field_shares import Geometry, geometry
 from simulator.poplibs.poplin.matmul_kernel import store_product
@@ -16,7 +16,6 @@ from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register
 
-Array = npt.NDArray[Any]
 Index = tuple[Any, ...]
 
 _ALL: Index = (slice(None), slice(None))
@@ -33,7 +32,7 @@ def attributes_of(plan: Plan, params: ConvParams) -> dict[str, Any]:
 
 
 @register("poplin.convolution")
-def _convolution_kernel(outputs: list[Array], inputs: list[Array], attributes: dict[str, Any]) -> None:
+def _convolution_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     params = attributes["params"]
     result = convolve(wide(inputs[0]), wide(inputs[1]), params)
     product = result.reshape(params.groups, params.positions, params.out_channels)
@@ -41,7 +40,7 @@ def _convolution_kernel(outputs: list[Array], inputs: list[Array], attributes: d
     store_product(outputs[0], product, attributes["out_group"], attributes["conv_group"])
 
 
-def convolve(acts: Array, weights: Array, params: ConvParams) -> Array:
+def convolve(acts: AnyArray, weights: AnyArray, params: ConvParams) -> AnyArray:
     """[batch, groups x channels, field] and [groups, out, in, kernel] -> [groups, batch, field, out channels], float32.
 
     One matrix product for each kernel position, or for each output position where those are fewer."""

@@ -86,9 +86,16 @@ class ConvParams:
     def flattened(self) -> ConvParams:
         """A pointwise convolution as one row of positions."""
         return replace(
-            self, batch=1, field=(self.positions,), kernel=(1,), stride=(), padding_lower=(), padding_upper=(),
-            kernel_dilation=(), input_dilation=(),
-        )  # fmt: skip
+            self,
+            batch=1,
+            field=(self.positions,),
+            kernel=(1,),
+            stride=(),
+            padding_lower=(),
+            padding_upper=(),
+            kernel_dilation=(),
+            input_dilation=(),
+        )
 
     def swapped(self) -> ConvParams:
         """A pointwise convolution with activations and kernel exchanged: outputs become positions and back."""

@@ -19,7 +19,6 @@ from math import prod
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from simulator.poplibs.poplin.conv_params import ConvParams, Dtype
 from simulator.poplibs.poplin.field_work import Box, field_cycles, field_methods, largest, window
@@ -31,7 +30,6 @@ from simulator.poplibs.poplin.planner import FREE, Constraints, Search
 from simulator.poplibs.poplin.splits import Splits, enumerate_splits
 from simulator.poplibs.poplin.transforms import Transforms
 
-I8 = npt.NDArray[np.int64]
 Form = Literal["pointwise", "expanded", "field"]
 
 #: what a 16-bit entry of a worklist can name
@@ -54,16 +52,25 @@ class ConvPlan(NamedTuple):
 def expanded(params: ConvParams) -> ConvParams:
     """Kernel positions as input channels, positions in one row."""
     return ConvParams(
-        params.dtype, params.out_dtype, params.groups, 1, (params.positions,), (1,),
-        params.in_channels * prod(params.kernel), params.out_channels,
-    )  # fmt: skip
+        params.dtype,
+        params.out_dtype,
+        params.groups,
+        1,
+        (params.positions,),
+        (1,),
+        params.in_channels * prod(params.kernel),
+        params.out_channels,
+    )
 
 
 @lru_cache(maxsize=512)
 def plan_convolution(
-    params: ConvParams, machine: Machine, partials: Dtype = "float", constraints: Constraints = FREE,
+    params: ConvParams,
+    machine: Machine,
+    partials: Dtype = "float",
+    constraints: Constraints = FREE,
     form: Form | None = None,
-) -> ConvPlan:  # fmt: skip
+) -> ConvPlan:
     """The cheapest plan; `form` insists on one of the two.
 
     Raises ValueError where no plan meets the constraints."""
@@ -116,9 +123,12 @@ def _best_split(
     params: ConvParams, method: Method, machine: Machine, constraints: Constraints, bound: float
 ) -> Plan | None:
     splits = enumerate_splits(
-        groups_of(params.groups, method.conv_group), (params.batch, *params.output_field),
-        groups_of(params.in_channels, method.in_group), groups_of(params.out_channels, method.out_group), machine.tiles,
-    )  # fmt: skip
+        groups_of(params.groups, method.conv_group),
+        (params.batch, *params.output_field),
+        groups_of(params.in_channels, method.in_group),
+        groups_of(params.out_channels, method.out_group),
+        machine.tiles,
+    )
     splits = constraints.allow(splits)
     peak = peak_macs(method, params.dtype)
     splits = splits.take(splits.tiles >= min(params.macs / peak / bound, machine.tiles + 1))
@@ -164,7 +174,17 @@ def _cheapest(params: ConvParams, method: Method, splits: Splits, had: tuple[Sha
     order = np.lexsort((memory, tiles, total)) if fits.any() else np.lexsort((total, tiles, memory))
     row = int(order[fits[order]][0]) if fits.any() else int(order[0])
     return Plan(
-        params, False, method, int(splits.groups[row]), tuple(int(f[row]) for f in splits.field), int(splits.inp[row]),
-        int(splits.out[row]), 1, 1, tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
-        int(total[row]), int(memory[row]), bool(fits[row]),
-    )  # fmt: skip
+        params,
+        False,
+        method,
+        int(splits.groups[row]),
+        tuple(int(f[row]) for f in splits.field),
+        int(splits.inp[row]),
+        int(splits.out[row]),
+        1,
+        1,
+        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
+        int(total[row]),
+        int(memory[row]),
+        bool(fits[row]),
+    )

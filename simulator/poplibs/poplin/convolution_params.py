@@ -167,16 +167,30 @@ class ConvParams:
         lower = [-self._base(d) for d in dims]
         size, kernel = [self.getTruncatedInputSize(d) for d in dims], [self.getTruncatedKernelSize(d) for d in dims]
         upper = [
-            (self._outputs(d) - 1) * o.stride[d] + (kernel[d] - 1) * k.dilation[d] + 1
-            - ((size[d] - 1) * t.dilation[d] + 1) - lower[d]
+            (self._outputs(d) - 1) * o.stride[d]
+            + (kernel[d] - 1) * k.dilation[d]
+            + 1
+            - ((size[d] - 1) * t.dilation[d] + 1)
+            - lower[d]
             for d in dims
-        ]  # fmt: skip
+        ]
         dtype: Any = short_name(self.inputType)
         out_dtype: Any = short_name(self.outputType)
         return PlannedConv(
-            dtype, out_dtype, self.numConvGroups, self.batchSize, tuple(size), tuple(kernel), self.inputChannels,
-            self.outputChannels, tuple(o.stride), tuple(lower), tuple(upper), tuple(k.dilation), tuple(t.dilation),
-        )  # fmt: skip
+            dtype,
+            out_dtype,
+            self.numConvGroups,
+            self.batchSize,
+            tuple(size),
+            tuple(kernel),
+            self.inputChannels,
+            self.outputChannels,
+            tuple(o.stride),
+            tuple(lower),
+            tuple(upper),
+            tuple(k.dilation),
+            tuple(t.dilation),
+        )
 
 
 def _filled(transform: Any, dims: int) -> Any:
@@ -213,21 +227,39 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     # A flip comes after the padding, so that the padding stays as it is; the output is cut at its other end then.
     ends = [(upper[d], lower[d]) if t.flip[d] else (lower[d], upper[d]) for d in dims]
     inner = InputTransform(
-        list(o.paddingLower), list(o.paddingUpper), list(forward.stride), [max(n, 0) for n in lower],
-        [max(n, 0) for n in upper], list(t.flip),
-    )  # fmt: skip
+        list(o.paddingLower),
+        list(o.paddingUpper),
+        list(forward.stride),
+        [max(n, 0) for n in lower],
+        [max(n, 0) for n in upper],
+        list(t.flip),
+    )
     kernel = InputTransform(
-        list(k.truncationUpper), list(k.truncationLower), list(forward.kernel_dilation),
+        list(k.truncationUpper),
+        list(k.truncationLower),
+        list(forward.kernel_dilation),
         flip=[k.flip[d] != t.flip[d] for d in dims],
-    )  # fmt: skip
+    )
     outer = OutputTransform(
-        [max(-low, 0) for low, _ in ends], [max(-high, 0) for _, high in ends], list(forward.input_dilation),
-        list(t.truncationLower), list(t.truncationUpper),
-    )  # fmt: skip
+        [max(-low, 0) for low, _ in ends],
+        [max(-high, 0) for _, high in ends],
+        list(forward.input_dilation),
+        list(t.truncationLower),
+        list(t.truncationUpper),
+    )
     return ConvParams(
-        params.inputType, params.outputType, params.batchSize, params.getOutputFieldShape(), list(params.kernelShape),
-        params.outputChannels, params.inputChannels, params.numConvGroups, inner, kernel, outer,
-    )  # fmt: skip
+        params.inputType,
+        params.outputType,
+        params.batchSize,
+        params.getOutputFieldShape(),
+        list(params.kernelShape),
+        params.outputChannels,
+        params.inputChannels,
+        params.numConvGroups,
+        inner,
+        kernel,
+        outer,
+    )
 
 
 def weight_deltas(params: ConvParams) -> PlannedConv:
@@ -238,11 +270,25 @@ def weight_deltas(params: ConvParams) -> PlannedConv:
     lower = forward.padding_lower
     kernel = forward.output_field
     upper = tuple(
-        (forward.kernel[d] - 1) * forward.kernel_dilation[d] + (kernel[d] - 1) * forward.stride[d] + 1
-        - ((forward.field[d] - 1) * forward.input_dilation[d] + 1) - lower[d]
+        (forward.kernel[d] - 1) * forward.kernel_dilation[d]
+        + (kernel[d] - 1) * forward.stride[d]
+        + 1
+        - ((forward.field[d] - 1) * forward.input_dilation[d] + 1)
+        - lower[d]
         for d in dims
-    )  # fmt: skip
+    )
     return PlannedConv(
-        forward.dtype, forward.out_dtype, forward.groups, forward.in_channels, forward.field, kernel, forward.batch,
-        forward.out_channels, forward.kernel_dilation, lower, upper, forward.stride, forward.input_dilation,
-    )  # fmt: skip
+        forward.dtype,
+        forward.out_dtype,
+        forward.groups,
+        forward.in_channels,
+        forward.field,
+        kernel,
+        forward.batch,
+        forward.out_channels,
+        forward.kernel_dilation,
+        lower,
+        upper,
+        forward.stride,
+        forward.input_dilation,
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.graph.debug_context import DebugInfo
@@ -16,8 +16,6 @@ from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.poplin.partial_vertices import convolve_vertex, outer_product_vertex
 from simulator.poplibs.poplin.shares import Shares, nested
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
 
 #: entries of one worker in the worklist: output offset, positions, input offset (16 bits each)
 _WORKLIST_ENTRIES = 3
@@ -72,7 +70,7 @@ def _weight_block(shares: Shares) -> int:
     return method.out_group * method.in_group * method.conv_group
 
 
-def _weight_line(shares: Shares, tile: I8, step: I8) -> I8:
+def _weight_line(shares: Shares, tile: Int64Array, step: Int64Array) -> Int64Array:
     """The number of each block of weights: tile's step-th in the order (conv group, out group, in group)."""
     plan = shares.plan
     rest, inp = np.divmod(step, shares.inp.size[tile])
@@ -91,7 +89,7 @@ def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str)
     return partials
 
 
-def output_runs(shares: Shares) -> tuple[I8, I8, I8, I8]:
+def output_runs(shares: Shares) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """(tile, places, sizes, offsets): the runs of the partial sums that each tile writes, at least one per convolution
     group and output group."""
     plan = shares.plan
@@ -150,7 +148,7 @@ def _input_edges(shares: Shares, acts: Tensor) -> FieldEdges:
     return _vectors(acts, begin, shares.field.size[tile] * size, offsets)
 
 
-def _vectors(source: Tensor, begins: I8, sizes: I8, offsets: I8) -> FieldEdges:
+def _vectors(source: Tensor, begins: Int64Array, sizes: Int64Array, offsets: Int64Array) -> FieldEdges:
     """Inner vectors that are ranges of the flattened `source`, whose memory may lie anyhow."""
     starts, lengths = source.flatten().regions()
     if len(starts) == 1:
@@ -159,7 +157,7 @@ def _vectors(source: Tensor, begins: I8, sizes: I8, offsets: I8) -> FieldEdges:
     return rows_edges(pieces, widths, offsets, _starts_of(vector, len(begins)))
 
 
-def _starts_of(rows: I8, count: int) -> I8:
+def _starts_of(rows: Int64Array, count: int) -> Int64Array:
     return np.searchsorted(rows, np.arange(count + 1), side="left").astype(np.int64)
 
 
@@ -171,7 +169,7 @@ def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
     return _vectors(weights, begins, np.full(len(begins), size, np.int64), offsets)
 
 
-def worker_cuts(rows: I8) -> I8:
+def worker_cuts(rows: Int64Array) -> Int64Array:
     """[tiles, 7] where the positions of each worker begin and end: equal parts, rounded down."""
     return np.asarray(np.arange(WORKERS + 1) * rows[:, None] // WORKERS)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.graph.debug_context import DebugInfo
@@ -23,8 +23,6 @@ from simulator.poplibs.poplin.shares import nested
 from simulator.poplibs.poplin.work_items import WorkItems, strides, work_items
 from simulator.programming.graph import Graph
 
-I8 = npt.NDArray[np.int64]
-
 
 def acts_shape(plan: Plan) -> list[int]:
     """[conv groups, in groups, batch, field, in channels, side]."""
@@ -37,8 +35,14 @@ def weights_shape(plan: Plan) -> list[int]:
     method = plan.method
     kernel = prod(plan.params.kernel)
     return [
-        plan.conv_groups, plan.out_groups, plan.in_groups, kernel, method.out_group, method.in_group, method.conv_group
-    ]  # fmt: skip
+        plan.conv_groups,
+        plan.out_groups,
+        plan.in_groups,
+        kernel,
+        method.out_group,
+        method.in_group,
+        method.conv_group,
+    ]
 
 
 def map_inputs(graph: Graph, acts: Tensor, shares: FieldShares) -> None:
@@ -85,7 +89,7 @@ def map_weights(graph: Graph, weights: Tensor, shares: FieldShares) -> None:
     graph.setTileMappingIntervals(weights, start, start + size, shares.tiles[owner])
 
 
-def _weight_line(shares: FieldShares, tile: I8, step: I8) -> I8:
+def _weight_line(shares: FieldShares, tile: Int64Array, step: Int64Array) -> Int64Array:
     """The number of each block of weights: the tile's step-th in the order (conv group, out group, in group)."""
     plan = shares.plan
     rest, inp = np.divmod(step, shares.inp.size[tile])
@@ -110,16 +114,20 @@ def add_field_convolve(
     step_out, step_in = strides(geometry(plan.params)[-1])
     rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
     values = {
-        "numConvGroupsM1": shares.group.size - 1, "numOutGroupsM1": shares.out.size - 1,
-        "numInGroups": shares.inp.size, "transformedInStride": step_in, "transformedOutStride": step_out,
-        "numRows": rows, "rowPositions": shares.box[-1].size,
-    }  # fmt: skip
+        "numConvGroupsM1": shares.group.size - 1,
+        "numOutGroupsM1": shares.out.size - 1,
+        "numInGroups": shares.inp.size,
+        "transformedInStride": step_in,
+        "transformedOutStride": step_out,
+        "numRows": rows,
+        "rowPositions": shares.box[-1].size,
+    }
     type_ = field_vertex(method, plan.params.dtype, plan.params.kernel, wide_load)
     graph.addVertices(cs, type_, shares.tiles, edges, values, flops=_flops(shares, items))
     return cs
 
 
-def _flops(shares: FieldShares, items: WorkItems) -> I8:
+def _flops(shares: FieldShares, items: WorkItems) -> Int64Array:
     """Of each tile: channels that are padding are multiplied too, positions that are padding are not."""
     method = shares.plan.method
     met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
@@ -162,7 +170,9 @@ def _weights(graph: Graph, shares: FieldShares, weights: Tensor) -> FieldEdges:
     return _ranges(graph, weights, begin, np.full(len(begin), size, np.int64), np.arange(len(begin)), vectors)
 
 
-def _ranges(graph: Graph, source: Tensor, begins: I8, sizes: I8, vector: I8, vectors: I8) -> FieldEdges:
+def _ranges(
+    graph: Graph, source: Tensor, begins: Int64Array, sizes: Int64Array, vector: Int64Array, vectors: Int64Array
+) -> FieldEdges:
     """Inner vectors made of ranges of the flattened `source`, `vector` the one of each range; pieces that touch are
     joined."""
     starts, lengths, row = regions.cuts(*source.flatten().regions(), begins, begins + sizes)

@@ -11,13 +11,11 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.poplibs.poplin.conv_params import ConvParams
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.shares import Range, Shares, nested, shares_of
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class FieldShares(Shares):
     owned: tuple[Range, ...]
 
     @property
-    def runs(self) -> tuple[I8, I8, I8]:
+    def runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
         """The rows of each tile's box: (offsets by tile, first position, positions)."""
         sizes = (self.plan.params.batch, *self.plan.params.output_field)
         return rows_of(self.box, sizes)
@@ -46,7 +44,7 @@ class Geometry(NamedTuple):
     size: int  #: of the input
     kernel: int
 
-    def window(self, begin: I8, end: I8) -> tuple[I8, I8]:
+    def window(self, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
         """The input elements that outputs [begin, end) read; at least one, where all they read is padding."""
         low = begin * self.stride + self.base
         high = (end - 1) * self.stride + self.base + (self.kernel - 1) * self.kernel_dilation
@@ -61,10 +59,15 @@ def geometry(params: ConvParams) -> list[Geometry]:
     return [
         Geometry(*values)
         for values in zip(
-            params.stride or ones, params.kernel_dilation or ones, params.input_dilation or ones,
-            (-p for p in params.padding_lower or zeros), params.field, params.kernel, strict=True,
+            params.stride or ones,
+            params.kernel_dilation or ones,
+            params.input_dilation or ones,
+            (-p for p in params.padding_lower or zeros),
+            params.field,
+            params.kernel,
+            strict=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 def field_shares(plan: Plan) -> FieldShares:
@@ -86,7 +89,7 @@ def field_shares(plan: Plan) -> FieldShares:
     return FieldShares(plan, flat.group, flat.field, flat.inp, flat.out, tuple(box), tuple(window), tuple(owned))
 
 
-def _owned(index: I8, begin: I8, size: int) -> Range:
+def _owned(index: Int64Array, begin: Int64Array, size: int) -> Range:
     """From where a window begins to where the next one does; together all of the input."""
     count = int(index.max(initial=0)) + 1
     starts = np.zeros(count + 1, np.int64)
@@ -96,7 +99,7 @@ def _owned(index: I8, begin: I8, size: int) -> Range:
     return Range(index, starts[index], starts[index + 1])
 
 
-def rows_of(ranges: tuple[Range, ...], sizes: tuple[int, ...]) -> tuple[I8, I8, I8]:
+def rows_of(ranges: tuple[Range, ...], sizes: tuple[int, ...]) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Boxes in an array of shape `sizes` as runs of its innermost dimension: (offsets, first element, elements)."""
     outer = ranges[:-1]
     count = prod((r.size for r in outer), start=np.ones_like(ranges[-1].begin))

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
@@ -28,18 +28,23 @@ from simulator.poplibs.poplin.field_work import Box, field_cycles
 from simulator.poplibs.poplin.methods import Method
 from simulator.poplibs.popops.operators import wide
 
-I8 = npt.NDArray[np.int64]
-
 #: numbers of one work item
 ITEM = 4
 
 _FORMULAS: dict[str, tuple[Callable[..., Any], ...]] = {
-    "AMP": (amp_nx1, nx1_item), "HMAC": (hmac, dot_product), "VMAC": (vmac,),
-}  # fmt: skip
+    "AMP": (amp_nx1, nx1_item),
+    "HMAC": (hmac, dot_product),
+    "VMAC": (vmac,),
+}
 _VALUES = (
-    "numConvGroupsM1", "numOutGroupsM1", "numInGroups", "transformedInStride", "transformedOutStride", "numRows",
+    "numConvGroupsM1",
+    "numOutGroupsM1",
+    "numInGroups",
+    "transformedInStride",
+    "transformedOutStride",
+    "numRows",
     "rowPositions",
-)  # fmt: skip
+)
 
 
 def type_name(method: Method, dtype: Dtype, wide_load: bool) -> str:
@@ -57,7 +62,7 @@ def field_vertex(method: Method, dtype: Dtype, kernel: tuple[int, ...], wide_loa
     """The vertex of a tile for a kernel of this shape. FLOPs are given with the vertices: they depend on padding."""
     positions = int(np.prod(kernel))
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         value = {name: np.asarray(block.values[name], np.int64) for name in _VALUES}
         groups = (value["numConvGroupsM1"] + 1, value["numInGroups"], value["numOutGroupsM1"] + 1)
         box = Box(value["numRows"], value["rowPositions"])
@@ -78,12 +83,13 @@ def field_vertex(method: Method, dtype: Dtype, kernel: tuple[int, ...], wide_loa
     amp = method.name == "AMP"
     fields = (
         FieldSpec("in", "vectors", "in", None, "one_ptr", 8),
-        FieldSpec("weights", "vectors", "in", None, "one_ptr", 16 if amp and wide_load else 8,
-                  interleaved=wide_load and amp),
+        FieldSpec(
+            "weights", "vectors", "in", None, "one_ptr", 16 if amp and wide_load else 8, interleaved=wide_load and amp
+        ),
         FieldSpec("out", "vectors", "out", None, "one_ptr", 16 if amp else 8, interleaved=amp),
         FieldSpec("worklists", "vector", "in", None, "scaled_ptr32", 4),
         *(FieldSpec(name, "value", "", UNSIGNED_SHORT) for name in _VALUES),
-    )  # fmt: skip
+    )
     name = type_name(method, dtype, wide_load)
     return VertexType(name, "supervisor", fields, costs, compute, doc="partial sums of a convolution with a kernel")
 
@@ -93,9 +99,12 @@ def _block(method: Method) -> int:
 
 
 def _slide(
-    method: Method, kernels: int, vertex: Any, operands: tuple[npt.NDArray[Any], npt.NDArray[Any]],
-    total: npt.NDArray[Any],
-) -> None:  # fmt: skip
+    method: Method,
+    kernels: int,
+    vertex: Any,
+    operands: tuple[AnyArray, AnyArray],
+    total: AnyArray,
+) -> None:
     """Add one group of input channels to `total`, item by item."""
     side, inner = method.conv_group, method.in_group
     acts = wide(operands[0]).reshape(-1, inner, side)

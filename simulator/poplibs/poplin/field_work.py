@@ -16,15 +16,13 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles import convolution, multiply
 from simulator.machine.cycles.rounding import ceil_div
 from simulator.machine.cycles.worklist import deal
 from simulator.poplibs.poplin.conv_params import ConvParams, Dtype
 from simulator.poplibs.poplin.methods import Method, candidates
-
-I8 = npt.NDArray[np.int64]
 
 FILTER_HEIGHTS = (1, 2, 4)
 
@@ -32,8 +30,8 @@ FILTER_HEIGHTS = (1, 2, 4)
 class Box(NamedTuple):
     """The output box of a tile, one entry per candidate (or per tile)."""
 
-    rows: I8  #: of the innermost dimension, batch counted
-    width: I8  #: positions of a row
+    rows: Int64Array  #: of the innermost dimension, batch counted
+    width: Int64Array  #: positions of a row
 
 
 def field_methods(params: ConvParams, units: int, partials: Dtype) -> Iterator[Method]:
@@ -55,36 +53,61 @@ def filter_height(method: Method, dtype: Dtype) -> int:
 
 
 def field_cycles(
-    method: Method, dtype: Dtype, kernel: tuple[int, ...], box: Box, groups: tuple[I8, I8, I8], wide_load: bool
-) -> I8:
+    method: Method,
+    dtype: Dtype,
+    kernel: tuple[int, ...],
+    box: Box,
+    groups: tuple[Int64Array, Int64Array, Int64Array],
+    wide_load: bool,
+) -> Int64Array:
     """Tile cycles of the vertex; `groups` = blocks of convolution groups, groups of input and of output channels."""
     cg, inp, out = groups
     if method.name == "AMP":
         height = filter_height(method, dtype)
         inner = kernel[-1] if len(kernel) > 1 else 1
         return convolution.amp_nx1(
-            dtype, deal(*box), inp, out, kernel_outer=-(-prod(kernel) // inner // height), kernel_inner=inner,
-            filter_height=height, units=method.units, partials=method.partials, groups=cg,
+            dtype,
+            deal(*box),
+            inp,
+            out,
+            kernel_outer=-(-prod(kernel) // inner // height),
+            kernel_inner=inner,
+            filter_height=height,
+            units=method.units,
+            partials=method.partials,
+            groups=cg,
             interleaved_weights=wide_load,
-        )  # fmt: skip
+        )
     if method.name == "VMAC":
         positions = box.rows * box.width
         return multiply.vmac(
-            deal(positions, np.ones_like(positions)), inp, positions * method.conv_group,
-            conv_groups=method.conv_group, kernel=prod(kernel), partials=method.partials, groups=cg,
-        )  # fmt: skip
+            deal(positions, np.ones_like(positions)),
+            inp,
+            positions * method.conv_group,
+            conv_groups=method.conv_group,
+            kernel=prod(kernel),
+            partials=method.partials,
+            groups=cg,
+        )
     return multiply.hmac(
-        dtype, deal(*box), inp, out, in_channels=method.in_group, out_channels=method.out_group, kernel=prod(kernel),
-        partials=method.partials, groups=cg,
-    )  # fmt: skip
+        dtype,
+        deal(*box),
+        inp,
+        out,
+        in_channels=method.in_group,
+        out_channels=method.out_group,
+        kernel=prod(kernel),
+        partials=method.partials,
+        groups=cg,
+    )
 
 
-def largest(parts: int, splits: I8) -> I8:
+def largest(parts: int, splits: Int64Array) -> Int64Array:
     """The largest share when `parts` are cut into `splits` shares."""
     return ceil_div(parts, splits)
 
 
-def window(params: ConvParams, dim: int, positions: I8) -> I8:
+def window(params: ConvParams, dim: int, positions: Int64Array) -> Int64Array:
     """Activations along one dimension that so many neighbouring outputs read through the whole kernel."""
     table = np.unique(positions)
     sizes = np.array([params.input_range(dim, int(n), params.kernel[dim]) for n in table], np.int64)

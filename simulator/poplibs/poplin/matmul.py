@@ -37,19 +37,37 @@ AFTER_PROGRAM = ((Parameter("outputType", Type, None), *_LAST), _LAST)
 
 @overload
 def matMul(
-    graph: Graph, A: Tensor, B: Tensor, prog: Sequence, outputType: Type | None, debugContext: Context = "",
-    options: Options = None, cache: Cache = None,
-) -> Tensor: ...  # fmt: skip
-@overload
-def matMul(
-    graph: Graph, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None,
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    prog: Sequence,
+    outputType: Type | None,
+    debugContext: Context = "",
+    options: Options = None,
     cache: Cache = None,
-) -> Tensor: ...  # fmt: skip
+) -> Tensor: ...
 @overload
 def matMul(
-    graph: Graph, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "", *, outputType: Type | None,
-    options: Options = None, cache: Cache = None,
-) -> Tensor: ...  # fmt: skip
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+    cache: Cache = None,
+) -> Tensor: ...
+@overload
+def matMul(
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    *,
+    outputType: Type | None,
+    options: Options = None,
+    cache: Cache = None,
+) -> Tensor: ...
 def matMul(graph: Graph, A: Tensor, B: Tensor, prog: Sequence, *arguments: Any, **named: Any) -> Tensor:
     """Append the product of two matrices to `prog`; returns it, laid out as the plan leaves it.
 
@@ -69,9 +87,15 @@ def matMulGrouped(graph: Graph, A: Tensor, B: Tensor, prog: Sequence, *arguments
 
 
 def matMulWithOutput(
-    graph: Graph, A_: Tensor, B_: Tensor, out: Tensor, prog: Sequence, debugContext: Context = "",
-    options_: Options = None, cache: Cache = None,
-) -> None:  # fmt: skip
+    graph: Graph,
+    A_: Tensor,
+    B_: Tensor,
+    out: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options_: Options = None,
+    cache: Cache = None,
+) -> None:
     """out = A_ x B_ (out may be one of them), in the type of `out`. `createMatMulOutput` gives a tensor that lies where
     the product is made."""
     _check_operands("matMulWithOutput", A_, B_, 2)
@@ -79,52 +103,89 @@ def matMulWithOutput(
 
 
 def matMulGroupedWithOutput(
-    graph: Graph, A: Tensor, B: Tensor, out: Tensor, prog: Sequence, debugContext: Context = "",
-    options_: Options = None, cache: Cache = None,
-) -> None:  # fmt: skip
+    graph: Graph,
+    A: Tensor,
+    B: Tensor,
+    out: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options_: Options = None,
+    cache: Cache = None,
+) -> None:
     """`matMulWithOutput` for [g, m, k] and [g, k, n]."""
     _check_operands("matMulGroupedWithOutput", A, B, 3)
     _into(graph, "matMulGroupedWithOutput", (A, B, out), prog, debugContext, options_, cache)
 
 
 def matMulAcc(
-    graph: Graph, C: Tensor, k: float | Tensor, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "",
-    options: Options = None, cache: Cache = None,
-) -> None:  # fmt: skip
+    graph: Graph,
+    C: Tensor,
+    k: float | Tensor,
+    A: Tensor,
+    B: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+    cache: Cache = None,
+) -> None:
     """C += k * A * B, for a number or a tensor of one element of A's type."""
     _check_operands("matMulAcc", A, B, 2)
     _accumulate(graph, "matMulAcc", (C, k, A, B), prog, debugContext, options, cache)
 
 
 def matMulGroupedAcc(
-    graph: Graph, C: Tensor, k: float | Tensor, A: Tensor, B: Tensor, prog: Sequence, debugContext: Context = "",
-    options: Options = None, cache: Cache = None,
-) -> None:  # fmt: skip
+    graph: Graph,
+    C: Tensor,
+    k: float | Tensor,
+    A: Tensor,
+    B: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+    cache: Cache = None,
+) -> None:
     """`matMulAcc` for [g, m, n], [g, m, k] and [g, k, n]."""
     _check_operands("matMulGroupedAcc", A, B, 3)
     _accumulate(graph, "matMulGroupedAcc", (C, k, A, B), prog, debugContext, options, cache)
 
 
 def matMulReportPlan(
-    out: TextIO, graph: Graph, inputType: Type, outputType: Type, aShape: list[int], bShape: list[int],
-    options: Options = None, cache: Cache = None,
-) -> None:  # fmt: skip
+    out: TextIO,
+    graph: Graph,
+    inputType: Type,
+    outputType: Type,
+    aShape: list[int],
+    bShape: list[int],
+    options: Options = None,
+    cache: Cache = None,
+) -> None:
     """Write the plan of a product and the terms of its cost, one per line."""
     print(plan_on(graph.getTarget(), (inputType, outputType), aShape, bShape, options, cache).describe(), file=out)
 
 
 def matMulGroupedReportPlan(
-    out: TextIO, graph: Graph, inputType: Type, outputType: Type, aShape: list[int], bShape: list[int],
-    options: Options = None, cache: Cache = None,
-) -> None:  # fmt: skip
+    out: TextIO,
+    graph: Graph,
+    inputType: Type,
+    outputType: Type,
+    aShape: list[int],
+    bShape: list[int],
+    options: Options = None,
+    cache: Cache = None,
+) -> None:
     """`matMulReportPlan` for [g, m, k] and [g, k, n]."""
     matMulReportPlan(out, graph, inputType, outputType, aShape, bShape, options, cache)
 
 
 def _into(
-    graph: Graph, api: str, tensors: tuple[Tensor, Tensor, Tensor], prog: Sequence, context: Context, options: Options,
+    graph: Graph,
+    api: str,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    prog: Sequence,
+    context: Context,
+    options: Options,
     cache: Cache,
-) -> None:  # fmt: skip
+) -> None:
     a, b, out = tensors
     wanted = [*a.shape()[:-1], b.dim(b.rank() - 1)]
     if out.shape() != wanted:
@@ -136,9 +197,14 @@ def _into(
 
 
 def _accumulate(
-    graph: Graph, api: str, operands: tuple[Tensor, float | Tensor, Tensor, Tensor], prog: Sequence, context: Context,
-    options: Options, cache: Cache,
-) -> None:  # fmt: skip
+    graph: Graph,
+    api: str,
+    operands: tuple[Tensor, float | Tensor, Tensor, Tensor],
+    prog: Sequence,
+    context: Context,
+    options: Options,
+    cache: Cache,
+) -> None:
     total, k, a, b = operands
     wanted = [*a.shape()[:-1], b.dim(b.rank() - 1)]
     if total.shape() != wanted:

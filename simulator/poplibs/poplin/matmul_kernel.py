@@ -6,14 +6,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.codelets.run import store
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register
-
-Array = npt.NDArray[Any]
 
 
 def attributes_of(plan: Plan, a_shape: list[int], b_shape: list[int]) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def _cuts(plan: Plan) -> list[int]:
     return sorted({e for e in ends if e < plan.params.in_channels})
 
 
-def _matrix(operand: Array, shape: list[int]) -> Array:
+def _matrix(operand: AnyArray, shape: list[int]) -> AnyArray:
     """An operand as a stack of matrices that BLAS takes; one in blocks is copied in the order that reads longer
     runs."""
     x = wide(operand)
@@ -47,7 +45,7 @@ def _matrix(operand: Array, shape: list[int]) -> Array:
 
 
 @register("poplin.matMul")
-def _matmul_kernel(outputs: list[Array], inputs: list[Array], attributes: dict[str, Any]) -> None:
+def _matmul_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     """Stored as [conv groups, out groups, field, out channels x side]; what is padding is 0."""
     a, b = (_matrix(x, shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))
     left, right = (b.swapaxes(1, 2), a.swapaxes(1, 2)) if attributes["swapped"] else (a, b)
@@ -55,7 +53,7 @@ def _matmul_kernel(outputs: list[Array], inputs: list[Array], attributes: dict[s
     store_product(outputs[0], product, attributes["out_group"], attributes["conv_group"])
 
 
-def store_product(out: Array, product: Array, units: int, side: int) -> None:
+def store_product(out: AnyArray, product: AnyArray, units: int, side: int) -> None:
     """[groups, field, channels] stored as [conv groups, out groups, field, `units` channels x `side` groups]; what is
     padding is 0."""
     if side == 1:
@@ -69,7 +67,7 @@ def store_product(out: Array, product: Array, units: int, side: int) -> None:
     store(out, apart.transpose(0, 3, 2, 4, 1).reshape(out.shape))
 
 
-def _in_shares(left: Array, right: Array, cuts: list[int], rounded: bool) -> Array:
+def _in_shares(left: AnyArray, right: AnyArray, cuts: list[int], rounded: bool) -> AnyArray:
     """left @ right; `rounded`: the sum of partial products, between the cuts, that are each rounded to half."""
     if not rounded:
         return np.asarray(left @ right)
@@ -78,7 +76,7 @@ def _in_shares(left: Array, right: Array, cuts: list[int], rounded: bool) -> Arr
     return np.asarray(sum(p.astype(np.float16).astype(np.float32) for p in parts))
 
 
-def _store_group(out: Array, product: Array, units: int) -> None:
+def _store_group(out: AnyArray, product: AnyArray, units: int) -> None:
     """One group's [field, channels] product into [out groups, field, units]."""
     field, channels = product.shape
     whole = channels // units

@@ -102,9 +102,13 @@ def _operand(graph: Graph, api: str, rank: int, arguments: tuple[Any, ...], name
 
 
 def _arranged(
-    graph: Graph, api: str, rank: int, what: tuple[list[int], Tensor, Sequence], arguments: tuple[Any, ...],
+    graph: Graph,
+    api: str,
+    rank: int,
+    what: tuple[list[int], Tensor, Sequence],
+    arguments: tuple[Any, ...],
     named: dict[str, Any],
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     aShape, given_b, prog = what
     given = match(api, AFTER_PROGRAM, arguments, named)
     a, b = _grouped(api, rank, aShape, given_b.shape())

@@ -19,9 +19,13 @@ Options = dict[str, Any] | None
 
 
 def plan_on(
-    target: Target, types: tuple[Type, Type], aShape: Sequence[int], bShape: Sequence[int], options: Options,
+    target: Target,
+    types: tuple[Type, Type],
+    aShape: Sequence[int],
+    bShape: Sequence[int],
+    options: Options,
     cache: PlanningCache | None = None,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """The plan of [m, k] x [k, n], or [g, m, k] x [g, k, n]; `types` = (of the operands, of the product).
 
     Raises `graph_connection_error`, `type_error`, `invalid_option`."""
@@ -54,8 +58,12 @@ def sizes_of(aShape: Sequence[int], bShape: Sequence[int]) -> tuple[int, int, in
 
 
 def plan_of(
-    graph: Graph, inputType: Type, aShape: list[int], bShape: list[int], options: Options = None,
+    graph: Graph,
+    inputType: Type,
+    aShape: list[int],
+    bShape: list[int],
+    options: Options = None,
     outputType: Type | None = None,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """The plan that `matMul` (two dimensions) or `matMulGrouped` (three) would use."""
     return plan_on(graph.getTarget(), (inputType, outputType or inputType), aShape, bShape, options)

@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles import convolution, multiply
 from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width
 from simulator.machine.cycles.worklist import deal
 from simulator.poplibs.poplin.conv_params import ConvParams, Dtype
-
-I8 = npt.NDArray[np.int64]
 
 MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT", "POOLING"]  # pooling has the shares of a convolution
 METHODS: tuple[MethodName, ...] = ("AMP", "HMAC", "VMAC", "OUTER_PRODUCT")
@@ -50,10 +48,10 @@ class Method(NamedTuple):
 class TileWork(NamedTuple):
     """What one tile has to do, one entry per candidate: positions and groups of channels, in groups of the method."""
 
-    conv_groups: I8
-    positions: I8
-    in_groups: I8
-    out_groups: I8
+    conv_groups: Int64Array
+    positions: Int64Array
+    in_groups: Int64Array
+    out_groups: Int64Array
 
 
 def candidates(params: ConvParams, units: int, partials: Dtype) -> Iterator[Method]:
@@ -100,29 +98,46 @@ def peak_macs(method: Method, dtype: Dtype) -> float:
     return float(width * (method.units if method.name == "AMP" else 1))
 
 
-def partial_cycles(method: Method, dtype: Dtype, work: TileWork, wide_load: bool) -> I8:
+def partial_cycles(method: Method, dtype: Dtype, work: TileWork, wide_load: bool) -> Int64Array:
     """Tile cycles of the vertex (or, for an outer product, of the six workers' vertices).
 
     `wide_load`: weights of AMP come in 16 bytes a cycle from interleaved memory, else 8 (use128BitConvUnitLoad)."""
     cg, rows, inp, out = work
     if method.name == "AMP":
         return convolution.amp_1x1(
-            dtype, rows, inp, out, units=method.units, partials=method.partials, groups=cg,
+            dtype,
+            rows,
+            inp,
+            out,
+            units=method.units,
+            partials=method.partials,
+            groups=cg,
             interleaved_weights=wide_load,
-        )  # fmt: skip
+        )
     if method.name == "OUTER_PRODUCT":
         channels = out * method.out_group * cg
         return WORKERS * multiply.outer_product(dtype, per_worker(rows), channels, method.out_group)
     if method.name == "VMAC":
         vmac = multiply.vmac(
-            deal(rows, np.ones_like(rows)), inp, rows * method.conv_group, conv_groups=method.conv_group,
-            partials=method.partials, groups=cg,
-        )  # fmt: skip
+            deal(rows, np.ones_like(rows)),
+            inp,
+            rows * method.conv_group,
+            conv_groups=method.conv_group,
+            partials=method.partials,
+            groups=cg,
+        )
         return np.asarray(vmac)
     return multiply.hmac(
-        dtype, deal(np.ones_like(rows), rows), inp, out, in_channels=method.in_group, out_channels=method.out_group,
-        partials=method.partials, groups=cg, one_by_one=True,
-    )  # fmt: skip
+        dtype,
+        deal(np.ones_like(rows), rows),
+        inp,
+        out,
+        in_channels=method.in_group,
+        out_channels=method.out_group,
+        partials=method.partials,
+        groups=cg,
+        one_by_one=True,
+    )
 
 
 def groups_of(total: int, group: int) -> int:

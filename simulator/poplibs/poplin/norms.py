@@ -45,9 +45,15 @@ def createNormParams(graph: Graph, acts: Tensor, debugContext: Context = "") -> 
 
 
 def normStatistics(
-    graph: Graph, actsUngrouped: Tensor, eps: float, prog: Sequence, unbiasedVarEstimate: bool,
-    stableAlgo: bool = False, partialsType: Type = FLOAT, debugContext: Context = "",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    graph: Graph,
+    actsUngrouped: Tensor,
+    eps: float,
+    prog: Sequence,
+    unbiasedVarEstimate: bool,
+    stableAlgo: bool = False,
+    partialsType: Type = FLOAT,
+    debugContext: Context = "",
+) -> tuple[Tensor, Tensor]:
     """(mean, 1 / standard deviation) of every channel, in the type of the activations.
 
     The variance gets `eps` added, and n / (n - 1) of it is taken where the estimate shall be unbiased. `stableAlgo`
@@ -92,9 +98,13 @@ def normalise(
 
 
 def normParamGradients(
-    graph: Graph, actsWhitened: Tensor, gradsIn: Tensor, prog: Sequence, partialsType: Type = FLOAT,
+    graph: Graph,
+    actsWhitened: Tensor,
+    gradsIn: Tensor,
+    prog: Sequence,
+    partialsType: Type = FLOAT,
     debugContext: Context = "",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """(gradient of gamma, gradient of beta): sums over batch and field of gradsIn * actsWhitened, and of gradsIn, kept
     in `partialsType` until they are done."""
     call = operation(graph, debugContext, "poplin", "normParamGradients", gradsIn=gradsIn)
@@ -108,9 +118,14 @@ def normGradients(graph: Graph, gradsIn: Tensor, gamma: Tensor, prog: Sequence, 
 
 
 def normStatisticsGradients(
-    graph: Graph, actsWhitened: Tensor, gradsIn: Tensor, invStdDev: Tensor, prog: Sequence, partialsType: Type = FLOAT,
+    graph: Graph,
+    actsWhitened: Tensor,
+    gradsIn: Tensor,
+    invStdDev: Tensor,
+    prog: Sequence,
+    partialsType: Type = FLOAT,
     debugContext: Context = "",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The gradient of the activations from that of the whitened ones, through mean and deviation: invStdDev * (gradsIn
     - mean(gradsIn) - actsWhitened * mean(gradsIn * actsWhitened)); means are kept in `partialsType`."""
     call = operation(graph, debugContext, "poplin", "normStatisticsGradients", gradsIn=gradsIn)
@@ -153,9 +168,15 @@ def _param_gradients(
 
 
 def _scaled_sum(
-    graph: Graph, tensor: Tensor, scale: float, square: bool, type_: Type, prog: Sequence, name: Any,
+    graph: Graph,
+    tensor: Tensor,
+    scale: float,
+    square: bool,
+    type_: Type,
+    prog: Sequence,
+    name: Any,
     kept: Type = FLOAT,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """scale * the sum (of squares) over all but dimension 1, summed and scaled in the type `kept`."""
     dims = [axis for axis in range(tensor.rank()) if axis != 1]
     op = popops.Operation.SQUARE_ADD if square else popops.Operation.ADD

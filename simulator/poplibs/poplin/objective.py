@@ -16,8 +16,8 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.machine.cycles.elementwise import binary_1d
 from simulator.machine.cycles.partial_reduction import (
     accumulator,
@@ -32,25 +32,30 @@ from simulator.poplibs.poplin.methods import Method, TileWork, groups_of, partia
 from simulator.poplibs.poplin.splits import Splits
 from simulator.poplibs.poplin.transforms import Transforms
 
-I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
-
 #: terms of one pass, then those outside the loop, in the order in which they are told
 PASS_TERMS = (
-    "dynamic_slice", "transform_copy", "transform_exchange", "input_exchange", "weights_exchange", "reduce_exchange",
-    "partials", "reduce", "dynamic_update", "add_in_place",
-)  # fmt: skip
+    "dynamic_slice",
+    "transform_copy",
+    "transform_exchange",
+    "input_exchange",
+    "weights_exchange",
+    "reduce_exchange",
+    "partials",
+    "reduce",
+    "dynamic_update",
+    "add_in_place",
+)
 ONCE_TERMS = ("broadcast_copy", "broadcast_exchange", "rearrange_before_slice", "output_cast")
 
 
 class Columns(NamedTuple):
     """Costs of every candidate."""
 
-    terms: dict[str, I8]  #: of one pass, and those outside the loop
-    passes: I8
+    terms: dict[str, Int64Array]  #: of one pass, and those outside the loop
+    passes: Int64Array
 
     @property
-    def total(self) -> I8:
+    def total(self) -> Int64Array:
         inside = sum((self.terms[t] for t in PASS_TERMS), np.zeros_like(self.passes))
         return sum((self.terms[t] for t in ONCE_TERMS), inside * self.passes)
 
@@ -59,12 +64,12 @@ class Share(NamedTuple):
     """What the fullest tile has in one pass, one entry per candidate; elements."""
 
     work: TileWork
-    inputs: I8
-    weights: I8
-    outputs: I8
+    inputs: Int64Array
+    weights: Int64Array
+    outputs: Int64Array
 
 
-def _largest(parts: int, splits: I8) -> I8:
+def _largest(parts: int, splits: Int64Array) -> Int64Array:
     """The largest share when `parts` grains are cut into `splits` shares."""
     table = ceil_div(parts, np.arange(1, int(splits.max(initial=1)) + 1))
     return np.asarray(table[splits - 1])
@@ -129,13 +134,13 @@ def cost_columns(
     return Columns(terms, splits.passes)
 
 
-def least_cycles(params: ConvParams, method: Method, splits: Splits, share: Share) -> I8:
+def least_cycles(params: ConvParams, method: Method, splits: Splits, share: Share) -> Int64Array:
     """Cycles that no candidate can do without: its multiply-accumulates at the method's peak rate."""
     macs = share.inputs * (share.work.out_groups * method.out_group)
     return np.asarray(splits.passes * macs / peak_macs(method, params.dtype), np.int64)
 
 
-def _slices(params: ConvParams, splits: Splits, share: Share) -> I8:
+def _slices(params: ConvParams, splits: Splits, share: Share) -> Int64Array:
     """Cutting the pass's weights, and for passes over input channels its inputs, out of what the tiles hold."""
     weights = ceil_div(share.weights * splits.inp * splits.out * splits.groups, splits.tiles)
     inputs = ceil_div(params.positions * params.in_channels * params.groups, splits.tiles * splits.in_serial)
@@ -143,13 +148,13 @@ def _slices(params: ConvParams, splits: Splits, share: Share) -> I8:
     return cut + np.where(splits.in_serial > 1, dynamic_slice_cycles(params.dtype, inputs), 0)
 
 
-def dynamic_slice_cycles(dtype: str, elements: I8) -> I8:
+def dynamic_slice_cycles(dtype: str, elements: Int64Array) -> Int64Array:
     """Tile cycles of DynamicSlice1D on one region: 25 + 6 (39 + 24 + 2 floor(ceil(region / 6) / vector)) (7.3)."""
     return np.asarray(25 + WORKERS * (39 + 24 + 2 * (per_worker(elements) // vector_width(dtype))))
 
 
 @lru_cache(maxsize=16)
-def _stage_rows(deepest: int, multi_stage: bool) -> I8:
+def _stage_rows(deepest: int, multi_stage: bool) -> Int64Array:
     """Row d: how many rows of partial sums a vertex of each stage adds, for partial sums d deep; 0 = no such stage."""
     rows = np.zeros((deepest + 1, 4), np.int64)
     for depth in range(2, deepest + 1):
@@ -160,13 +165,13 @@ def _stage_rows(deepest: int, multi_stage: bool) -> I8:
     return rows
 
 
-def _stages(depths: I8, machine: Machine) -> list[tuple[B1, I8, B1]]:
+def _stages(depths: Int64Array, machine: Machine) -> list[tuple[BoolArray, Int64Array, BoolArray]]:
     """For each stage: (candidates that have it, rows added, whether it is their last)."""
     rows = _stage_rows(int(depths.max(initial=1)), machine.multi_stage_reduce)[depths]
     return [(rows[:, s] > 0, rows[:, s], rows[:, s + 1] == 0) for s in range(3) if (rows[:, s] > 0).any()]
 
 
-def _reduce_exchange(depths: I8, outputs: I8, partial: int, machine: Machine) -> I8:
+def _reduce_exchange(depths: Int64Array, outputs: Int64Array, partial: int, machine: Machine) -> Int64Array:
     """Bringing partial sums together: as many as a tile made in the first stage, what it kept in each further one."""
     cycles, size = np.zeros_like(depths), outputs
     for here, rows, _ in _stages(depths, machine):
@@ -175,7 +180,7 @@ def _reduce_exchange(depths: I8, outputs: I8, partial: int, machine: Machine) ->
     return cycles
 
 
-def _reduce(params: ConvParams, method: Method, splits: Splits, outputs: I8, machine: Machine) -> I8:
+def _reduce(params: ConvParams, method: Method, splits: Splits, outputs: Int64Array, machine: Machine) -> Int64Array:
     """Adding: every stage by the formula of its vertex; a cast where there is nothing to add but the type differs."""
     cycles = np.where((splits.in_serial > 1) | (splits.inp > 1), 0, _cast(params, method, outputs))
     size = outputs * splits.inp
@@ -189,7 +194,7 @@ def _reduce(params: ConvParams, method: Method, splits: Splits, outputs: I8, mac
     return cycles
 
 
-def _stage_cycles(dtype: str, out_dtype: str, outputs: I8, rows: I8, single: bool) -> I8:
+def _stage_cycles(dtype: str, out_dtype: str, outputs: Int64Array, rows: Int64Array, single: bool) -> Int64Array:
     """One stage; `single`: rows that came by exchange lie in one block where outputs are whole accumulators."""
     apart = reduce_add(dtype, out_dtype, outputs, rows)
     if not single:
@@ -198,7 +203,7 @@ def _stage_cycles(dtype: str, out_dtype: str, outputs: I8, rows: I8, single: boo
     return np.where(outputs % accumulator(dtype) == 0, block, apart)
 
 
-def _cast(params: ConvParams, method: Method, outputs: I8) -> I8:
+def _cast(params: ConvParams, method: Method, outputs: Int64Array) -> Int64Array:
     """Tile cycles to cast the outputs of a tile (PopLibs' planner: 6 (26 + vectors of the narrower access))."""
     if params.out_dtype == method.partials:
         return np.zeros_like(outputs)
@@ -208,7 +213,7 @@ def _cast(params: ConvParams, method: Method, outputs: I8) -> I8:
 
 def temporary_bytes(
     params: ConvParams, method: Method, splits: Splits, share: Share, machine: Machine, transforms: Transforms
-) -> I8:
+) -> Int64Array:
     """Temporary bytes of the fullest tile: the larger of rearranging (before and after at once), of the vertex's
     operands with its partial sums, and of the partial sums brought together; with sums kept between passes."""
     moved = transforms.columns(params, method, splits.tiles, machine).temporary_bytes

@@ -142,11 +142,15 @@ def _constraints(name: str, value: Any) -> Constraints:
 
 
 _CONSTRAINTS = {
-    "method": "method", "0.transform.swapOperands": "swapped", "0.partition.convGroupSplit": "group_split",
-    "0.partition.fieldSplit.0": "field_split", "0.partition.inChanSplit.parallel": "in_split",
-    "0.partition.inChanSplit.serial": "in_passes", "0.partition.outChanSplit.parallel": "out_split",
+    "method": "method",
+    "0.transform.swapOperands": "swapped",
+    "0.partition.convGroupSplit": "group_split",
+    "0.partition.fieldSplit.0": "field_split",
+    "0.partition.inChanSplit.parallel": "in_split",
+    "0.partition.inChanSplit.serial": "in_passes",
+    "0.partition.outChanSplit.parallel": "out_split",
     "0.partition.outChanSplit.serial": "out_passes",
-}  # fmt: skip
+}
 
 
 def _leaves(tree: Any, path: str = "") -> list[tuple[str, Any]]:

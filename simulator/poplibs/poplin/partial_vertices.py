@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
@@ -26,12 +27,12 @@ from simulator.poplibs.poplin.conv_params import Dtype
 from simulator.poplibs.poplin.methods import Method, TileWork, partial_cycles
 from simulator.poplibs.popops.operators import wide
 
-I8 = npt.NDArray[np.int64]
-
 #: the formulas of each method, those that it uses after it
 _FORMULAS: dict[str, tuple[Callable[..., Any], ...]] = {
-    "AMP": (amp_1x1, amp_worker), "HMAC": (hmac, dot_product), "VMAC": (vmac,),
-}  # fmt: skip
+    "AMP": (amp_1x1, amp_worker),
+    "HMAC": (hmac, dot_product),
+    "VMAC": (vmac,),
+}
 _STRIDES = ("transformedInStride", "outChansPerGroup", "transformedOutStride")
 
 
@@ -53,7 +54,7 @@ def convolve_vertex(method: Method, dtype: Dtype, wide_load: bool) -> VertexType
     Values: numConvGroupsM1, numOutGroupsM1, numInGroups (in blocks and groups of the method), and strides."""
     block_size = method.out_group * method.conv_group
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cg, out = (np.asarray(block.values[v], np.int64) + 1 for v in ("numConvGroupsM1", "numOutGroupsM1"))
         inp = np.asarray(block.values["numInGroups"], np.int64)
         positions = elements["out"] // (cg * out * block_size)
@@ -96,7 +97,7 @@ def convolve_vertex(method: Method, dtype: Dtype, wide_load: bool) -> VertexType
     return VertexType(name, "supervisor", fields, costs, compute, doc="partial sums of a convolution", apart=apart)
 
 
-def _product(method: Method, acts: npt.ArrayLike, weights: npt.ArrayLike) -> npt.NDArray[Any]:
+def _product(method: Method, acts: npt.ArrayLike, weights: npt.ArrayLike) -> AnyArray:
     side, inner = method.conv_group, method.in_group
     a = wide(np.asarray(acts)).reshape(-1, inner, side)
     w = wide(np.asarray(weights)).reshape(-1, inner, side)
@@ -110,7 +111,7 @@ def outer_product_vertex(dtype: Dtype) -> VertexType:
     """One worker's part: `in` holds its positions, `weights` all output channels, `out` one vector per group of
     them."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cycles = outer_product(dtype, elements["in"], elements["weights"], block.values["chansPerGroup"])
         return BlockCosts(cycles, "exact", described("7.5", outer_product), elements["out"])
 

@@ -69,9 +69,12 @@ class Plan:
         source = "exact: PopLibs' planning objective (poplar-model 10; published-numbers 7.4, 7.5, 7.7)"
         costs = [(f"{term.replace('_', ' ')}", float(value), source) for term, value in self.terms if value]
         splits = (
-            ("groups", self.group_split), ("field", self.field_split), ("input channels", self.in_split),
-            ("output channels", self.out_split), ("channels, one after another", self.passes),
-        )  # fmt: skip
+            ("groups", self.group_split),
+            ("field", self.field_split),
+            ("input channels", self.in_split),
+            ("output channels", self.out_split),
+            ("channels, one after another", self.passes),
+        )
         shares = [(f"shares of {name}", float(count), "the cheapest split") for name, count in splits if count > 1]
         limit = "bytes per tile, compared with availableMemoryProportion"
         total = ("total", float(self.total), source)

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.poplibs.poplin.conv_params import ConvParams, Dtype, matmul_params
 from simulator.poplibs.poplin.machine import Machine
 from simulator.poplibs.poplin.methods import METHODS, Method, candidates, groups_of, peak_macs
@@ -29,8 +29,6 @@ from simulator.poplibs.poplin.objective import (
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.splits import Splits, enumerate_splits, share_counts
 from simulator.poplibs.poplin.transforms import Transforms
-
-I8 = npt.NDArray[np.int64]
 
 #: most serial passes that are tried
 MAX_PASSES = 64
@@ -54,9 +52,11 @@ class Constraints(NamedTuple):
     def allow(self, splits: Splits) -> Splits:
         """The candidates that keep to them."""
         wanted = (
-            (self.group_split, splits.groups), (self.in_split, splits.inp), (self.out_split, splits.out),
+            (self.group_split, splits.groups),
+            (self.in_split, splits.inp),
+            (self.out_split, splits.out),
             (self.field_split, splits.tiles // (splits.groups * splits.inp * splits.out)),
-        )  # fmt: skip
+        )
         keep = np.ones(len(splits.groups), np.bool_)
         for value, column in wanted:
             if value is not None:
@@ -88,9 +88,13 @@ class Search:
     """The best plan found so far, of one product on one machine."""
 
     def __init__(
-        self, params: ConvParams, machine: Machine, partials: Dtype, constraints: Constraints,
+        self,
+        params: ConvParams,
+        machine: Machine,
+        partials: Dtype,
+        constraints: Constraints,
         transforms: Transforms | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.params, self.machine, self.partials, self.constraints = params, machine, partials, constraints
         #: what must be rearranged besides what the place of the operands asks for
         self.transforms = transforms or Transforms(False)
@@ -126,9 +130,11 @@ class Search:
         """Cost the splits of one number of passes. Returns whether the cheapest one fits (or cannot win)."""
         params, swapped, method = trial
         grains = (
-            groups_of(params.groups, method.conv_group), params.output_field,
-            groups_of(params.in_channels, method.in_group), groups_of(params.out_channels, method.out_group),
-        )  # fmt: skip
+            groups_of(params.groups, method.conv_group),
+            params.output_field,
+            groups_of(params.in_channels, method.in_group),
+            groups_of(params.out_channels, method.out_group),
+        )
         splits = self.constraints.allow(enumerate_splits(*grains, self.machine.tiles, passes))
         least = params.macs / peak_macs(method, params.dtype)
         splits = splits.take(splits.tiles >= min(least / self._bound(), self.machine.tiles + 1))
@@ -156,7 +162,7 @@ class Search:
         wanted = (self.constraints.in_passes, self.constraints.out_passes)
         return [p for p in pairs if all(w in (None, v) for w, v in zip(wanted, p, strict=True))]
 
-    def _offer(self, trial: _Trial, splits: Splits, memory: I8) -> bool:
+    def _offer(self, trial: _Trial, splits: Splits, memory: Int64Array) -> bool:
         """Cost these candidates and keep the best where it beats what was found before. Returns whether the cheapest
         of them fits."""
         params, swapped, method = trial
@@ -174,20 +180,34 @@ class Search:
         return bool(fits[order[0]])
 
 
-def _plan(trial: _Trial, splits: Splits, columns: Columns, memory: I8, row: int, fits: bool) -> Plan:
+def _plan(trial: _Trial, splits: Splits, columns: Columns, memory: Int64Array, row: int, fits: bool) -> Plan:
     return Plan(
-        *trial, int(splits.groups[row]), tuple(int(f[row]) for f in splits.field), int(splits.inp[row]),
-        int(splits.out[row]), int(splits.in_serial[row]), int(splits.out_serial[row]),
-        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)), int(columns.total[row]),
-        int(memory[row]), fits,
-    )  # fmt: skip
+        *trial,
+        int(splits.groups[row]),
+        tuple(int(f[row]) for f in splits.field),
+        int(splits.inp[row]),
+        int(splits.out[row]),
+        int(splits.in_serial[row]),
+        int(splits.out_serial[row]),
+        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
+        int(columns.total[row]),
+        int(memory[row]),
+        fits,
+    )
 
 
 @lru_cache(maxsize=1024)
 def plan_matmul(
-    dtype: Dtype, m: int, k: int, n: int, machine: Machine, groups: int = 1, out_dtype: Dtype | None = None,
-    partials: Dtype = "float", constraints: Constraints = FREE,
-) -> Plan:  # fmt: skip
+    dtype: Dtype,
+    m: int,
+    k: int,
+    n: int,
+    machine: Machine,
+    groups: int = 1,
+    out_dtype: Dtype | None = None,
+    partials: Dtype = "float",
+    constraints: Constraints = FREE,
+) -> Plan:
     """The cheapest plan of [groups, m, k] x [groups, k, n] with elements of `dtype` ("float" or "half") and partial
     sums of `partials`.
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
@@ -28,8 +28,6 @@ from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poputil import linear_shares
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
 
 #: channels that are brought next to each other: a group of the AMP units
 AMP_GROUP = {FLOAT: IN_GROUP["float"], HALF: IN_GROUP["half"]}
@@ -132,7 +130,9 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     return by_position.reshape([groups, along * width, across * group])
 
 
-def _transpose(graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, shares: tuple[I8, I8, I8]) -> None:
+def _transpose(
+    graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, shares: tuple[Int64Array, Int64Array, Int64Array]
+) -> None:
     """One vertex per tile that turns its blocks."""
     begins, ends, tiles = shares
     _, rows, columns = source.shape()
@@ -149,7 +149,7 @@ def _transpose(graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, sha
 def transpose_vertex(type_: Type) -> VertexType:
     """Transposes matrices of one size that lie one after another, dealt to the six workers of a tile."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         rows, columns = block.values["numSrcRows"], block.values["numSrcColumns"]
         matrices = elements["src"] // (rows * columns)
         spent = transpose_2d(type_.size, rows, columns, matrices)

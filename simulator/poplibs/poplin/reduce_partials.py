@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT, Type
 from simulator.codelets.run import store
@@ -33,18 +33,16 @@ from simulator.poplibs.popops.casting import castWithOutput
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
-I8 = npt.NDArray[np.int64]
-
 
 class _Parts(NamedTuple):
     """The outputs of one row that each adding tile takes: part p adds elements `starts[r] .. + lengths[r]` for r in
     `offsets[p]:offsets[p + 1]`, on `tiles[p]`, whose own row of partial sums is `own[p]`."""
 
-    tiles: I8
-    own: I8
-    starts: I8
-    lengths: I8
-    offsets: I8
+    tiles: Int64Array
+    own: Int64Array
+    starts: Int64Array
+    lengths: Int64Array
+    offsets: Int64Array
 
 
 class Reduction(NamedTuple):
@@ -105,9 +103,15 @@ def _cast(graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: Deb
 
 
 def _add_rows(
-    graph: Graph, cs: ComputeSet, shares: Shares, partials: Tensor, out: Tensor, row: int, rows: tuple[int, int],
+    graph: Graph,
+    cs: ComputeSet,
+    shares: Shares,
+    partials: Tensor,
+    out: Tensor,
+    row: int,
+    rows: tuple[int, int],
     fast: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Row `row` of `out` = the sum of rows [begin, end) of `partials`."""
     numel = out.numElements() // out.dim(0)
     parts = _parts(shares, row, out.dim(0))
@@ -153,7 +157,7 @@ def _terms(parts: _Parts, base: int, numel: int, rows: tuple[int, int], single: 
     return {"initialPartial": vector_edges(first, parts.lengths, parts.offsets), "partials": block}
 
 
-def _runs(parts: _Parts, rows: int) -> I8:
+def _runs(parts: _Parts, rows: int) -> Int64Array:
     """Run numbers: those of each part, `rows` times over."""
     count = np.diff(parts.offsets)
     each = np.repeat(count, rows)
@@ -162,13 +166,13 @@ def _runs(parts: _Parts, rows: int) -> I8:
     return np.asarray(np.arange(int(ends[-1])) - np.repeat(ends - each, each) + np.repeat(begin, each))
 
 
-def _for_rows(parts: _Parts, rows: I8) -> tuple[I8, I8]:
+def _for_rows(parts: _Parts, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(the row number of every run in the order of `_runs`, offsets of runs per (part, row))."""
     each = np.repeat(np.diff(parts.offsets), rows.shape[1])
     return np.repeat(rows.reshape(-1), each), np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
 
 
-def _take(parts: _Parts, chosen: I8) -> _Parts:
+def _take(parts: _Parts, chosen: Int64Array) -> _Parts:
     if len(chosen) == len(parts.tiles):
         return parts
     count = np.diff(parts.offsets)
@@ -207,8 +211,8 @@ def reduce_vertex(partials_type: Type, out_type: Type, single: bool) -> VertexTy
     """Adds rows of partial sums, in float32, rounded once. `single`: the tile's own row and one block of the others."""
     dtype, out_dtype = short_name(partials_type), short_name(out_type)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
-        formula: Callable[..., I8]
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
+        formula: Callable[..., Int64Array]
         depth = np.broadcast_to(np.asarray(block.values["numPartials"], np.int64), elements["out"].shape)
         if single:
             cycles = partial_reduction.reduce_add_single_input(dtype, out_dtype, elements["out"], depth, True)
@@ -227,11 +231,13 @@ def reduce_vertex(partials_type: Type, out_type: Type, single: bool) -> VertexTy
         store(vertex.out, rows.sum(0, dtype=np.float32))
 
     terms = (
-        (FieldSpec("initialPartial", "vector", "in", None, "one_ptr", 8),
-         FieldSpec("partials", "vector", "in", None, "one_ptr", 16, interleaved=True))
+        (
+            FieldSpec("initialPartial", "vector", "in", None, "one_ptr", 8),
+            FieldSpec("partials", "vector", "in", None, "one_ptr", 16, interleaved=True),
+        )
         if single
         else (FieldSpec("partials", "vectors", "in", None, "one_ptr", 8, outer="one_ptr"),)
-    )  # fmt: skip
+    )
     fields = (
         FieldSpec("out", "vector", "out", None, "one_ptr", 8),
         *terms,

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import DebugInfo
@@ -32,8 +32,6 @@ from simulator.poplibs.popops.casting import castWithOutput
 from simulator.poplibs.popops.filling import zero
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
 
 
 def add_passes(
@@ -145,7 +143,7 @@ def _slice_vertices(graph: Graph, cs: Any, stacked: Tensor, part: Tensor, index:
     graph.addVertices(cs, type_, used, edges, values)
 
 
-def _edges_of(tensor: Tensor, begins: I8, ends: I8, offsets: I8) -> Any:
+def _edges_of(tensor: Tensor, begins: Int64Array, ends: Int64Array, offsets: Int64Array) -> Any:
     starts, lengths, owner = regions.cuts(*tensor.flatten().regions(), begins, ends)
     of_vertex = np.searchsorted(offsets, np.arange(len(begins)), side="right") - 1
     rows = np.searchsorted(of_vertex[owner], np.arange(len(offsets)), side="left").astype(np.int64)
@@ -164,7 +162,7 @@ def _count(graph: Graph, body: Sequence, index: Tensor, passes: int, name: Debug
 def _slice_vertex(dtype: str, update: bool) -> VertexType:
     """Copies one of the slices of `baseT`, chosen by `offset`, to `subT`, or back."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cycles = dynamic_slice_1d(dtype, elements["subT"], 1)
         return BlockCosts(cycles, "exact", described("7.3", dynamic_slice_1d), np.zeros_like(cycles))
 
@@ -193,7 +191,7 @@ def _slice_vertex(dtype: str, update: bool) -> VertexType:
 def _count_vertex() -> VertexType:
     """index = (index + 1) modulo hRange."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cycles = np.full(len(block), CIRCULAR_BUFFER_INDEX, np.int64)
         source = "8 thread cycles: CircBufIncrIndex, published-numbers 7.3"
         return BlockCosts(cycles, "exact", source, np.zeros_like(cycles))

@@ -10,22 +10,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.poplibs.poplin.plan import Plan
-
-I8 = npt.NDArray[np.int64]
 
 
 class Range(NamedTuple):
     """The share of every tile along one dimension."""
 
-    number: I8  #: which share
-    begin: I8
-    end: I8
+    number: Int64Array  #: which share
+    begin: Int64Array
+    end: Int64Array
 
     @property
-    def size(self) -> I8:
+    def size(self) -> Int64Array:
         return self.end - self.begin
 
 
@@ -40,11 +38,11 @@ class Shares:
     out: Range  #: groups of output channels
 
     @property
-    def tiles(self) -> I8:
+    def tiles(self) -> Int64Array:
         return np.arange(len(self.field.number), dtype=np.int64)
 
     @property
-    def runs(self) -> tuple[I8, I8, I8]:
+    def runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
         """The positions of each tile as runs: (offsets by tile, first position, positions)."""
         return np.arange(len(self.tiles) + 1, dtype=np.int64), self.field.begin, self.field.size
 
@@ -58,7 +56,7 @@ class Shares:
         return self.plan.method.out_group * self.plan.method.conv_group
 
 
-def _range(index: I8, parts: int, split: int) -> Range:
+def _range(index: Int64Array, parts: int, split: int) -> Range:
     size = -(-parts // split)
     return Range(index, index * size, np.minimum((index + 1) * size, parts))
 
@@ -78,7 +76,7 @@ def shares_of(plan: Plan) -> Shares:
     )
 
 
-def nested(counts: I8) -> tuple[I8, I8, I8]:
+def nested(counts: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Rows of a nested loop: (outer index, inner index, offsets) when outer i has `counts[i]` inner steps."""
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     outer = np.repeat(np.arange(len(counts), dtype=np.int64), counts)

@@ -8,38 +8,37 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import AnyArray, Int64Array
 
 
 class Splits(NamedTuple):
     """One entry per candidate."""
 
-    groups: I8
-    field: tuple[I8, ...]  #: one column per dimension of the field
-    inp: I8
-    out: I8
-    in_serial: I8  #: passes over the input channels, one after another
-    out_serial: I8  #: passes over the output channels
+    groups: Int64Array
+    field: tuple[Int64Array, ...]  #: one column per dimension of the field
+    inp: Int64Array
+    out: Int64Array
+    in_serial: Int64Array  #: passes over the input channels, one after another
+    out_serial: Int64Array  #: passes over the output channels
 
     @property
-    def tiles(self) -> I8:
+    def tiles(self) -> Int64Array:
         return self.groups * prod(self.field, start=np.ones_like(self.groups)) * self.inp * self.out
 
     @property
-    def passes(self) -> I8:
+    def passes(self) -> Int64Array:
         return self.in_serial * self.out_serial
 
-    def take(self, rows: npt.NDArray[Any]) -> Splits:
+    def take(self, rows: AnyArray) -> Splits:
         """Some of the candidates, by mask or by index."""
         return Splits(self.groups[rows], tuple(f[rows] for f in self.field), *(c[rows] for c in self[2:]))
 
 
-def share_counts(parts: int, limit: int) -> I8:
+def share_counts(parts: int, limit: int) -> Int64Array:
     """The numbers of shares worth trying for `parts` grains: the smallest for each size of the largest share."""
     sizes = np.arange(1, parts + 1)
     counts = np.unique(-(-parts // sizes)).astype(np.int64)
@@ -47,10 +46,10 @@ def share_counts(parts: int, limit: int) -> I8:
 
 
 @lru_cache(maxsize=256)
-def parallel(parts: tuple[int, ...], tiles: int) -> tuple[I8, ...]:
+def parallel(parts: tuple[int, ...], tiles: int) -> tuple[Int64Array, ...]:
     """All ways to cut dimensions of `parts` grains so that the product of the numbers of shares is at most `tiles`: one
     column per dimension."""
-    columns: tuple[I8, ...] = ()
+    columns: tuple[Int64Array, ...] = ()
     used = np.ones(1, np.int64)
     for count in parts:
         choices = share_counts(count, tiles)

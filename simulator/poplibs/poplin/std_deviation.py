@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import FLOAT, Type
 from simulator.codelets.run import store
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -26,14 +26,18 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
-
 
 def inverse_std_deviation(
-    graph: Graph, mean: Tensor, power: Tensor, type_: Type, eps: float, scale: float, stable: bool, prog: Sequence,
+    graph: Graph,
+    mean: Tensor,
+    power: Tensor,
+    type_: Type,
+    eps: float,
+    scale: float,
+    stable: bool,
+    prog: Sequence,
     name: Any,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """1 / sqrt(scale * (power - mean ** 2 + eps)), or without the mean where `power` is of what is left of it."""
     out = clone_mapped(graph, mean, type_, (name, "iStdDev"))
     dtypes = (short_name(mean.elementType()), short_name(power.elementType()), short_name(type_))
@@ -46,7 +50,7 @@ def inverse_std_deviation(
     return out
 
 
-def deviation(mean: Array, power: Array, eps: float, scale: float, stable: bool) -> Array:
+def deviation(mean: AnyArray, power: AnyArray, eps: float, scale: float, stable: bool) -> AnyArray:
     """The formula in float32."""
     variance = wide(power) - (0 if stable else wide(mean) * wide(mean))
     spread = np.float32(scale) * (variance + np.float32(eps))
@@ -54,14 +58,14 @@ def deviation(mean: Array, power: Array, eps: float, scale: float, stable: bool)
 
 
 @register("poplin.inverseStdDeviation")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     how = (attributes["eps"], attributes["scaleVar"], attributes["stable"])
     store(outputs[0], deviation(inputs[0], inputs[1], *how))
 
 
 @lru_cache(maxsize=32)
 def _vertex(dtypes: tuple[str, str, str], stable: bool, flat: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["iStdDev"]
         if flat:
             rows = cycles.inverse_std_deviation_row(n)

@@ -13,15 +13,13 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.rounding import ceil_div
 from simulator.poplibs.poplin.conv_params import ELEMENT_BYTES, ConvParams
 from simulator.poplibs.poplin.machine import Machine
 from simulator.poplibs.poplin.methods import Method
-
-I8 = npt.NDArray[np.int64]
 
 _COPY_BYTES = 8  #: bytes a cycle that a copy can move on a tile
 
@@ -29,13 +27,13 @@ _COPY_BYTES = 8  #: bytes a cycle that a copy can move on a tile
 class Moved(NamedTuple):
     """Cycles of copies and exchanges, one entry per candidate."""
 
-    input_copy: I8
-    input_exchange: I8
-    weights_copy: I8
-    weights_exchange: I8
-    output_copy: I8
-    output_exchange: I8
-    temporary_bytes: I8  #: of the largest of them
+    input_copy: Int64Array
+    input_exchange: Int64Array
+    weights_copy: Int64Array
+    weights_exchange: Int64Array
+    output_copy: Int64Array
+    output_exchange: Int64Array
+    temporary_bytes: Int64Array  #: of the largest of them
 
 
 class Transforms(NamedTuple):
@@ -45,7 +43,7 @@ class Transforms(NamedTuple):
     matmul: bool = True
     expanded: bool = False  #: kernel positions become input channels, so that both operands are copied
 
-    def columns(self, params: ConvParams, method: Method, tiles: I8, machine: Machine) -> Moved:
+    def columns(self, params: ConvParams, method: Method, tiles: Int64Array, machine: Machine) -> Moved:
         """The costs on `tiles` tiles. `params` are those of the operands as they are multiplied (swapped or not)."""
         pad_in = params.in_channels % method.in_group != 0
         pad_out = params.out_channels % method.out_group != 0
@@ -66,14 +64,17 @@ class Transforms(NamedTuple):
         o = _spread(params.positions * out_width * groups * out_element, tiles) if outputs or regroup else zero
         rate = min(_COPY_BYTES, out_element if outputs else method.out_group * out_element)
         return Moved(
-            _copy(i, scale, min(_COPY_BYTES, element)), ceil_div(i, machine.exchange_bytes),
-            _copy(w, scale, min(_COPY_BYTES, element)), ceil_div(w, machine.exchange_bytes),
-            _copy(o, out_scale, rate), ceil_div(o, machine.exchange_bytes) if outputs else zero,
+            _copy(i, scale, min(_COPY_BYTES, element)),
+            ceil_div(i, machine.exchange_bytes),
+            _copy(w, scale, min(_COPY_BYTES, element)),
+            ceil_div(w, machine.exchange_bytes),
+            _copy(o, out_scale, rate),
+            ceil_div(o, machine.exchange_bytes) if outputs else zero,
             np.maximum(np.maximum(i, w), o),
-        )  # fmt: skip
+        )
 
 
-def _spread(size: int, tiles: I8) -> I8:
+def _spread(size: int, tiles: Int64Array) -> Int64Array:
     """Bytes on each of so many tiles."""
     table = ceil_div(size, np.arange(1, int(tiles.max(initial=1)) + 1))
     return np.asarray(table[tiles - 1])
@@ -87,5 +88,5 @@ def _surcharge(dtype: str, elements: int) -> tuple[int, int]:
     return (5, 4) if elements % (2 if dtype == "float" else 4) == 0 else (5, 3)
 
 
-def _copy(size: I8, scale: tuple[int, int], rate: int) -> I8:
+def _copy(size: Int64Array, scale: tuple[int, int], rate: int) -> Int64Array:
     return ceil_div(size * scale[0], rate * scale[1])

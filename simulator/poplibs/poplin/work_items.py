@@ -10,36 +10,34 @@ from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.poplin.field_shares import FieldShares, Geometry, geometry
 from simulator.poplibs.poplin.shares import nested
-
-I8 = npt.NDArray[np.int64]
 
 
 class WorkItems(NamedTuple):
     """One entry per item, sorted by tile, kernel position, worker."""
 
-    tile: I8
-    kernel: I8
-    worker: I8
-    first_output: I8
-    outputs: I8
-    first_input: I8
+    tile: Int64Array
+    kernel: Int64Array
+    worker: Int64Array
+    first_output: Int64Array
+    outputs: Int64Array
+    first_input: Int64Array
 
 
 class _Pieces(NamedTuple):
     """Parts of rows: tile, worker, place of the row (batch and outer dimensions, in the whole output), its number in
     the tile, outputs [begin, end) of it."""
 
-    tile: I8
-    worker: I8
-    outer: list[I8]
-    row: I8
-    begin: I8
-    end: I8
+    tile: Int64Array
+    worker: Int64Array
+    outer: list[Int64Array]
+    row: Int64Array
+    begin: Int64Array
+    end: Int64Array
 
 
 def strides(one: Geometry) -> tuple[int, int]:
@@ -78,7 +76,7 @@ def work_items(shares: FieldShares) -> WorkItems:
     return WorkItems(*(column[order] for column in kept))
 
 
-def _met(one: Geometry, shift: I8, begin: I8, end: I8) -> tuple[I8, I8]:
+def _met(one: Geometry, shift: Int64Array, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(first, count) of the outputs in [begin, end) that meet an element of the input."""
     out_stride, _ = strides(one)
     low = np.maximum(begin, -(shift // one.stride))
@@ -107,7 +105,7 @@ def _dealt(shares: FieldShares) -> _Pieces:
     high = np.minimum((worker + 1) * share[tile], (row + 1) * parts[tile]) - row * parts[tile]
     begin = inner.begin[tile] + low * width[tile] // parts[tile]
     end = inner.begin[tile] + high * width[tile] // parts[tile]
-    places: list[I8] = []
+    places: list[Int64Array] = []
     left = row
     for part in reversed(outer):
         left, here = np.divmod(left, part.size[tile])

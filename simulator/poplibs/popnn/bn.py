@@ -22,11 +22,14 @@ Pair = tuple[Tensor, Tensor]
 _LAST = (Parameter("prog", Sequence), Parameter("debugContext", default=""))
 _NORMALISE = (
     (
-        Parameter("gamma", Tensor), Parameter("beta", Tensor), Parameter("mean", Tensor),
-        Parameter("invStdDev", Tensor), *_LAST,
+        Parameter("gamma", Tensor),
+        Parameter("beta", Tensor),
+        Parameter("mean", Tensor),
+        Parameter("invStdDev", Tensor),
+        *_LAST,
     ),
     (Parameter("combinedMultiplicand", Tensor), Parameter("addend", Tensor), *_LAST),
-)  # fmt: skip
+)
 
 
 def _without_options(forms: tuple[Form, ...]) -> tuple[Form, ...]:
@@ -34,9 +37,15 @@ def _without_options(forms: tuple[Form, ...]) -> tuple[Form, ...]:
 
 
 def batchNormStatistics(
-    graph: Graph, acts: Tensor, eps: float, prog: Sequence, unbiasedVarEstimate: bool, stableAlgo: bool = False,
-    partialsType: Type = FLOAT, debugContext: Context = "",
-) -> Pair:  # fmt: skip
+    graph: Graph,
+    acts: Tensor,
+    eps: float,
+    prog: Sequence,
+    unbiasedVarEstimate: bool,
+    stableAlgo: bool = False,
+    partialsType: Type = FLOAT,
+    debugContext: Context = "",
+) -> Pair:
     """(mean, 1 / standard deviation) of each channel over batch and field."""
     call = operation(graph, debugContext, "popnn", "batchNormStatistics", acts=acts)
     return norms.normStatistics(graph, acts, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, call)
@@ -93,8 +102,14 @@ def batchNormGradients(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
 
 
 def batchNormParamUpdate(
-    graph: Graph, gammaDelta: Tensor, betaDelta: Tensor, scale: float | Tensor, gamma: Tensor, beta: Tensor,
-    prog: Sequence, debugContext: Context = "",
-) -> None:  # fmt: skip
+    graph: Graph,
+    gammaDelta: Tensor,
+    betaDelta: Tensor,
+    scale: float | Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+) -> None:
     """gamma += scale * gammaDelta and beta += scale * betaDelta, both in one step (a negative scale descends)."""
     update_parameters(graph, (gammaDelta, betaDelta), scale, (gamma, beta), prog, debugContext, "BN/paramUpdate")

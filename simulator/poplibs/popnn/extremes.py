@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
@@ -31,9 +31,6 @@ from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 ESTIMATORS = "PopLibs' public cycle estimators of popnn"
 
@@ -73,12 +70,12 @@ class _Cuts(NamedTuple):
     """What each vertex of the first stage takes: elements `begin .. + size` of `row`, `workers` parts of
     `worker_size`."""
 
-    tile: I8
-    row: I8
-    begin: I8
-    size: I8
-    worker_size: I8
-    workers: I8
+    tile: Int64Array
+    row: Int64Array
+    begin: Int64Array
+    size: Int64Array
+    worker_size: Int64Array
+    workers: Int64Array
 
 
 def extremes(
@@ -105,7 +102,7 @@ def extremes(
 
 def _gathered(
     graph: Graph, tensor: Tensor, place_type: Type, largest: bool, programs: list[Program], name: tuple[Any, str]
-) -> tuple[Tensor, Tensor, I8]:
+) -> tuple[Tensor, Tensor, Int64Array]:
     """The first stage: (partial values, their places, how many there are of each row)."""
     call, label = name
     cuts = _first_cuts(graph, tensor.dim(0), tensor.dim(1))
@@ -155,9 +152,14 @@ def _first_cuts(graph: Graph, rows: int, columns: int) -> _Cuts:
 
 
 def _narrowed(
-    graph: Graph, what: tuple[Tensor, Tensor, I8, int], place_type: Type, largest: bool, programs: list[Program],
-    name: tuple[Any, str], stage: int,
-) -> tuple[Tensor, Tensor, I8, int]:  # fmt: skip
+    graph: Graph,
+    what: tuple[Tensor, Tensor, Int64Array, int],
+    place_type: Type,
+    largest: bool,
+    programs: list[Program],
+    name: tuple[Any, str],
+    stage: int,
+) -> tuple[Tensor, Tensor, Int64Array, int]:
     """One more stage, over rows that have several partial results; those of the others stay where they are."""
     values, places, counts, tile = what
     call, label = name
@@ -187,7 +189,7 @@ def _narrowed(
     return made[0], made[1], np.where(counts > 1, after, 1), left
 
 
-def _kept(part: Tensor, out: Tensor, counts: I8, after: I8) -> Tensor:
+def _kept(part: Tensor, out: Tensor, counts: Int64Array, after: Int64Array) -> Tensor:
     """Row by row the new results, or the one that a row had already."""
     whole = concat([part, out])
     alone = counts == 1
@@ -204,12 +206,12 @@ def _word(largest: bool) -> str:
     return "max" if largest else "min"
 
 
-def _best(values: Array, largest: bool) -> int:
+def _best(values: AnyArray, largest: bool) -> int:
     return int(np.argmax(values) if largest else np.argmin(values))
 
 
 @register("popnn.extremes")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     function = np.argmax if attributes["largest"] else np.argmin
     places = function(inputs[0], axis=1)
     outputs[0][...] = np.take_along_axis(inputs[0], places[:, None], 1)[:, 0]
@@ -220,7 +222,7 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, 
 def _gather_vertex(dtype: str, label: str, largest: bool) -> VertexType:
     word = _word(largest)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = np.asarray(block.values["size"], np.int64)
         spent = cycles.gather(dtype, n, np.asarray(block.values["workerSize"], np.int64))
         source = described_as(ESTIMATORS, cycles.gather)
@@ -249,7 +251,7 @@ def _gather_vertex(dtype: str, label: str, largest: bool) -> VertexType:
 def _sparse_vertex(dtype: str, label: str, largest: bool) -> VertexType:
     word = _word(largest)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["activations"]
         source = described_as(ESTIMATORS, cycles.sparse)
         return BlockCosts(cycles.sparse(dtype, n), "exact", source, flop_counts.typed(n, dtype))

@@ -28,39 +28,68 @@ _GRADIENT_LAST = (Parameter("prog", Sequence), Parameter("partialsType", Type, F
 #: normParamGradients and normGradients: activations with statistics, or whitened ones
 PARAM_GRADIENTS = (
     (
-        Parameter("acts", Tensor), Parameter("gradsIn", Tensor), Parameter("mean", Tensor),
-        Parameter("iStdDev", Tensor), *_GRADIENT_LAST,
+        Parameter("acts", Tensor),
+        Parameter("gradsIn", Tensor),
+        Parameter("mean", Tensor),
+        Parameter("iStdDev", Tensor),
+        *_GRADIENT_LAST,
     ),
     (Parameter("actsWhitened", Tensor), Parameter("gradsIn", Tensor), *_GRADIENT_LAST),
-)  # fmt: skip
+)
 GRADIENTS = (
     (
-        Parameter("acts", Tensor), Parameter("gradsIn", Tensor), Parameter("mean", Tensor),
-        Parameter("invStdDev", Tensor), Parameter("gamma", Tensor), *_GRADIENT_LAST,
+        Parameter("acts", Tensor),
+        Parameter("gradsIn", Tensor),
+        Parameter("mean", Tensor),
+        Parameter("invStdDev", Tensor),
+        Parameter("gamma", Tensor),
+        *_GRADIENT_LAST,
     ),
     (
-        Parameter("actsWhitened", Tensor), Parameter("gradsIn", Tensor), Parameter("invStdDev", Tensor),
-        Parameter("gamma", Tensor), *_GRADIENT_LAST,
+        Parameter("actsWhitened", Tensor),
+        Parameter("gradsIn", Tensor),
+        Parameter("invStdDev", Tensor),
+        Parameter("gamma", Tensor),
+        *_GRADIENT_LAST,
     ),
-)  # fmt: skip
+)
 
 
 def groupNormStatistics(
-    graph: Graph, acts: Tensor, eps: float, prog: Sequence, numGroups: int, unbiasedVarEstimate: bool,
-    stableAlgo: bool = False, partialsType: Type = FLOAT, debugContext: Context = "", options: Options = None,
-) -> Pair:  # fmt: skip
+    graph: Graph,
+    acts: Tensor,
+    eps: float,
+    prog: Sequence,
+    numGroups: int,
+    unbiasedVarEstimate: bool,
+    stableAlgo: bool = False,
+    partialsType: Type = FLOAT,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Pair:
     """(mean, 1 / standard deviation) of each group of each batch element."""
     grouped = _grouped(acts, numGroups, _strided(options))
     return norms.normStatistics(
-        graph, grouped, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType,
+        graph,
+        grouped,
+        eps,
+        prog,
+        unbiasedVarEstimate,
+        stableAlgo,
+        partialsType,
         operation(graph, debugContext, "popnn", "groupNormStatistics", acts=acts, numGroups=numGroups),
-    )  # fmt: skip
+    )
 
 
 def groupNormWhiten(
-    graph: Graph, acts: Tensor, mean: Tensor, invStdDev: Tensor, prog: Sequence, debugContext: Context = "",
+    graph: Graph,
+    acts: Tensor,
+    mean: Tensor,
+    invStdDev: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
     options: Options = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A new tensor, each group less its mean and divided by its deviation."""
     strided, groups = _strided(options), _groups(acts, mean)
     call = operation(graph, debugContext, "popnn", "groupNormWhiten", acts=acts)
@@ -69,9 +98,16 @@ def groupNormWhiten(
 
 
 def groupNormalise(
-    graph: Graph, acts: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, invStdDev: Tensor, prog: Sequence,
-    debugContext: Context = "", options: Options = None,
-) -> Pair:  # fmt: skip
+    graph: Graph,
+    acts: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    mean: Tensor,
+    invStdDev: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Pair:
     """(gamma * whitened + beta, whitened)."""
     call = operation(graph, debugContext, "popnn", "groupNormalise", acts=acts)
     whitened = groupNormWhiten(graph, acts, mean, invStdDev, prog, call, options)
@@ -105,16 +141,28 @@ def groupNormGradients(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
     scaled = norms.normGradients(graph, grads, given["gamma"], prog, call)
     groups = _groups(whitened, deviation)
     out = norms.normStatisticsGradients(
-        graph, _grouped(whitened, groups, strided), _grouped(scaled, groups, strided), deviation, prog,
-        given["partialsType"], call,
-    )  # fmt: skip
+        graph,
+        _grouped(whitened, groups, strided),
+        _grouped(scaled, groups, strided),
+        deviation,
+        prog,
+        given["partialsType"],
+        call,
+    )
     return _ungrouped(out, whitened, strided)
 
 
 def groupNormParamUpdate(
-    graph: Graph, gammaDelta: Tensor, betaDelta: Tensor, scale: float | Tensor, gamma: Tensor, beta: Tensor,
-    prog: Sequence, debugContext: Context = "", options: Options = None,
-) -> None:  # fmt: skip
+    graph: Graph,
+    gammaDelta: Tensor,
+    betaDelta: Tensor,
+    scale: float | Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> None:
     """gamma += scale * gammaDelta and beta += scale * betaDelta, both in one step (a negative scale descends)."""
     _strided(options)
     update_parameters(graph, (gammaDelta, betaDelta), scale, (gamma, beta), prog, debugContext, "GN/paramUpdate")

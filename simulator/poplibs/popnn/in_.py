@@ -12,9 +12,16 @@ from simulator.programming.graph import Graph
 
 
 def instanceNormStatistics(
-    graph: Graph, acts: Tensor, eps: float, prog: Sequence, unbiasedVarEstimate: bool, stableAlgo: bool = False,
-    partialsType: Type = FLOAT, debugContext: Context = "", options: gn.Options = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    graph: Graph,
+    acts: Tensor,
+    eps: float,
+    prog: Sequence,
+    unbiasedVarEstimate: bool,
+    stableAlgo: bool = False,
+    partialsType: Type = FLOAT,
+    debugContext: Context = "",
+    options: gn.Options = None,
+) -> tuple[Tensor, Tensor]:
     """(mean, 1 / standard deviation) of each channel of each batch element."""
     return gn.groupNormStatistics(
         graph, acts, eps, prog, acts.dim(1), unbiasedVarEstimate, stableAlgo, partialsType, debugContext, options

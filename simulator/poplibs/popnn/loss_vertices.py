@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
 from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
@@ -22,16 +22,15 @@ from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
-
 #: least probability whose logarithm is taken
 SMALLEST = {"float": np.float32(1.17549435e-38), "half": np.float32(6.103515625e-05)}
 #: the scalars that a cross entropy is scaled with
 SCALES = ("deltasScale", "modelOutputScaling")
 
 
-def cross_entropy(dtype: str, probs: Array, expected: Array, scales: list[Any], terms: Array, deltas: Array) -> None:
+def cross_entropy(
+    dtype: str, probs: AnyArray, expected: AnyArray, scales: list[Any], terms: AnyArray, deltas: AnyArray
+) -> None:
     """terms = -expected * (log(probs) - log(s)), deltas = d / s * (probs - expected * s), for the scale s of the
     outputs and d of the gradient, in float32, rounded once."""
     p, y = wide(probs), wide(expected)
@@ -40,7 +39,9 @@ def cross_entropy(dtype: str, probs: Array, expected: Array, scales: list[Any], 
     store(deltas, d / s * (p - y * s))
 
 
-def sum_squared(dtype: str, probs: Array, expected: Array, scales: list[Any], terms: Array, deltas: Array) -> None:
+def sum_squared(
+    dtype: str, probs: AnyArray, expected: AnyArray, scales: list[Any], terms: AnyArray, deltas: AnyArray
+) -> None:
     """terms = half the square of deltas = probs - expected, in float32, rounded once."""
     difference = wide(probs) - wide(expected)
     store(terms, np.float32(0.5) * difference * difference)
@@ -51,7 +52,7 @@ _TRANSFORMS: dict[str, Any] = {"CrossEntropy": cross_entropy, "SumSquared": sum_
 
 
 @register("popnn.loss")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     probs, expected, *scales = inputs
     transform = _TRANSFORMS[attributes["name"]]
     transform(attributes["dtype"], probs, expected, scales, outputs[0], outputs[1])
@@ -62,7 +63,7 @@ def loss_vertex(name: str, dtype: str, flat: bool) -> VertexType:
     """The vertex type of a loss, "CrossEntropy" or "SumSquared"."""
     is_softmax = name == "CrossEntropy"
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["transformed"]
         flops = flop_counts.cross_entropy(n) if is_softmax else flop_counts.sum_squared(n)
         source = described("7.6", loss_transform)
@@ -93,14 +94,14 @@ def loss_vertex(name: str, dtype: str, flat: bool) -> VertexType:
     )
 
 
-def hits(places: Array, expected: Array) -> int:
+def hits(places: AnyArray, expected: AnyArray) -> int:
     """How many rows have their largest element where it is expected; masked labels never."""
     labels = expected.astype(np.int64) & MASKED_LABEL_CODE
     return int(((places.astype(np.int64) == labels) & (labels != MASKED_LABEL_CODE)).sum())
 
 
 @register("popnn.accuracy")
-def _accuracy_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _accuracy_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     outputs[0][...] = inputs[2] + np.uint32(hits(inputs[0], inputs[1]))
 
 
@@ -108,7 +109,7 @@ def _accuracy_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapp
 def accuracy_vertex(label: str) -> VertexType:
     """Adds the rows that hit to a count."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent = classes.accuracy(elements["expected"])
         return BlockCosts(spent, "exact", described_as(ESTIMATORS, classes.accuracy), np.zeros_like(spent))
 

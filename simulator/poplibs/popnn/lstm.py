@@ -40,9 +40,14 @@ def createInput(
     fan_in, out = params.layerSizes
     call = operation(graph, debugContext, "popnn", "createInput", timeSteps=params.timeSteps)
     one = createMatMulInputLHS(
-        graph, params.dataType, [params.batchSize, fan_in], [fan_in, 4 * out], call,
-        parse(options).forward(), planningCache,
-    )  # fmt: skip
+        graph,
+        params.dataType,
+        [params.batchSize, fan_in],
+        [fan_in, 4 * out],
+        call,
+        parse(options).forward(),
+        planningCache,
+    )
     return popops.createSliceableTensorFromSlice(graph, one.expand([0]), [0], [params.timeSteps], call)
 
 
@@ -82,9 +87,16 @@ def createWeights(
 
 
 def lstmFwd(
-    graph: Graph, params: LstmParams, stateInit: LstmState, input: Tensor, weights: LstmWeights, fwdProg: Sequence,
-    debugContext: Context = "", options: Options = None, planningCache: Cache = None,
-) -> tuple[Tensor, Tensor, Tensor | None]:  # fmt: skip
+    graph: Graph,
+    params: LstmParams,
+    stateInit: LstmState,
+    input: Tensor,
+    weights: LstmWeights,
+    fwdProg: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> tuple[Tensor, Tensor, Tensor | None]:
     """(outputs of all steps or, without `outputFullSequence`, of the last; the last cell state; what the backward pass
     needs, None with the option inferenceOnly).
 
@@ -120,10 +132,20 @@ def lstmFwd(
 
 
 def lstmBwd(
-    graph: Graph, params: LstmParams, prog: Sequence, fwdStateInit: LstmState, fwdIntermediates: Tensor,
-    weights: LstmWeights, input: Tensor, output: Tensor, outputGrad: Tensor, lastCellStateGrad: Tensor | None = None,
-    debugContext: Context = "", options: Options = None, planningCache: Cache = None,
-) -> tuple[LstmState, Tensor | None, Tensor]:  # fmt: skip
+    graph: Graph,
+    params: LstmParams,
+    prog: Sequence,
+    fwdStateInit: LstmState,
+    fwdIntermediates: Tensor,
+    weights: LstmWeights,
+    input: Tensor,
+    output: Tensor,
+    outputGrad: Tensor,
+    lastCellStateGrad: Tensor | None = None,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> tuple[LstmState, Tensor | None, Tensor]:
     """(gradient of the initial state; of the input, None without `calcInputGradients`; what `lstmWU` needs).
 
     `outputGrad` has the shape of the output of `lstmFwd`."""
@@ -166,10 +188,19 @@ def lstmBwd(
 
 
 def lstmWU(
-    graph: Graph, params: LstmParams, prog: Sequence, fwdStateInit: LstmState, fwdIntermediates: Tensor,
-    bwdIntermediates: Tensor, weights: LstmWeights, input: Tensor, output: Tensor, debugContext: Context = "",
-    options: Options = None, planningCache: Cache = None,
-) -> LstmWeights:  # fmt: skip
+    graph: Graph,
+    params: LstmParams,
+    prog: Sequence,
+    fwdStateInit: LstmState,
+    fwdIntermediates: Tensor,
+    bwdIntermediates: Tensor,
+    weights: LstmWeights,
+    input: Tensor,
+    output: Tensor,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> LstmWeights:
     """The gradients of the weights and biases."""
     _check("lstmWU", params, input, weights)
     call = operation(graph, debugContext, "popnn", "lstmWU", input=input)
@@ -190,16 +221,35 @@ def lstmWU(
 
 
 def lstmBwdWithWU(
-    graph: Graph, params: LstmParams, prog: Sequence, fwdStateInit: LstmState, fwdIntermediates: Tensor,
-    weights: LstmWeights, input: Tensor, output: Tensor, outputGrad: Tensor, lastCellStateGrad: Tensor | None = None,
-    debugContext: Context = "", options: Options = None, planningCache: Cache = None,
-) -> tuple[LstmState, Tensor | None, LstmWeights]:  # fmt: skip
+    graph: Graph,
+    params: LstmParams,
+    prog: Sequence,
+    fwdStateInit: LstmState,
+    fwdIntermediates: Tensor,
+    weights: LstmWeights,
+    input: Tensor,
+    output: Tensor,
+    outputGrad: Tensor,
+    lastCellStateGrad: Tensor | None = None,
+    debugContext: Context = "",
+    options: Options = None,
+    planningCache: Cache = None,
+) -> tuple[LstmState, Tensor | None, LstmWeights]:
     """`lstmBwd` and `lstmWU`: (gradient of the initial state, of the input, of the weights)."""
     last = debugContext, options, planningCache
     state, slope, units = lstmBwd(
-        graph, params, prog, fwdStateInit, fwdIntermediates, weights, input, output, outputGrad, lastCellStateGrad,
+        graph,
+        params,
+        prog,
+        fwdStateInit,
+        fwdIntermediates,
+        weights,
+        input,
+        output,
+        outputGrad,
+        lastCellStateGrad,
         *last,
-    )  # fmt: skip
+    )
     found = lstmWU(graph, params, prog, fwdStateInit, fwdIntermediates, units, weights, input, output, *last)
     return state, slope, found
 

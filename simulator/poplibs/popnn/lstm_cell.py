@@ -124,9 +124,14 @@ class Layer:
     """The products and the steps of a layer in one of its passes."""
 
     def __init__(
-        self, graph: Graph, params: LstmParams, weights: LstmWeights, options: LstmOptions,
-        cache: PlanningCache | None, call: DebugInfo,
-    ) -> None:  # fmt: skip
+        self,
+        graph: Graph,
+        params: LstmParams,
+        weights: LstmWeights,
+        options: LstmOptions,
+        cache: PlanningCache | None,
+        call: DebugInfo,
+    ) -> None:
         self.graph, self.params, self.call, self.biases = graph, params, call, weights.biases
         self._options, self._cache = options, cache
         self.input_weights, self.output_weights = (

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
 from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
@@ -19,14 +19,11 @@ from simulator.poplibs.popops.operators import UNARY, wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
-
 #: functions that have vertices of their own
 VERTEX_FUNCTIONS = ("SIGMOID", "RELU", "TANH", "GELU", "GELU_ERF", "SWISH")
 
 
-def gradient(op: str, act: Array, out_gradient: Array) -> Array:
+def gradient(op: str, act: AnyArray, out_gradient: AnyArray) -> AnyArray:
     """The gradient in float32; `act` = output for RELU, SIGMOID and TANH, input for GELU, GELU_ERF and SWISH."""
     y, g = wide(act), wide(out_gradient)
     if op == "RELU":
@@ -48,13 +45,13 @@ def gradient(op: str, act: Array, out_gradient: Array) -> Array:
 
 
 def _register(op: str) -> None:
-    def forward(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+    def forward(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
         if op == "RELU" and outputs[0].dtype == np.float32:
             np.maximum(inputs[0], 0, out=outputs[0])
             return
         store(outputs[0], np.asarray(UNARY[op](wide(inputs[0]))))
 
-    def backward(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+    def backward(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
         store(outputs[0], gradient(op, inputs[0], inputs[1]))
 
     register(f"popnn.{op}")(forward)
@@ -67,7 +64,7 @@ for _op in VERTEX_FUNCTIONS:
 
 @lru_cache(maxsize=64)
 def forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         source = described("7.6", cycles.forward_1d if flat else cycles.forward_2d_row)
         flops = flop_counts.nonlinearity(op) * elements["out"]
         if flat:
@@ -91,7 +88,7 @@ def forward_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexTyp
 
 @lru_cache(maxsize=64)
 def gradient_vertex(op: str, dtype: str, flat: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         source = described("7.6", cycles.gradient_1d if flat else cycles.gradient_2d_row)
         flops = flop_counts.gradient(op) * elements["inGrad"]
         if flat:

@@ -13,8 +13,8 @@ from functools import lru_cache
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
 from simulator.base.types import FLOAT, Type
 from simulator.machine.cycles.pooling import Kind, pooling
@@ -28,8 +28,6 @@ from simulator.poplibs.poplin.methods import Method, groups_of
 from simulator.poplibs.poplin.objective import ONCE_TERMS, PASS_TERMS
 from simulator.poplibs.poplin.plan import Plan
 from simulator.poplibs.poplin.splits import enumerate_splits
-
-I8 = npt.NDArray[np.int64]
 
 
 class PoolingType(Enum):
@@ -71,17 +69,30 @@ class PoolParams:
         return [
             (n + low + high - k) // s + 1
             for n, low, high, k, s in zip(
-                self.inputFieldShape, self.inputTruncationOrPaddingLower, self.inputTruncationOrPaddingUpper,
-                self.kernelShape, self.stride, strict=True,
+                self.inputFieldShape,
+                self.inputTruncationOrPaddingLower,
+                self.inputTruncationOrPaddingUpper,
+                self.kernelShape,
+                self.stride,
+                strict=True,
             )
-        ]  # fmt: skip
+        ]
 
     def forward(self, dtype: Dtype) -> ConvParams:
         """The pooling as a convolution of one channel in every group."""
         return ConvParams(
-            dtype, dtype, self.numChannels, self.batchSize, tuple(self.inputFieldShape), tuple(self.kernelShape), 1, 1,
-            tuple(self.stride), tuple(self.inputTruncationOrPaddingLower), tuple(self.inputTruncationOrPaddingUpper),
-        )  # fmt: skip
+            dtype,
+            dtype,
+            self.numChannels,
+            self.batchSize,
+            tuple(self.inputFieldShape),
+            tuple(self.kernelShape),
+            1,
+            1,
+            tuple(self.stride),
+            tuple(self.inputTruncationOrPaddingLower),
+            tuple(self.inputTruncationOrPaddingUpper),
+        )
 
     def backward(self, dtype: Dtype) -> ConvParams:
         """Its gradient: every input meets the outputs whose windows it lies in."""
@@ -91,11 +102,15 @@ class PoolParams:
         spread = [(there.output_size(d) - 1) * there.stride[d] + 1 for d in dims]
         upper = tuple(there.field[d] + there.kernel[d] - 1 - spread[d] - lower[d] for d in dims)
         return replace(
-            there, field=there.output_field, stride=(), padding_lower=lower, padding_upper=upper,
+            there,
+            field=there.output_field,
+            stride=(),
+            padding_lower=lower,
+            padding_upper=upper,
             input_dilation=there.stride,
-        )  # fmt: skip
+        )
 
-    def window_sizes(self) -> npt.NDArray[np.int64]:
+    def window_sizes(self) -> Int64Array:
         """[output field] how many elements of each window are no padding."""
         sizes = np.ones((1,), np.int64)
         for dim, one in enumerate(geometry(self.forward("float"))):
@@ -105,16 +120,21 @@ class PoolParams:
         return np.asarray(sizes[0])
 
 
-def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, groups: I8) -> I8:
+def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, groups: Int64Array) -> Int64Array:
     """Tile cycles of a pooling vertex: `deal`'s longest worker, whose items are the kernel positions of each part of a
     row, an average part long (published-numbers 7.6)."""
     work = deal(*box)
     parts = work.items.max(axis=0)
     positions = (work.first + work.between * work.width + work.last).max(axis=0)
     return pooling(
-        kind, parts, kernels, ceil_div(positions, np.maximum(parts, 1)), channel_vectors=side // vector_width(dtype),
-        channel_groups=groups, initialised=box.rows * box.width,
-    )  # fmt: skip
+        kind,
+        parts,
+        kernels,
+        ceil_div(positions, np.maximum(parts, 1)),
+        channel_vectors=side // vector_width(dtype),
+        channel_groups=groups,
+        initialised=box.rows * box.width,
+    )
 
 
 @lru_cache(maxsize=256)
@@ -131,6 +151,17 @@ def plan_pooling(params: ConvParams, kind: Kind, side: int, tiles: int, exchange
     terms = tuple((term, costs.get(term, 0)) for term in (*PASS_TERMS, *ONCE_TERMS))
     size = int((share.inputs + share.outputs)[row]) * ELEMENT_BYTES[params.dtype]
     return Plan(
-        params, False, method, int(splits.groups[row]), tuple(int(f[row]) for f in splits.field), 1, 1, 1, 1, terms,
-        int(total[row]), size, True,
-    )  # fmt: skip
+        params,
+        False,
+        method,
+        int(splits.groups[row]),
+        tuple(int(f[row]) for f in splits.field),
+        1,
+        1,
+        1,
+        1,
+        terms,
+        int(total[row]),
+        size,
+        True,
+    )

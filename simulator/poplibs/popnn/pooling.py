@@ -10,7 +10,6 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from simulator.base.errors import graph_connection_error, invalid_option, poplar_error, type_error
 from simulator.base.types import FLOAT, HALF
@@ -43,9 +42,6 @@ from simulator.poplibs.signatures import NUMBER, Parameter, match
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
-Array = npt.NDArray[Any]
-I8 = npt.NDArray[np.int64]
-
 #: groups of channels that are looked for: those that AMP vertices write and read
 _WIDTHS = (16, 8, 4, 2)
 
@@ -53,17 +49,24 @@ _WIDTHS = (16, 8, 4, 2)
 _LAST = (Parameter("prog", Sequence), Parameter("debugContext", default=""), Parameter("options", dict, None))
 _GRADIENT_FORMS = (
     (
-        Parameter("in_", Tensor), Parameter("pooled", Tensor), Parameter("pooledGradient", Tensor),
-        Parameter("useScaledGradient", (bool, np.bool_, int)), *_LAST,
+        Parameter("in_", Tensor),
+        Parameter("pooled", Tensor),
+        Parameter("pooledGradient", Tensor),
+        Parameter("useScaledGradient", (bool, np.bool_, int)),
+        *_LAST,
     ),
     (Parameter("fwdChansPerGroup", NUMBER), Parameter("pooledGradient", Tensor), *_LAST),
-)  # fmt: skip
+)
 
 
 def pool(
-    graph: Graph, params: PoolParams, in_: Tensor, prog: Sequence, debugContext: Context = "",
+    graph: Graph,
+    params: PoolParams,
+    in_: Tensor,
+    prog: Sequence,
+    debugContext: Context = "",
     options: dict[str, Any] | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """[batch, channels, output field]. Raises `type_error`, `graph_connection_error` for another input; no option is
     known (`invalid_option`)."""
     _no_options(options)
@@ -138,9 +141,14 @@ def _scaled(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, na
 
 
 def _pooled(
-    graph: Graph, planned: ConvParams, kind: Kind, sources: list[Tensor], prog: Sequence, name: tuple[DebugInfo, str],
+    graph: Graph,
+    planned: ConvParams,
+    kind: Kind,
+    sources: list[Tensor],
+    prog: Sequence,
+    name: tuple[DebugInfo, str],
     wanted: int = 0,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Add one pooling: the first sources are read in windows, the others where the output lies. `wanted`: channels of
     a group, where they divide the channels into whole vectors."""
     side = _side(planned, sources[-1])
@@ -211,9 +219,14 @@ def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares:
 
 
 def _add_vertices(
-    graph: Graph, cs: ComputeSet, kind: Kind, shares: FieldShares, items: WorkItems,
-    tensors: tuple[list[Tensor], list[Tensor], Tensor], name: DebugInfo,
-) -> None:  # fmt: skip
+    graph: Graph,
+    cs: ComputeSet,
+    kind: Kind,
+    shares: FieldShares,
+    items: WorkItems,
+    tensors: tuple[list[Tensor], list[Tensor], Tensor],
+    name: DebugInfo,
+) -> None:
     windows, boxes, out = tensors
     plan = shares.plan
     seen, own, target = FIELDS[kind]
@@ -224,9 +237,13 @@ def _add_vertices(
     step_out, step_in = strides(geometry(plan.params)[-1])
     rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
     values = {
-        "numChanGroupsM1": shares.group.size - 1, "chansPerGroupD": plan.method.conv_group, "inStride": step_in,
-        "outStride": step_out, "numRows": rows, "rowPositions": shares.box[-1].size,
-    }  # fmt: skip
+        "numChanGroupsM1": shares.group.size - 1,
+        "chansPerGroupD": plan.method.conv_group,
+        "inStride": step_in,
+        "outStride": step_out,
+        "numRows": rows,
+        "rowPositions": shares.box[-1].size,
+    }
     met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
     type_ = pooling_vertex(kind, plan.params.dtype, prod(plan.params.kernel), plan.method.conv_group)
     flops = met * shares.group.size * plan.method.conv_group

@@ -8,8 +8,8 @@ from itertools import product as combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
@@ -27,12 +27,12 @@ from simulator.poplibs.popnn.pool_params import pool_cycles
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register
 
-Array = npt.NDArray[Any]
-I8 = npt.NDArray[np.int64]
-
 _VERTEX = {
-    "max": "MaxPooling", "sum": "SumPooling", "max backward": "MaxPoolingGrad", "max scale": "MaxPoolingGradientScale",
-}  # fmt: skip
+    "max": "MaxPooling",
+    "sum": "SumPooling",
+    "max backward": "MaxPoolingGrad",
+    "max scale": "MaxPoolingGradientScale",
+}
 #: (fields read in windows, fields read where the output lies, output)
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "max": (("in",), (), "out"),
@@ -48,7 +48,7 @@ def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int) -> VertexT
     """One vertex per tile whose six workers follow the worklists (as those of a convolution, four numbers an item)."""
     windows, boxes, target_field = FIELDS[kind]
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         box = Box(*(np.asarray(block.values[v], np.int64) for v in ("numRows", "rowPositions")))
         groups = np.asarray(block.values["numChanGroupsM1"], np.int64) + 1
         spent = pool_cycles(kind, dtype, kernels, box, side, groups)
@@ -80,7 +80,7 @@ def _start(kind: Kind) -> float:
     return float("-inf") if kind == "max" else 0.0
 
 
-def _meet(kind: Kind, total: Array, here: Any, read: list[Array], mine: list[Array]) -> None:
+def _meet(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray]) -> None:
     """Take what the outputs `here` meet through one element of the window."""
     if kind == "max":
         total[here] = np.maximum(total[here], wide(read[0]))
@@ -92,13 +92,13 @@ def _meet(kind: Kind, total: Array, here: Any, read: list[Array], mine: list[Arr
         total[here] += mine[0] == read[0]
 
 
-def _finished(kind: Kind, total: Array) -> Array:
+def _finished(kind: Kind, total: AnyArray) -> AnyArray:
     """How many elements equal the largest becomes the share of each."""
     return np.asarray(1 / np.maximum(total, 1)) if kind == "max scale" else total
 
 
 @register("popnn.pool")
-def _pool_kernel(outputs: list[Array], inputs: list[Array], attributes: dict[str, Any]) -> None:
+def _pool_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
     """All windows at once, one kernel position after another; stored [channel groups, 1, positions, side]."""
     params, kind = attributes["params"], attributes["kind"]
     whole: tuple[Any, ...] = (slice(None), slice(None))

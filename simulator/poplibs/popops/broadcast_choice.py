@@ -19,15 +19,12 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.graph.store import segment_sums
 from simulator.machine.cycles import broadcast, rates
 from simulator.machine.cycles.rounding import WORKERS, vector_width
 from simulator.poplibs.popops.broadcast_patterns import Patterns, Segments
-
-I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
 
 #: elements that the scalar form takes on one tile
 MOST_SCALARS = 256
@@ -51,7 +48,9 @@ class Choice(IntEnum):
     BY_COLUMN = 6
 
 
-def choices(op: str, dtype: str, in_place: bool, segments: Segments, patterns: Patterns, tile_of_run: I8) -> I8:
+def choices(
+    op: str, dtype: str, in_place: bool, segments: Segments, patterns: Patterns, tile_of_run: Int64Array
+) -> Int64Array:
     """The `Choice` of each tile; `tile_of_run` numbers the tiles 0, 1, ..."""
     tiles = int(tile_of_run.max(initial=-1)) + 1
     taken = np.zeros(tiles, np.int64)
@@ -70,11 +69,11 @@ def choices(op: str, dtype: str, in_place: bool, segments: Segments, patterns: P
     return taken
 
 
-def _every(condition: B1, tile: I8, tiles: int) -> B1:
+def _every(condition: BoolArray, tile: Int64Array, tiles: int) -> BoolArray:
     return np.asarray(np.bincount(tile, ~condition, tiles) == 0)
 
 
-def _inner(op: str, dtype: str, patterns: Patterns, tile_of_run: I8, tiles: int) -> I8:
+def _inner(op: str, dtype: str, patterns: Patterns, tile_of_run: Int64Array, tiles: int) -> Int64Array:
     if dtype == "float" and op != "DIVIDE":
         return np.zeros(tiles, np.int64)
     tile = tile_of_run[patterns.run]
@@ -89,7 +88,7 @@ def _inner(op: str, dtype: str, patterns: Patterns, tile_of_run: I8, tiles: int)
     return np.where(_every(fits, tile, tiles), np.where(few, Choice.INNER_1D, Choice.INNER_2D), 0)
 
 
-def _outer(dtype: str, patterns: Patterns, tile_of_run: I8, tiles: int) -> I8:
+def _outer(dtype: str, patterns: Patterns, tile_of_run: Int64Array, tiles: int) -> Int64Array:
     tile = tile_of_run[patterns.run]
     fits = _every((patterns.size > 1) & (patterns.inner > 1), tile, tiles)
     fits &= np.bincount(tile, minlength=tiles) <= MOST_OUTER
@@ -100,8 +99,8 @@ def _outer(dtype: str, patterns: Patterns, tile_of_run: I8, tiles: int) -> I8:
 
 
 def _scalar(
-    op: str, dtype: str, in_place: bool, segments: Segments, patterns: Patterns, tile_of_run: I8, tiles: int
-) -> I8:
+    op: str, dtype: str, in_place: bool, segments: Segments, patterns: Patterns, tile_of_run: Int64Array, tiles: int
+) -> Int64Array:
     tile = tile_of_run[patterns.run]
     single = (patterns.inner > 1) & (patterns.size == 1) & (patterns.outer == 1)
     several = np.bincount(tile, minlength=tiles) != np.bincount(tile_of_run, minlength=tiles)
@@ -129,7 +128,9 @@ def _scalar(
     return np.where(tried, np.where(flat < by_rows, Choice.SCALAR_1D, rows_choice), 0)
 
 
-def dealt(tile: I8, lengths: I8, unit: I8, least: int) -> tuple[I8, I8, I8, I8]:
+def dealt(
+    tile: Int64Array, lengths: Int64Array, unit: Int64Array, least: int
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Pieces in the order of their tiles shared out among six workers: (piece, begin within it, length, worker).
 
     A worker takes equally many units (`unit[t]` elements on tile t), at least `least` of them."""

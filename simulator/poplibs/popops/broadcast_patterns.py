@@ -11,13 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.poplibs.pieces import Runs
-
-I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
 
 #: patterns of one run that are looked for; no vertex takes a run with more
 MOST_PATTERNS = 64
@@ -27,25 +24,25 @@ MOST_PATTERNS = 64
 class Segments:
     """One element of the operand for `length` elements of run `run`, from place `begin` of the run on."""
 
-    run: I8
-    element: I8
-    begin: I8
-    length: I8
+    run: Int64Array
+    element: Int64Array
+    begin: Int64Array
+    length: Int64Array
 
 
 @dataclass(frozen=True)
 class Patterns:
     """`outer` times the `size` segments from `first` on, each `inner` elements long; runs in order."""
 
-    run: I8
-    first: I8
-    size: I8
-    inner: I8
-    outer: I8
-    complete: B1  #: per run: whether its patterns cover it
+    run: Int64Array
+    first: Int64Array
+    size: Int64Array
+    inner: Int64Array
+    outer: Int64Array
+    complete: BoolArray  #: per run: whether its patterns cover it
 
     @property
-    def elements(self) -> I8:
+    def elements(self) -> Int64Array:
         """Elements of the run that each pattern covers."""
         return self.outer * self.size * self.inner
 
@@ -66,7 +63,7 @@ def patterns_of(segments: Segments, runs: int) -> Patterns:
     """The patterns of every run, in order; there must be a run."""
     at = np.searchsorted(segments.run, np.arange(runs), side="left")
     end = np.searchsorted(segments.run, np.arange(runs), side="right")
-    found: list[tuple[I8, ...]] = []
+    found: list[tuple[Int64Array, ...]] = []
     for _ in range(MOST_PATTERNS):
         active = np.flatnonzero(at < end)
         if not len(active):
@@ -83,13 +80,13 @@ def patterns_of(segments: Segments, runs: int) -> Patterns:
 class _Spans:
     """Segments `begin .. begin + count` of several runs, one after the other: `row` numbers them, `step` within."""
 
-    begin: I8
-    count: I8
-    of: I8
-    step: I8
-    row: I8
+    begin: Int64Array
+    count: Int64Array
+    of: Int64Array
+    step: Int64Array
+    row: Int64Array
 
-    def first(self, condition: B1) -> I8:
+    def first(self, condition: BoolArray) -> Int64Array:
         """The first step of each span where the condition holds, else its count."""
         at = np.flatnonzero(condition)
         of, where = np.unique(self.of[at], return_index=True)
@@ -98,13 +95,13 @@ class _Spans:
         return found
 
 
-def _spans(begin: I8, count: I8) -> _Spans:
+def _spans(begin: Int64Array, count: Int64Array) -> _Spans:
     of = np.repeat(np.arange(len(count)), count)
     step = np.arange(len(of)) - (np.cumsum(count) - count)[of]
     return _Spans(begin, count, of, step, begin[of] + step)
 
 
-def _next_pattern(segments: Segments, begin: I8, end: I8) -> tuple[I8, I8]:
+def _next_pattern(segments: Segments, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
     """(size, outer) of the pattern that begins at segment `begin` of each run, which ends before `end`.
 
     It ends where another length comes. Up to the first element that was there already all are its region; from there
@@ -121,7 +118,7 @@ def _next_pattern(segments: Segments, begin: I8, end: I8) -> tuple[I8, I8]:
     return size, np.maximum(last // size, 1)
 
 
-def _distinct(segments: Segments, begin: I8, count: I8) -> I8:
+def _distinct(segments: Segments, begin: Int64Array, count: Int64Array) -> Int64Array:
     """How many of the segments from each begin on, at most `count`, come before an element that was there already."""
     spans = _spans(begin, count)
     element = segments.element[spans.row]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.graph.debug_context import DebugInfo
@@ -25,9 +25,6 @@ from simulator.poplibs.popops.broadcast_shortcuts import chunks, surely_general
 from simulator.poplibs.popops.vertices import elementwise_vertex
 from simulator.poplibs.type_names import grain, short_name
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,9 +56,11 @@ class _Work:
     runs: Runs
     segments: Segments
     patterns: Patterns
-    tile: I8
+    tile: Int64Array
 
-    def pieces(self, run: I8, begin: I8, length: I8) -> tuple[I8, tuple[regions.Regions, I8] | None]:
+    def pieces(
+        self, run: Int64Array, begin: Int64Array, length: Int64Array
+    ) -> tuple[Int64Array, tuple[regions.Regions, Int64Array] | None]:
         """(starts of pieces of the result, the regions of data at the same places and their offsets)."""
         starts = self.runs.starts[run] + begin
         if self.what.in_place:
@@ -70,7 +69,7 @@ class _Work:
         first, size, of = regions.cuts(*self.runs.operands[1], place, place + length)
         return starts, ((first, size), np.searchsorted(of, np.arange(len(run) + 1), side="left").astype(np.int64))
 
-    def gathered(self, first: I8, count: I8) -> tuple[regions.Regions, I8]:
+    def gathered(self, first: Int64Array, count: Int64Array) -> tuple[regions.Regions, Int64Array]:
         """The operand's elements of `count[i]` segments from `first[i]` on, as regions, and the offsets of each i."""
         owner = np.repeat(np.arange(len(first)), count)
         row = first[owner] + np.arange(len(owner)) - (np.cumsum(count) - count)[owner]
@@ -88,7 +87,7 @@ class _Work:
 CHUNK = 1 << 20
 
 
-def place_broadcast(what: Broadcast) -> I8:
+def place_broadcast(what: Broadcast) -> Int64Array:
     """Add the vertices of all tiles that take a broadcast form; returns the tiles that take the general one."""
     operands = [what.operand] if what.data is None else [what.operand, what.data]
     # No share is cut off: a worker's unit is the whole result.
@@ -100,7 +99,7 @@ def place_broadcast(what: Broadcast) -> I8:
     return np.unique(np.concatenate(found))
 
 
-def _place(what: Broadcast, runs: Runs) -> I8:
+def _place(what: Broadcast, runs: Runs) -> Int64Array:
     segments = segments_of(runs, 0)
     patterns = patterns_of(segments, len(runs.tiles))
     tiles, tile = np.unique(runs.tiles, return_inverse=True)
@@ -118,7 +117,7 @@ def _place(what: Broadcast, runs: Runs) -> I8:
     return np.asarray(tiles[choice == Choice.GENERAL])
 
 
-def _one_element(work: _Work) -> B1:
+def _one_element(work: _Work) -> BoolArray:
     """Per segment: whether its tile meets a single element of the operand."""
     tile = work.tile[work.segments.run]
     first = np.searchsorted(tile, np.arange(int(tile.max(initial=-1)) + 1), side="left")
@@ -127,13 +126,17 @@ def _one_element(work: _Work) -> B1:
 
 
 def _add(
-    work: _Work, type_: VertexType, tiles: I8, edges: dict[str, FieldEdges], values: dict[str, I8] | None = None
+    work: _Work,
+    type_: VertexType,
+    tiles: Int64Array,
+    edges: dict[str, FieldEdges],
+    values: dict[str, Int64Array] | None = None,
 ) -> None:
     what = work.what
     what.graph.addVertices(what.cs, type_, what.graph._graph_tiles(tiles), edges, values)
 
 
-def _flat_edges(work: _Work, run: I8, begin: I8, length: I8) -> dict[str, FieldEdges]:
+def _flat_edges(work: _Work, run: Int64Array, begin: Int64Array, length: Int64Array) -> dict[str, FieldEdges]:
     starts, data = work.pieces(run, begin, length)
     edges = {"out": vector_edges(starts, length)}
     if data is not None:
@@ -141,7 +144,7 @@ def _flat_edges(work: _Work, run: I8, begin: I8, length: I8) -> dict[str, FieldE
     return edges
 
 
-def _scalars(work: _Work, chosen: B1) -> None:
+def _scalars(work: _Work, chosen: BoolArray) -> None:
     if not chosen.any():
         return
     seg, what = work.segments, work.what
@@ -155,14 +158,14 @@ def _scalars(work: _Work, chosen: B1) -> None:
 class _Rows:
     """Pieces shared out among workers: rows `rows[i]:rows[i + 1]` are vertex i's, on `tiles[i]`."""
 
-    piece: I8
-    length: I8
-    rows: I8
-    tiles: I8
+    piece: Int64Array
+    length: Int64Array
+    rows: Int64Array
+    tiles: Int64Array
     edges: dict[str, FieldEdges]
 
 
-def _shared(work: _Work, run: I8, begin: I8, length: I8, unit: I8, least: int) -> _Rows:
+def _shared(work: _Work, run: Int64Array, begin: Int64Array, length: Int64Array, unit: Int64Array, least: int) -> _Rows:
     tile = work.tile[run]
     piece, into, size, worker = dealt(tile, length, unit, least)
     head = np.flatnonzero(np.diff(tile[piece] * 8 + worker, prepend=-1))
@@ -174,7 +177,7 @@ def _shared(work: _Work, run: I8, begin: I8, length: I8, unit: I8, least: int) -
     return _Rows(piece, size, rows, work.runs.tiles[run[piece[head]]], edges)
 
 
-def _scalar_rows(work: _Work, chosen: B1, uniform: bool) -> None:
+def _scalar_rows(work: _Work, chosen: BoolArray, uniform: bool) -> None:
     """Rows with a scalar each; `uniform`: the same for all rows of a tile, which is one edge."""
     if not chosen.any():
         return
@@ -192,7 +195,7 @@ def _scalar_rows(work: _Work, chosen: B1, uniform: bool) -> None:
     _add(work, type_, shared.tiles, edges)
 
 
-def _inner(work: _Work, chosen: B1) -> None:
+def _inner(work: _Work, chosen: BoolArray) -> None:
     if not chosen.any():
         return
     pat, what = work.patterns, work.what
@@ -204,7 +207,7 @@ def _inner(work: _Work, chosen: B1) -> None:
     _add(work, type_, work.runs.tiles[run], edges, {"dataBlockCountPacked": (outer // 6 << 3) | outer % 6})
 
 
-def _inner_rows(work: _Work, chosen: B1) -> None:
+def _inner_rows(work: _Work, chosen: BoolArray) -> None:
     if not chosen.any():
         return
     pat, what = work.patterns, work.what
@@ -219,7 +222,7 @@ def _inner_rows(work: _Work, chosen: B1) -> None:
     _add(work, type_, shared.tiles, edges)
 
 
-def _work_lists(work: _Work, shared: _Rows, size: I8) -> FieldEdges:
+def _work_lists(work: _Work, shared: _Rows, size: Int64Array) -> FieldEdges:
     """A constant for each vertex: rows less one, then length of the vector and blocks of each row."""
     count = np.diff(shared.rows)
     lengths = 1 + 2 * count
@@ -234,7 +237,7 @@ def _work_lists(work: _Work, shared: _Rows, size: I8) -> FieldEdges:
     return vector_edges(int(constant.regions()[0][0]) + begins, lengths)
 
 
-def _outer(work: _Work, chosen: B1, by_row: bool) -> None:
+def _outer(work: _Work, chosen: BoolArray, by_row: bool) -> None:
     pat, what = work.patterns, work.what
     uneven = vertices.misaligned(what.dtype, pat.inner)
     for misaligned in (False, True):

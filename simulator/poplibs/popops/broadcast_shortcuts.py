@@ -7,16 +7,13 @@ for each row, and `broadcast_patterns`, which reads elements, would hold many ti
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray
 from simulator.poplibs.pieces import Runs
 from simulator.poplibs.popops.broadcast_choice import INNER_OPERATORS, MOST_SCALARS
 
-I8 = npt.NDArray[np.int64]
-B1 = npt.NDArray[np.bool_]
 
-
-def surely_general(op: str, dtype: str, runs: Runs, operand: int) -> B1:
+def surely_general(op: str, dtype: str, runs: Runs, operand: int) -> BoolArray:
     """Per run: whether its tile takes the general vertex for sure (True), or must be looked at (False)."""
     tiles, tile = np.unique(runs.tiles, return_inverse=True)
     count, lengths = len(tiles), runs.operands[operand][1]
@@ -30,7 +27,7 @@ def surely_general(op: str, dtype: str, runs: Runs, operand: int) -> B1:
     return np.asarray((many & alone & single)[tile] & _unfinished(runs, operand))
 
 
-def _unfinished(runs: Runs, operand: int) -> B1:
+def _unfinished(runs: Runs, operand: int) -> BoolArray:
     """Runs that meet one vector again and again and end within it, or do not meet it twice."""
     starts, lengths = runs.operands[operand]
     offsets = runs.offsets[operand]
@@ -50,7 +47,7 @@ def _unfinished(runs: Runs, operand: int) -> B1:
     return np.asarray(cyclic & ((runs.lengths % safe != 0) | (runs.lengths // safe <= 1)))
 
 
-def chunks(runs: Runs, most: int) -> list[B1]:
+def chunks(runs: Runs, most: int) -> list[BoolArray]:
     """Masks of runs, whole tiles of at most about so many elements each."""
     if not len(runs.tiles):
         return []

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.graph.store import VertexBlock
 from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
@@ -23,7 +23,6 @@ from simulator.machine.cycles.rounding import vector_width
 from simulator.poplibs.popops.operators import evaluate
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 
-I8 = npt.NDArray[np.int64]
 Compute = Callable[[Any], None]
 
 
@@ -34,7 +33,7 @@ def _type(
     in_place: bool,
     flat: bool,
     others: tuple[FieldSpec, ...],
-    spent: Callable[[VertexBlock, Mapping[str, I8]], I8],
+    spent: Callable[[VertexBlock, Mapping[str, Int64Array]], Int64Array],
     formula: Callable[..., Any],
     compute: Callable[[Any, int, Any, Any], None],
     more: str = "",
@@ -44,7 +43,7 @@ def _type(
     out = FieldSpec("out", kind, "inout" if in_place else "out", None, "one_ptr" if flat else "span", 8)
     data = () if in_place else (FieldSpec("in1", kind, "in", None, "one_ptr", 8, outer="one_ptr"),)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         count = flop_counts.typed(flop_counts.binary(op) * elements["out"], dtype)
         return BlockCosts(spent(block, elements), "exact", described("7.1", formula), count)
 
@@ -64,7 +63,7 @@ def _type(
 def inner_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
     """BroadcastVectorInner1D (blocks dealt to six workers), or 2D: rows with a vector and a number of blocks each."""
 
-    def spent(block: VertexBlock, elements: Mapping[str, I8]) -> I8:
+    def spent(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
         if flat:
             length = elements["in2"]
             return broadcast.inner_1d(op, dtype, length, elements["out"] // length, in_place)
@@ -92,7 +91,7 @@ def inner_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
 def outer_vertex(op: str, dtype: str, in_place: bool, by_row: bool, misaligned: bool) -> VertexType:
     """BroadcastVectorOuterByRow1D and ByColumn1D; `misaligned`: rows are no whole 64-bit vectors."""
 
-    def spent(block: VertexBlock, elements: Mapping[str, I8]) -> I8:
+    def spent(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
         rows = np.asarray(block.values["rows"], np.int64)
         columns = np.asarray(block.values["columns"], np.int64)
         return broadcast.outer(op, dtype, rows, columns, by_row=by_row, in_place=in_place)
@@ -114,7 +113,7 @@ def outer_vertex(op: str, dtype: str, in_place: bool, by_row: bool, misaligned: 
 def scalar_rows_vertex(op: str, dtype: str, in_place: bool) -> VertexType:
     """BroadcastScalar2D: rows with a scalar each."""
 
-    def spent(block: VertexBlock, elements: Mapping[str, I8]) -> I8:
+    def spent(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
         edges = block.edges["out"]
         body = broadcast.scalar_2d_row(op, dtype, row_lengths(edges), in_place=in_place)
         return broadcast.SCALAR_2D_BASE + sum_rows(body, edges)
@@ -126,7 +125,7 @@ def scalar_rows_vertex(op: str, dtype: str, in_place: bool) -> VertexType:
     return _type("BroadcastScalar2D", op, dtype, in_place, False, others, spent, broadcast.scalar_2d_row, compute)
 
 
-def misaligned(dtype: str, columns: I8) -> npt.NDArray[np.bool_]:
+def misaligned(dtype: str, columns: Int64Array) -> BoolArray:
     """Whether rows of so many elements are no whole 64-bit vectors."""
     return np.asarray(columns % vector_width(dtype) != 0)
 

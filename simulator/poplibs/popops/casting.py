@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import graph_connection_error, graph_object_creation_error
 from simulator.base.types import BOOL, FLOAT, HALF, QUARTER, QUARTER_METADATA, Type
 from simulator.codelets.quarter_fields import metadata_field, numbers, stored
@@ -31,9 +31,6 @@ from simulator.poplibs.poputil.linear_mapping import clone_mapped
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 @overload
@@ -150,7 +147,7 @@ def checkAccuracyWhenCast(
     return out
 
 
-def survives(value: Array, tolerance: float) -> Array:
+def survives(value: AnyArray, tolerance: float) -> AnyArray:
     """Whether floats cast to half are as near as the tolerance says."""
     with np.errstate(over="ignore"):
         after = value.astype(np.float16).astype(np.float32)
@@ -159,22 +156,22 @@ def survives(value: Array, tolerance: float) -> Array:
 
 
 @register("popops.checkAccuracyWhenCast")
-def _check_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _check_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     outputs[0][...] = survives(inputs[0].reshape(outputs[0].shape), attributes["tolerance"])
 
 
-def convert(source: Array, out: Array) -> None:
+def convert(source: AnyArray, out: AnyArray) -> None:
     """out[...] = source in the type of `out`; finite values too large for half become its largest."""
     store(out, np.asarray(source))
 
 
 @register("popops.cast")
-def _cast_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+def _cast_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     convert(inputs[0], outputs[0])
 
 
 @register("popops.castQuarter")
-def _quarter_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _quarter_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     values, metadata = inputs[0], inputs[1:]
     if attributes["decode"]:
         values = numbers(values, metadata[0])
@@ -187,7 +184,7 @@ def _quarter_kernel(outputs: list[Array], inputs: list[Array], attributes: Mappi
 def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     coded = [field for field, dtype in (("src", from_dtype), ("dst", to_dtype)) if dtype == QUARTER.name]
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         source = described("7.3", *((movement.cast_1d, movement.cast_core) if flat else (movement.cast_core,)))
         flops = flop_counts.cast(from_dtype, to_dtype, elements["dst"])
         provenance: Literal["exact", "guess"] = "guess" if coded else "exact"  # no figure of 8-bit floats is published
@@ -214,7 +211,7 @@ def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     return VertexType(name, "multi" if flat else "worker", fields, costs, compute, doc=doc, apart=apart)
 
 
-def _check_costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+def _check_costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
     spent = np.full(len(block), slices.CHECK_ACCURACY, np.int64)
     return BlockCosts(spent, "exact", "CheckAccuracyWhenCast: 30 [PopLibs estimator, published-numbers 7.3]", spent * 0)
 

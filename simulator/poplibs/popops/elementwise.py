@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import BOOL, Type
 from simulator.graph.debug_context import Context, DebugInfo
@@ -26,9 +27,7 @@ Operand = Tensor | float | int | bool
 def _register_kernels() -> None:
     for op in (*operators.UNARY, *operators.BINARY):
 
-        def kernel(
-            outputs: list[operators.Array], inputs: list[operators.Array], attributes: object, op: str = op
-        ) -> None:
+        def kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object, op: str = op) -> None:
             operators.evaluate(op, inputs, outputs[0])
 
         register(f"popops.{op.lower()}")(kernel)

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.graph.debug_context import Context
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -25,7 +25,6 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
 Intervals = list[tuple[int, int]]
 Mapping_ = list[Intervals]
 
@@ -107,9 +106,7 @@ def _add_vertices(graph: Graph, cs: ComputeSet, t: Tensor, value: float) -> None
 
 
 @register("popops.fill")
-def _fill_kernel(
-    outputs: list[npt.NDArray[Any]], inputs: list[npt.NDArray[Any]], attributes: Mapping[str, Any]
-) -> None:
+def _fill_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     outputs[0][...] = attributes["value"]
 
 
@@ -117,7 +114,7 @@ def _fill_kernel(
 def _vertex(dtype: str, flat: bool) -> VertexType:
     """Fill for one run of memory, Fill2d for rows."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         if flat:
             cycles = movement.fill(dtype, elements["out"])
         else:

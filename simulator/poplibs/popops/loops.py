@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import INT, UNSIGNED_INT
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Repeat, RepeatWhileTrue, Sequence
@@ -24,8 +24,6 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 CountedLoopBodyType = Callable[[Tensor], Program]
 
 
@@ -46,9 +44,15 @@ def countedLoop(graph: Graph, *arguments: Any, debugContext: Context = "", **nam
     debugContext = rest.pop(0) if rest else debugContext
     if "count" in named:
         numbers = [named.pop("count")]
-    begin, end, step = (numbers if len(numbers) == 3 else [0, numbers[0], 1]) if numbers else (
-        named["begin"], named["end"], named["step"],
-    )  # fmt: skip
+    begin, end, step = (
+        (numbers if len(numbers) == 3 else [0, numbers[0], 1])
+        if numbers
+        else (
+            named["begin"],
+            named["end"],
+            named["step"],
+        )
+    )
     if step <= 0:
         raise poplibs_error(f"countedLoop: step {step} must be greater than zero.")
     if begin >= end:
@@ -136,7 +140,7 @@ def _counted(graph: Graph, count: Tensor, limit: Tensor, step: int, prog: Sequen
 
 
 @register("popops.forLoopCounter")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     stepped = (inputs[0].astype(np.int64) + attributes["step"]).astype(inputs[0].dtype)
     limit = inputs[1].copy()
     outputs[0][...] = stepped
@@ -145,7 +149,7 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, 
 
 @lru_cache(maxsize=2)
 def _vertex(dtype: str) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent = np.full(len(block), slices.FOR_LOOP_COUNTER, np.int64)
         source = "ForLoopCounter: 43 [PopLibs estimator, published-numbers 7.3]"
         return BlockCosts(spent, "exact", source, np.zeros_like(spent))

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import graph_connection_error
 from simulator.base.types import INT, UNSIGNED_INT
@@ -27,8 +27,6 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 #: an index that stands for none (popops/EncodingConstants.hpp)
 MASKED_LABEL_CODE = 0xFFFFFFFF
 
@@ -99,20 +97,20 @@ def _encode(graph: Graph, indices: Tensor, encoded: Tensor, values: list[Tensor]
     prog.add(LibraryGroup([Execute(cs)], "popops.encodeOneHot", [indices, *values], [encoded]))
 
 
-def encode(indices: Array, classes: int, on: Any = True, off: Any = False) -> Array:
+def encode(indices: AnyArray, classes: int, on: Any = True, off: Any = False) -> AnyArray:
     """[n, classes] of two values."""
     return np.asarray(np.where(indices.reshape(-1, 1) == np.arange(classes), on, off))
 
 
 @register("popops.encodeOneHot")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     on, off = (v.reshape(-1)[0] for v in inputs[1:]) if len(inputs) > 1 else (True, False)
     outputs[0][...] = encode(inputs[0], outputs[0].shape[1], on, off)
 
 
 @lru_cache(maxsize=32)
 def _vertex(index_dtype: str, dtype: str, custom: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         known = "int" if custom else index_dtype  # values of one's own: compiled C++ for all types
         spent = movement.encode_one_hot(known, dtype, elements["indices"])
         source = described("7.3", movement.encode_one_hot)
@@ -161,13 +159,13 @@ def iota(graph: Graph, t: Tensor, startInteger: int, prog: Sequence, debugContex
 
 
 @register("popops.iota")
-def _iota_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _iota_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     outputs[0][...] = np.arange(outputs[0].size, dtype=np.int64) + attributes["start"]
 
 
 @lru_cache(maxsize=2)
 def _iota_vertex(dtype: str) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent = movement.iota(dtype, elements["out"])
         return BlockCosts(spent, "exact", described_as("PopLibs estimator", movement.iota), np.zeros_like(spent))
 

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.codelets.run import store
 
-Array = npt.NDArray[Any]
-
-_COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
+_COMPARISONS: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "EQUAL": np.equal,
     "NOT_EQUAL": np.not_equal,
     "GREATER_THAN": np.greater,
@@ -25,7 +23,7 @@ _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "LESS_THAN": np.less,
     "LESS_THAN_EQUAL": np.less_equal,
 }
-_TESTS: dict[str, Callable[[Array], Array]] = {"IS_FINITE": np.isfinite, "IS_NAN": np.isnan, "IS_INF": np.isinf}
+_TESTS: dict[str, Callable[[AnyArray], AnyArray]] = {"IS_FINITE": np.isfinite, "IS_NAN": np.isnan, "IS_INF": np.isinf}
 #: operators whose result is BOOL whatever the operands are
 BOOLEAN_RESULT = frozenset((*_COMPARISONS, *_TESTS, "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"))
 
@@ -39,26 +37,26 @@ COMMUTATIVE = frozenset(
 )
 
 
-def _divide(a: Array, b: Array) -> Array:
+def _divide(a: AnyArray, b: AnyArray) -> AnyArray:
     if np.issubdtype(a.dtype, np.floating):
         return np.asarray(np.divide(a, b))
     quotient = np.abs(a) // np.abs(b)
     return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient)).astype(a.dtype)
 
 
-def _power(a: Array, b: Array) -> Array:
+def _power(a: AnyArray, b: AnyArray) -> AnyArray:
     if np.issubdtype(a.dtype, np.floating):
         return np.asarray(np.power(a, b))
     return np.power(a.astype(np.float64), b).astype(a.dtype)
 
 
-def _shift_right(a: Array, b: Array) -> Array:
+def _shift_right(a: AnyArray, b: AnyArray) -> AnyArray:
     """Zeros come in from the left, whatever the sign."""
     unsigned = a.astype(f"u{a.dtype.itemsize}")
     return np.asarray(np.right_shift(unsigned, np.asarray(b).astype(unsigned.dtype))).astype(a.dtype)
 
 
-BINARY: dict[str, Callable[[Array, Array], Array]] = {
+BINARY: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "ADD": np.add,
     "SUBTRACT": np.subtract,
     "MULTIPLY": np.multiply,
@@ -83,29 +81,29 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def _sigmoid(x: Array) -> Array:
+def _sigmoid(x: AnyArray) -> AnyArray:
     """1 / (1 + exp(-x)) without overflow for large negative x."""
     return np.asarray(0.5 * (np.tanh(0.5 * x) + 1))
 
 
-def _gelu(x: Array) -> Array:
+def _gelu(x: AnyArray) -> AnyArray:
     """The tanh form: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
     return np.asarray(0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))))
 
 
-def _erf(x: Array) -> Array:
+def _erf(x: AnyArray) -> AnyArray:
     """Abramowitz and Stegun 7.1.26: absolute error below 1.5e-7."""
     t = 1 / (1 + 0.3275911 * np.abs(x))
     poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     return np.asarray(np.sign(x) * (1 - poly * np.exp(-x * x)))
 
 
-def _round(x: Array) -> Array:
+def _round(x: AnyArray) -> AnyArray:
     """Halves away from zero, as the device's `round` does."""
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x))
 
 
-def _count_leading_zeros(x: Array) -> Array:
+def _count_leading_zeros(x: AnyArray) -> AnyArray:
     bits = 8 * x.dtype.itemsize
     unsigned = x.astype(f"u{x.dtype.itemsize}").astype(np.uint64)
     length = np.zeros(x.shape, dtype=np.int64)
@@ -116,7 +114,7 @@ def _count_leading_zeros(x: Array) -> Array:
     return np.asarray(bits - length - (unsigned > 0)).astype(x.dtype)
 
 
-UNARY: dict[str, Callable[[Array], Array]] = {
+UNARY: dict[str, Callable[[AnyArray], AnyArray]] = {
     "ABSOLUTE": np.abs,
     "NEGATE": np.negative,
     "SQUARE": np.square,
@@ -152,7 +150,7 @@ UNARY: dict[str, Callable[[Array], Array]] = {
 }
 
 #: (a, lowest, highest), and (where true, where false, selector)
-TERNARY: dict[str, Callable[[Array, Array, Array], Array]] = {
+TERNARY: dict[str, Callable[[AnyArray, AnyArray, AnyArray], AnyArray]] = {
     "CLAMP": lambda a, low, high: np.minimum(np.maximum(a, low), high),
     "SELECT": lambda a, b, selector: np.where(selector, a, b),
 }
@@ -163,12 +161,12 @@ _DIRECT: dict[str, Any] = {
 }
 
 
-def wide(x: Array) -> Array:
+def wide(x: AnyArray) -> AnyArray:
     """Halves as float32; anything else as it is."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
-def evaluate(op: str, operands: list[Array], out: Array) -> None:
+def evaluate(op: str, operands: list[AnyArray], out: AnyArray) -> None:
     """out[...] = op(operands), rounded once to the type of `out`; finite values too large for half become its
     largest."""
     direct = _DIRECT.get(op)
@@ -178,7 +176,7 @@ def evaluate(op: str, operands: list[Array], out: Array) -> None:
     store(out, apply(op, [wide(x) for x in operands]))
 
 
-def apply(op: str, arguments: list[Array]) -> Array:
+def apply(op: str, arguments: list[AnyArray]) -> AnyArray:
     """The operator on its arguments, halves given as float32; nothing is rounded."""
     table: dict[str, Any] = (UNARY, BINARY, TERNARY)[len(arguments) - 1]
     return np.asarray(table[op](*arguments))

@@ -7,15 +7,14 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import invalid_option, type_error
 from simulator.base.types import BOOL, FLOAT, HALF, Type
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
-Array = npt.NDArray[Any]
 Options = dict[str, str] | None
 
 
@@ -120,7 +119,7 @@ _NUMPY: dict[str, Any] = {
 }
 
 
-def reduced(op: str, values: Array, axis: int | tuple[int, ...], in_half: bool = False) -> Array:
+def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: bool = False) -> AnyArray:
     """The reduction in NumPy; halves in float32, or in half where asked."""
     if not in_half:
         values = wide(values)
@@ -134,7 +133,7 @@ def reduced(op: str, values: Array, axis: int | tuple[int, ...], in_half: bool =
     return np.asarray(_NUMPY[op].reduce(values, axis=axis, dtype=dtype))
 
 
-def finished(result: Array, scale: Any, before: Array | None) -> Array:
+def finished(result: AnyArray, scale: Any, before: AnyArray | None) -> AnyArray:
     """A reduction times its scale, added to what was there."""
     if scale is not None:
         result = wide(np.asarray(result)) * np.asarray(scale, np.float32).reshape(())

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import index_error, poplar_error
 from simulator.base.types import Type
 from simulator.codelets.run import store
@@ -42,7 +42,6 @@ from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-Array = npt.NDArray[Any]
 Params = ReduceParams | Operation
 
 
@@ -243,7 +242,7 @@ def _together(kernels: list[_Kernel], programs: list[Program]) -> LibraryGroup:
 
 
 @register("popops.reduce")
-def _reduce_kernel(outputs: list[Array], inputs: SequenceOf[Array], attributes: Mapping[str, Any]) -> None:
+def _reduce_kernel(outputs: list[AnyArray], inputs: SequenceOf[AnyArray], attributes: Mapping[str, Any]) -> None:
     at = 0
     for out, one in zip(outputs, attributes["each"], strict=True):
         values, *rest = inputs[at : at + one["inputs"]]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
@@ -24,8 +25,6 @@ from simulator.poplibs.popops.reduction_vertices import Kind, ReduceForm, reduce
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import grain, short_name
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _strided_vertices(
     graph.addVertices(cs, reduce_vertex(form, "strided"), tiles, _with_scale(edges, scale, len(tiles)))
 
 
-def _shares(graph: Graph, out: Tensor) -> tuple[I8, I8, I8]:
+def _shares(graph: Graph, out: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:
     """The output's runs on each tile, cut into up to six shares of whole vectors and never across two groups:
     (starts, lengths, tiles)."""
     groups = out.dim(0)
@@ -168,16 +167,16 @@ def _vertices_of_outputs(
 class _Outputs:
     """Outputs of one kind in order: element, vertex, tile, and the regions `first:last` of their terms."""
 
-    element: I8
-    vertex: I8
-    tile: I8
-    starts: I8
-    lengths: I8
-    first: I8
-    last: I8
+    element: Int64Array
+    vertex: Int64Array
+    tile: Int64Array
+    starts: Int64Array
+    lengths: Int64Array
+    first: Int64Array
+    last: Int64Array
 
 
-def _workers(tile: I8, element: I8, terms: I8, pieces: I8) -> I8:
+def _workers(tile: Int64Array, element: Int64Array, terms: Int64Array, pieces: Int64Array) -> Int64Array:
     """The vertex of each output: those of a tile in six equal shares; one vertex has outputs that follow each other,
     equally many terms, and several only where the terms of each are one region."""
     total = np.bincount(tile)
@@ -190,7 +189,7 @@ def _workers(tile: I8, element: I8, terms: I8, pieces: I8) -> I8:
     return np.asarray(np.cumsum(head) - 1, np.int64)
 
 
-def _kinds(vertex: I8, starts: I8, lengths: I8, pieces: I8) -> npt.NDArray[np.str_]:
+def _kinds(vertex: Int64Array, starts: Int64Array, lengths: Int64Array, pieces: Int64Array) -> npt.NDArray[np.str_]:
     """The kind of each vertex."""
     size = np.bincount(vertex)
     first = pieces[:-1]

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import FLOAT
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock, segment_sums
@@ -27,7 +27,6 @@ from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.reduce_params import finished, reduced
 from simulator.poplibs.popops.vertices import row_lengths
 
-I8 = npt.NDArray[np.int64]
 Kind = Literal["strided", "continuous", "generic", "single"]
 _TEMPLATE = {
     "ADD": "ReduceAdd",
@@ -67,7 +66,7 @@ def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
     """The vertex type of one kind."""
     rows = kind in ("strided", "generic")
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent, formula = _cycles(form, kind, block, elements)
         count = flop_counts.reduction(form.op, elements["out"], elements["partials"], form.update)
         known: Literal["exact", "guess"] = "exact"
@@ -104,7 +103,9 @@ def _kept(partials: Any, form: ReduceForm) -> Any:
     return partials if form.in_half else wide(partials)
 
 
-def _cycles(form: ReduceForm, kind: Kind, block: VertexBlock, elements: Mapping[str, I8]) -> tuple[I8, Any]:
+def _cycles(
+    form: ReduceForm, kind: Kind, block: VertexBlock, elements: Mapping[str, Int64Array]
+) -> tuple[Int64Array, Any]:
     op, dtype, outputs, partials = form.op, form.dtype, elements["out"], elements["partials"]
     if kind == "strided":
         terms = partials // np.maximum(outputs, 1)

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import BOOL, FLOAT, HALF, UNSIGNED_INT
 from simulator.codelets.run import store
@@ -35,9 +35,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def selectScalarFromRows(
@@ -79,13 +76,13 @@ def _check(name: str, params: Tensor, indices: Tensor) -> None:
         )
 
 
-def _tiles_of_rows(graph: Graph, params: Tensor) -> I8:
+def _tiles_of_rows(graph: Graph, params: Tensor) -> Int64Array:
     first = params.slice(0, 1, 1).flatten() if params.dim(1) else params.flatten()
     begins, ends, device = graph.getTileMappingIntervals(first)
     return np.repeat(graph._graph_tiles(device), ends - begins)
 
 
-def _add(graph: Graph, params: Tensor, indices: Tensor, tiles: I8, name: Any, out: Tensor | None) -> Any:
+def _add(graph: Graph, params: Tensor, indices: Tensor, tiles: Int64Array, name: Any, out: Tensor | None) -> Any:
     """One vertex for each worker's rows."""
     rows, columns = params.shape()
     order = np.argsort(tiles, kind="stable")
@@ -106,7 +103,7 @@ def _add(graph: Graph, params: Tensor, indices: Tensor, tiles: I8, name: Any, ou
     return cs
 
 
-def selected(params: Array, indices: Array) -> Array:
+def selected(params: AnyArray, indices: AnyArray) -> AnyArray:
     """params[i][indices[i]] with 0 and NaN as above, in float32."""
     at = indices.astype(np.int64).reshape(-1)
     there = at < params.shape[1]
@@ -114,7 +111,7 @@ def selected(params: Array, indices: Array) -> Array:
     return np.where(there, found, np.where(at == MASKED_LABEL_CODE, np.float32(0), np.float32(np.nan)))
 
 
-def decremented(params: Array, indices: Array) -> Array:
+def decremented(params: AnyArray, indices: AnyArray) -> AnyArray:
     """The matrix after the update, in float32."""
     at = indices.astype(np.int64).reshape(-1)
     result = params.astype(np.float32)
@@ -126,18 +123,18 @@ def decremented(params: Array, indices: Array) -> Array:
 
 
 @register("popops.selectScalarFromRows")
-def _select_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+def _select_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     store(outputs[0], selected(inputs[0], inputs[1]))
 
 
 @register("popops.updateScalarInRows")
-def _update_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     store(outputs[0], decremented(inputs[0], inputs[1]))
 
 
 @lru_cache(maxsize=4)
 def _vertex(dtype: str, update: bool) -> VertexType:
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent = cycles.select_scalars(dtype, elements["indices"])
         count = flop_counts.typed(elements["indices"] * int(update), dtype)
         return BlockCosts(spent, "exact", described_as("PopLibs estimator", cycles.select_scalars), count)

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, overload
 
-import numpy.typing as npt
-
+from simulator.arrays import AnyArray
 from simulator.base.errors import graph_connection_error, invalid_option, type_error
 from simulator.base.options.flags import spelled
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
@@ -27,7 +26,6 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-Array = npt.NDArray[Any]
 Options = dict[str, str] | None
 Scale = Tensor | float
 
@@ -226,7 +224,7 @@ def _chosen(options: Options) -> tuple[bool, float]:
 
 
 @register("popops.scaledAdd")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     given = attributes["values"]
     scales = list(given.values()) if given else inputs[2:]
     if attributes["both"]:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import FLOAT
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
@@ -20,9 +20,6 @@ from simulator.machine.cycles import scaled as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class ScaledForm:
         return f"popops::{verb}{'Supervisor' if flat else '2D'}<{','.join(types)},{flags}>"
 
 
-def accumulate(a: Array, b: Array, scale: Any, out: Array, subtract: bool) -> None:
+def accumulate(a: AnyArray, b: AnyArray, scale: Any, out: AnyArray, subtract: bool) -> None:
     """out = a ± scale * b, halves in float32, rounded once."""
     if out.dtype.kind in "iu":
         product = b * np.asarray(scale).reshape(()).astype(out.dtype)
@@ -61,7 +58,9 @@ def accumulate(a: Array, b: Array, scale: Any, out: Array, subtract: bool) -> No
         store(out, wide(a) - product if subtract else wide(a) + product)
 
 
-def combine(a: Array, scale_a: Any, b: Array, scale_b: Any, out: Array, subtract: bool, one_minus: bool) -> None:
+def combine(
+    a: AnyArray, scale_a: Any, b: AnyArray, scale_b: Any, out: AnyArray, subtract: bool, one_minus: bool
+) -> None:
     """out = scaleA * a ± scaleB * b, with 1 - scaleA where asked; halves in float32, rounded once."""
     first, second = (np.asarray(s, np.float32).reshape(()) for s in (scale_a, scale_b))
     own = wide(a) * (np.float32(1) - first if one_minus else first)
@@ -81,7 +80,7 @@ def scaled_vertex(form: ScaledForm, flat: bool) -> VertexType:
             else:
                 accumulate(out, b, vertex.scaleB, out, form.subtract)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         return _costs(form, flat, block, elements, target)
 
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
@@ -99,7 +98,9 @@ def scaled_vertex(form: ScaledForm, flat: bool) -> VertexType:
     return VertexType(form.name(flat), "supervisor" if flat else "worker", fields, costs, compute, doc=doc, apart=apart)
 
 
-def _costs(form: ScaledForm, flat: bool, block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+def _costs(
+    form: ScaledForm, flat: bool, block: VertexBlock, elements: Mapping[str, Int64Array], target: Any
+) -> BlockCosts:
     n = elements["A"]
     flops = flop_counts.typed((3 if form.both else flop_counts.SCALED_ADD) * n, form.dtypes[0])
     if form.both:
@@ -121,7 +122,7 @@ def _costs(form: ScaledForm, flat: bool, block: VertexBlock, elements: Mapping[s
     return BlockCosts(spent, known, source, flops)
 
 
-def _combined_costs(form: ScaledForm, flat: bool, block: VertexBlock, n: I8, flops: I8) -> BlockCosts:
+def _combined_costs(form: ScaledForm, flat: bool, block: VertexBlock, n: Int64Array, flops: Int64Array) -> BlockCosts:
     """Rows of both-scaled sums have no published formula: that of ScaledAdd2D, a guess."""
     dtype = form.dtypes[0]
     if flat:

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -35,8 +35,6 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 _SELECTABLE = ("float", "half", "int", "uint", "bool", "longlong", "ulonglong")
 _CLAMPABLE = ("float", "half", "int")
 
@@ -93,7 +91,7 @@ def _form(op: str, single: tuple[bool, ...], in_place: bool) -> tuple[str, tuple
 def _register_kernels() -> None:
     for op in operators.TERNARY:
 
-        def kernel(outputs: list[Array], inputs: list[Array], attributes: object, op: str = op) -> None:
+        def kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object, op: str = op) -> None:
             evaluate(op, inputs, outputs[0])
 
         register(f"popops.{op.lower()}")(kernel)
@@ -110,7 +108,7 @@ _BASES = {
 _BYTES = {"half": 2, "bool": 1, "longlong": 8, "ulonglong": 8}
 
 
-def _rows(form: str, dtype: str, n: I8) -> I8:
+def _rows(form: str, dtype: str, n: Int64Array) -> Int64Array:
     if form.endswith("Clamp"):
         return cycles.clamp_row(dtype, n)
     if form == "Select":
@@ -133,7 +131,7 @@ _FORMULAS = {
 def _vertex(form: str, op: str, dtype: str, in_place: bool, scalars: tuple[int, ...]) -> VertexType:
     each = flop_counts.ternary(op)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         edges = block.edges["out"]
         spent = _BASES[form] + sum_rows(_rows(form, dtype, row_lengths(edges)), edges)
         source = described("7.1", _FORMULAS[form])

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.graph.store import FieldEdges, VertexBlock, segment_sums
 from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
 from simulator.machine import flops as flop_counts
@@ -23,7 +23,6 @@ from simulator.machine.cycles import elementwise as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.popops.operators import evaluate
 
-I8 = npt.NDArray[np.int64]
 Form = Literal["unary", "binary", "scalar"]
 
 _CLASS = {"unary": "UnaryOp", "binary": "BinaryOp", "scalar": "BroadcastScalar"}
@@ -38,21 +37,21 @@ _FORMULAS: dict[tuple[Form, bool], tuple[Callable[..., Any], ...]] = {
 }
 
 
-def row_lengths(edges: FieldEdges) -> I8:
+def row_lengths(edges: FieldEdges) -> Int64Array:
     """Elements of every inner vector of a field of vectors."""
     if edges.row_offsets is None:
         return edges.lengths
     return segment_sums(edges.lengths, edges.row_offsets)
 
 
-def sum_rows(values: I8, edges: FieldEdges) -> I8:
+def sum_rows(values: Int64Array, edges: FieldEdges) -> Int64Array:
     """Sum a figure of the inner vectors over each vertex."""
     if edges.offsets is None:
         return values
     return segment_sums(values, edges.offsets)
 
 
-def _cycles_1d(form: Form, op: str, dtype: str, n: I8, in_place: bool) -> I8:
+def _cycles_1d(form: Form, op: str, dtype: str, n: Int64Array, in_place: bool) -> Int64Array:
     if form == "unary":
         return cycles.unary_1d(op, dtype, n, in_place)
     if form == "binary":
@@ -60,7 +59,7 @@ def _cycles_1d(form: Form, op: str, dtype: str, n: I8, in_place: bool) -> I8:
     return broadcast.scalar_1d(op, dtype, n, in_place=in_place)
 
 
-def _cycles_2d(form: Form, op: str, dtype: str, edges: FieldEdges, in_place: bool) -> I8:
+def _cycles_2d(form: Form, op: str, dtype: str, edges: FieldEdges, in_place: bool) -> Int64Array:
     rows = row_lengths(edges)
     if form == "unary":
         return cycles.unary_2d_base() + sum_rows(cycles.unary_loop(op, dtype, rows, in_place), edges)
@@ -87,7 +86,7 @@ def elementwise_vertex(form: Form, op: str, dtype: str, in_place: bool, flat: bo
     Raises KeyError when PopLibs has no such operator on the type."""
     _cycles_1d(form, op, dtype, np.zeros(1, np.int64), in_place)  # refuses unknown pairs now, not at compile time
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         count = elements["out"]
         spent = (
             _cycles_1d(form, op, dtype, count, in_place)

@@ -6,12 +6,10 @@ element can be drawn by itself: on whichever tile, in whichever order.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-U8 = npt.NDArray[np.uint64]
+from simulator.arrays import AnyArray, Float64Array, UInt64Array
+
 #: words of the state of one generator: seed low, seed high, modifier and draws so far, tile
 WORDS = 4
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -19,7 +17,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 DRAWN = np.uint32(0x9E3779B9)
 
 
-def mixed(x: U8) -> U8:
+def mixed(x: UInt64Array) -> UInt64Array:
     """All bits of every number spread over all of its result."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -27,7 +25,7 @@ def mixed(x: U8) -> U8:
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def random_bits(words: npt.NDArray[Any], places: npt.NDArray[Any]) -> U8:
+def random_bits(words: AnyArray, places: AnyArray) -> UInt64Array:
     """64 bits for each place; `words` are one state, [4], or one for each place, [n, 4]."""
     state = np.asarray(words).astype(np.uint64)
     low, high = state[..., 0] | state[..., 1] << np.uint64(32), state[..., 2] | state[..., 3] << np.uint64(32)
@@ -36,13 +34,13 @@ def random_bits(words: npt.NDArray[Any], places: npt.NDArray[Any]) -> U8:
         return mixed(key + _GOLDEN * (places.astype(np.uint64) + np.uint64(1)))
 
 
-def again(bits: U8, attempt: int) -> U8:
+def again(bits: UInt64Array, attempt: int) -> UInt64Array:
     """Other bits of the same places, for draws that are repeated."""
     with np.errstate(over="ignore"):
         return mixed(bits + _GOLDEN * np.uint64(attempt))
 
 
-def halves(bits: U8) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def halves(bits: UInt64Array) -> tuple[Float64Array, Float64Array]:
     """Two independent uniform numbers in [0, 1) of 32 bits each."""
     scale = np.float64(2.0**-32)
     first, second = bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF)

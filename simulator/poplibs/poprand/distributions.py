@@ -7,16 +7,15 @@ from math import ceil, erfc, log10, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from simulator.poplibs.poprand.counter import U8, again, halves
+from simulator.arrays import AnyArray, UInt64Array
+from simulator.poplibs.poprand.counter import again, halves
 
-Array = npt.NDArray[Any]
 #: draws of a truncated normal that are tried before those still outside are clipped (PopLibs folds them back)
 MOST_ATTEMPTS = 64
 
 
-def values(kind: str, bits: U8, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> Array:
+def values(kind: str, bits: UInt64Array, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> AnyArray:
     """The distribution `kind` at each place, not rounded to `dtype` yet."""
     if kind == "uniform":
         return _uniform(bits, parameters, dtype)
@@ -30,7 +29,7 @@ def values(kind: str, bits: U8, parameters: Mapping[str, Any], dtype: np.dtype[A
     raise ValueError(f"there is no distribution '{kind}'")
 
 
-def _uniform(bits: U8, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> Array:
+def _uniform(bits: UInt64Array, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> AnyArray:
     low, high = parameters["minVal"], parameters["maxVal"]
     first, _ = halves(bits)
     if dtype.kind == "i":
@@ -38,18 +37,18 @@ def _uniform(bits: U8, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> A
     return np.asarray(low + first * (high - low))
 
 
-def _kept(bits: U8, probability: float) -> Array:
+def _kept(bits: UInt64Array, probability: float) -> AnyArray:
     """1 with the probability, in steps of 2^-16 as the device has it."""
     return np.asarray((bits >> np.uint64(48)) < np.uint64(int(probability * 65536)), np.float64)
 
 
-def _standard_normal(bits: U8) -> Array:
+def _standard_normal(bits: UInt64Array) -> AnyArray:
     """Box and Muller."""
     first, second = halves(bits)
     return np.asarray(np.sqrt(-2 * np.log(first + 2.0**-33)) * np.cos(2 * np.pi * second))
 
 
-def _truncated(bits: U8, alpha: float) -> Array:
+def _truncated(bits: UInt64Array, alpha: float) -> AnyArray:
     """Normal numbers, drawn again where they lie beyond alpha."""
     result = _standard_normal(bits)
     for attempt in range(1, MOST_ATTEMPTS):
@@ -66,6 +65,6 @@ def attempts(alpha: float) -> int:
     return 1 if outside <= 0 else ceil(-4 / log10(outside))
 
 
-def dropped(bits: U8, given: Array, keep: float, scale: float) -> Array:
+def dropped(bits: UInt64Array, given: AnyArray, keep: float, scale: float) -> AnyArray:
     """The values of `given` that are kept, scaled; 0 for the others."""
     return np.asarray(np.where(_kept(bits, keep) > 0, given * np.float32(scale), np.float32(0)))

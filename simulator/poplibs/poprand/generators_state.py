@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poprand.counter import WORDS, modifier_word
@@ -36,12 +36,12 @@ def generators(graph: Graph) -> Tensor:
     return found
 
 
-def device_tiles(graph: Graph) -> npt.NDArray[np.int64]:
+def device_tiles(graph: Graph) -> Int64Array:
     """The tiles of the device that a graph has."""
     return graph._device_tiles(np.arange(graph.getTarget().getNumTiles(), dtype=np.int64))
 
 
-def rows_of(state: Tensor, tiles: npt.NDArray[np.int64]) -> Tensor:
+def rows_of(state: Tensor, tiles: Int64Array) -> Tensor:
     """The generators of some tiles, ascending."""
     if len(tiles) == state.dim(0):
         return state

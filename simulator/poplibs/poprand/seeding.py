@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.debug_context import Context, DebugInfo
@@ -24,9 +24,6 @@ from simulator.poplibs.poprand.generators_state import device_tiles, generators,
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def setSeed(graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Sequence, debugContext: Context = "") -> None:
@@ -106,11 +103,11 @@ def _between(graph: Graph, seeds: Tensor, prog: Sequence, name: Context, into: b
     prog.add(LibraryGroup([Execute(cs)], f"poprand.{'set' if into else 'get'}HwSeeds", given, made))
 
 
-def _own_rows(state: Tensor, tiles: I8) -> Any:
+def _own_rows(state: Tensor, tiles: Int64Array) -> Any:
     return vector_edges(int(state.regions()[0][0]) + tiles * WORDS, np.full(len(tiles), WORDS, np.int64))
 
 
-def seeded_words(seed: Array, modifier: int, salts: Any) -> Array:
+def seeded_words(seed: AnyArray, modifier: int, salts: Any) -> AnyArray:
     """The state of generators after seeding, [..., 4]."""
     salts = np.asarray(salts)
     words = np.zeros((*salts.shape, WORDS), np.uint32)
@@ -119,13 +116,13 @@ def seeded_words(seed: Array, modifier: int, salts: Any) -> Array:
     return words
 
 
-def spread_words(words: Array, workers: int) -> Array:
+def spread_words(words: AnyArray, workers: int) -> AnyArray:
     """[..., 4] -> [..., workers, 4]: the first worker's words are the generator's, the others' made of them."""
     number = np.arange(workers, dtype=np.uint32)[:, None]
     return np.asarray(words[..., None, :] ^ (number * np.uint32(0x85EBCA6B)))
 
 
-def gathered_words(seeds: Array) -> Array:
+def gathered_words(seeds: AnyArray) -> AnyArray:
     """[..., workers, 4] -> [..., 4], the inverse of `spread_words`; a change of any word changes the result."""
     expected = spread_words(seeds[..., 0, :], seeds.shape[-2])
     with np.errstate(over="ignore"):
@@ -133,17 +130,17 @@ def gathered_words(seeds: Array) -> Array:
 
 
 @register("poprand.setSeed")
-def _set_seed_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _set_seed_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     outputs[0][...] = seeded_words(inputs[0], attributes["modifier"], attributes["salts"])
 
 
 @register("poprand.getHwSeeds")
-def _get_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+def _get_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     outputs[0][...] = spread_words(inputs[0], outputs[0].shape[-2])
 
 
 @register("poprand.setHwSeeds")
-def _set_kernel(outputs: list[Array], inputs: list[Array], attributes: object) -> None:
+def _set_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object) -> None:
     outputs[0][...] = gathered_words(inputs[0])
 
 
@@ -165,7 +162,7 @@ def _type(name: str, compute: Any, fields: tuple[FieldSpec, ...], into: bool, kn
     direction: Literal["in", "out"] = "out" if into else "in"
     generator = FieldSpec("generator", "vector", direction, UNSIGNED_INT, "one_ptr", 4)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent = np.full(len(block), cycles.SET_SEED, np.int64)
         source = described("7.6", cycles.set_seed)
         if not known:

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import FLOAT, UNSIGNED_INT
 from simulator.codelets.run import store
@@ -35,8 +35,6 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 Parameters = dict[str, float]
 
 
@@ -44,9 +42,9 @@ Parameters = dict[str, float]
 class _Segments:
     """Runs of the result cut where places do not follow each other; vertex i has segments `rows[i]:rows[i + 1]`."""
 
-    place: I8
-    length: I8
-    rows: I8
+    place: Int64Array
+    length: Int64Array
+    rows: Int64Array
 
 
 def add_draw(
@@ -84,7 +82,7 @@ def add_draw(
     prog.add(LibraryGroup([Execute(cs)], "poprand.draw", [state, *operands], [out, state], attributes))
 
 
-def _segments(out: Tensor, runs: Runs, rows: I8) -> _Segments:
+def _segments(out: Tensor, runs: Runs, rows: Int64Array) -> _Segments:
     place, size, run = places_of(out, runs)
     return _Segments(place, size, np.searchsorted(run, rows, side="left").astype(np.int64))
 
@@ -94,9 +92,9 @@ def _add(
     cs: ComputeSet,
     state: Tensor,
     runs: Runs,
-    rows: I8,
+    rows: Int64Array,
     segments: _Segments,
-    mine: I8,
+    mine: Int64Array,
     what: tuple[str, Parameters, bool],
     name: tuple[DebugInfo, str],
 ) -> None:
@@ -124,7 +122,7 @@ def _add(
     graph.addVertices(cs, type_, graph._graph_tiles(tiles), edges, given)
 
 
-def _picked(starts: I8, lengths: I8, offsets: I8, mine: I8) -> Any:
+def _picked(starts: Int64Array, lengths: Int64Array, offsets: Int64Array, mine: Int64Array) -> Any:
     """Edges of some vertices of a field."""
     counts = np.diff(offsets)[mine]
     ends = np.cumsum(counts)
@@ -133,7 +131,7 @@ def _picked(starts: I8, lengths: I8, offsets: I8, mine: I8) -> Any:
 
 
 @register("poprand.draw")
-def _draw_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _draw_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     out, state = outputs
     words = inputs[0][attributes["tiles"][0]].copy()
     places = np.arange(out.size, dtype=np.uint64)
@@ -150,8 +148,8 @@ def _draw_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[
 
 
 def draw(
-    kind: str, words: Array, places: Array, parameters: Mapping[str, Any], given: Array | None, dtype: Any
-) -> Array:
+    kind: str, words: AnyArray, places: AnyArray, parameters: Mapping[str, Any], given: AnyArray | None, dtype: Any
+) -> AnyArray:
     """The values at some places, not rounded yet."""
     bits = random_bits(words, places)
     if given is not None:
@@ -161,7 +159,7 @@ def draw(
     return drawn.astype(np.float32) if np.dtype(dtype).kind == "f" else drawn
 
 
-def _spelled(places: Any, lengths: Any) -> I8:
+def _spelled(places: Any, lengths: Any) -> Int64Array:
     return regions.elements(np.asarray(places, np.int64), np.asarray(lengths, np.int64))
 
 
@@ -180,7 +178,7 @@ def vertex_type(kind: str, dtype: str, flat: bool, parameters: tuple[str, ...]) 
     by, as PopLibs counts them."""
     name, formula, each = _NAMES[kind]
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["out"]
         if kind == "truncatedNormal":
             spent = cycles.truncated_normal(dtype, n, attempts(float(block.values["alpha"])))

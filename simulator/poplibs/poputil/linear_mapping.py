@@ -7,21 +7,19 @@ from math import prod
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import Interval, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
 
-I8 = npt.NDArray[np.int64]
-
 #: least bytes that linear mapping gives to a tile (published-numbers 7.7)
 MIN_BYTES_PER_TILE = 128
 
 
-def linear_shares(elements: int, tiles: int, grain_size: int, min_elements: int) -> I8:
+def linear_shares(elements: int, tiles: int, grain_size: int, min_elements: int) -> Int64Array:
     """Where the share of each tile ends when `elements` are spread evenly in whole grains, at least `min_elements` to
     a tile; fewer ends than tiles when there is not enough for all."""
     grains = -(-elements // grain_size)
@@ -95,7 +93,7 @@ def getTileImbalance(first: Any, *rest: Any) -> int:
     return max(max(held, default=0) - expected, 0)
 
 
-def map_shares(graph: Graph, t: Tensor, ends: I8, tiles: I8) -> None:
+def map_shares(graph: Graph, t: Tensor, ends: Int64Array, tiles: Int64Array) -> None:
     """Give elements [ends[i - 1], ends[i]) of the flattened tensor to tile `tiles[i]`."""
     begins = np.concatenate([[0], ends[:-1]])
     graph.setTileMappingIntervals(t, begins, ends, tiles)

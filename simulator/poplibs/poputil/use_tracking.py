@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import Type
 from simulator.graph.debug_context import Context
@@ -21,7 +21,6 @@ from simulator.poplibs.poputil.linear_mapping import linear_shares
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
 
-I8 = npt.NDArray[np.int64]
 TileSet = tuple[int, ...]
 
 
@@ -37,7 +36,7 @@ class TensorUseTracker:
 
     def __init__(self, numTiles: int) -> None:
         self.numTiles = numTiles
-        self._uses: list[tuple[I8, I8, int]] = []
+        self._uses: list[tuple[Int64Array, Int64Array, int]] = []
         self._resolved: list[tuple[int, int, int]] | None = None
 
     def add(self, *what: object) -> None:
@@ -99,7 +98,7 @@ class TensorUseTracker:
 Piece = tuple[int, int, TileSet]
 
 
-def _pieces(store: GraphStore, uses: list[tuple[I8, I8, int]]) -> list[Piece]:
+def _pieces(store: GraphStore, uses: list[tuple[Int64Array, Int64Array, int]]) -> list[Piece]:
     """Runs of elements with the tiles that use them, in order."""
     if not uses:
         return []
@@ -212,6 +211,6 @@ def createBroadcastOperand(
     return out
 
 
-def _sorted(starts: I8, lengths: I8) -> tuple[I8, I8]:
+def _sorted(starts: Int64Array, lengths: Int64Array) -> tuple[Int64Array, Int64Array]:
     order = np.argsort(starts, kind="stable")
     return starts[order], lengths[order]

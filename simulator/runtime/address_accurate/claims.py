@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import Compilation, LoweredTile
+from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
-
-I8 = npt.NDArray[np.int64]
 
 NOWHERE = -1
 
@@ -21,9 +19,9 @@ class Claims:
     """Addresses count over the device: tile x bytes per tile + byte offset. `begin` and `size` have a row for each
     variable of the report that holds values and a column for each tile; NOWHERE = no memory there."""
 
-    begin: I8
-    size: I8
-    order: I8  #: program at each liveness index
+    begin: Int64Array
+    size: Int64Array
+    order: Int64Array  #: program at each liveness index
     starts: dict[int, list[slice]] = field(default_factory=dict)  #: what begins to be live at a liveness index
     #: what is no longer live after a liveness index, each with the index since which it was
     ends: dict[int, list[tuple[int, slice]]] = field(default_factory=dict)
@@ -31,7 +29,7 @@ class Claims:
     lives: list[tuple[int, int, list[slice]]] = field(default_factory=list)
     always: list[slice] = field(default_factory=list)  #: variables that are always live
     own: list[tuple[str, slice]] = field(default_factory=list)  #: always-live memory that holds no variable
-    sent: dict[int, I8] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
+    sent: dict[int, Int64Array] = field(default_factory=dict)  #: bytes of each exchange from tile (row) to tile
 
 
 def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacity: int, tiles: int) -> Claims:
@@ -64,7 +62,12 @@ def claims_of(report: Compilation, holders: int, part_of: Sequence[int], capacit
 
 
 def _enter(
-    tile: LoweredTile, claims: Claims, ranges: dict[int, list[slice]], holder: I8, names: list[str], capacity: int
+    tile: LoweredTile,
+    claims: Claims,
+    ranges: dict[int, list[slice]],
+    holder: Int64Array,
+    names: list[str],
+    capacity: int,
 ) -> None:
     if len(tile.bytes) and int((tile.address + tile.bytes).max()) > capacity:
         raise poplar_error(
@@ -91,7 +94,7 @@ def _enter(
             claims.size[variable, tile.tile] += size
 
 
-def dead_at(claims: Claims, position: int, since: int) -> npt.NDArray[np.int64]:
+def dead_at(claims: Claims, position: int, since: int) -> Int64Array:
     """Addresses of what lives at some index from `since` to `position`, but not at `position` itself, and of which
     nothing else that lives there has the memory."""
     touched = [places for begin, end, places in claims.lives if begin <= position and end > since]
@@ -99,11 +102,11 @@ def dead_at(claims: Claims, position: int, since: int) -> npt.NDArray[np.int64]:
     return np.setdiff1d(_addresses(touched), _addresses([*living, claims.always]))
 
 
-def living_at(claims: Claims, position: int) -> npt.NDArray[np.int64]:
+def living_at(claims: Claims, position: int) -> Int64Array:
     """Addresses of what lives at an index and before it."""
     return _addresses([places for begin, end, places in claims.lives if begin < position < end])
 
 
-def _addresses(places: Sequence[Sequence[slice]]) -> npt.NDArray[np.int64]:
+def _addresses(places: Sequence[Sequence[slice]]) -> Int64Array:
     runs = [np.arange(place.start, place.stop) for group in places for place in group]
     return np.concatenate([np.empty(0, np.int64), *runs])

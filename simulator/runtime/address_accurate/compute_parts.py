@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.lowering.arrange import Operands
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.compiler.lowering.items import ComputeItem, Items
@@ -19,9 +19,6 @@ from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, buffer_address
 from simulator.runtime.address_accurate.sendings import Sending
 from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
-
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,9 @@ class Replica:
     def emap(self) -> ElementMap:
         return self.items.emap
 
-    def buffer(self, numbers: Sequence[int], category: str, tile: I8, offset: I8, size: I8) -> I8:
+    def buffer(
+        self, numbers: Sequence[int], category: str, tile: Int64Array, offset: Int64Array, size: Int64Array
+    ) -> Int64Array:
         """Addresses of things in the buffer of this category among `numbers` (rows of Items.buffers)."""
         if len(tile) == 0:
             return tile
@@ -51,10 +50,10 @@ class Side:
     """The inputs (or outputs) of a compute set: the address of every element of every field, by (block, field) in the
     order of the regions; runs in gather buffers; and Slots of what lies in buffers."""
 
-    elements: dict[tuple[int, str], I8]
+    elements: dict[tuple[int, str], Int64Array]
     near: Moved  #: from variables of the tile, or its message buffer, into gather buffers
     buffered: Slots
-    far_gathered: I8  #: addresses in gather buffers of what comes from (goes to) other tiles, in order
+    far_gathered: Int64Array  #: addresses in gather buffers of what comes from (goes to) other tiles, in order
 
 
 def inputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
@@ -69,8 +68,12 @@ def inputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
     )
     message = Slots(
         f"the message buffer of '{item.label}'",
-        tile[first], rows.start[first], rows.length[first], rows.item_bytes[first], address,
-    )  # fmt: skip
+        tile[first],
+        rows.start[first],
+        rows.length[first],
+        rows.item_bytes[first],
+        address,
+    )
     side = _side(replica, arranged.inputs, item.before_buffers, message)
     return side, Sending(rows, replica.slots, np.concatenate([address, side.far_gathered]))
 
@@ -99,7 +102,7 @@ def outputs_of(replica: Replica, item: ComputeItem) -> tuple[Side, Sending]:
     return side, Sending(rows, source, target)
 
 
-def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> tuple[I8, dict[str, I8]]:
+def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> tuple[Int64Array, dict[str, Int64Array]]:
     """(vertex's tile, columns) of pieces on other tiles, gathered ones or the others."""
     emap = replica.emap
     none = np.empty(0, np.int64)
@@ -117,10 +120,10 @@ def _far(replica: Replica, operands: Sequence[Operands], *, gathered: bool) -> t
 def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int], buffered: Slots) -> Side:
     emap = replica.emap
     places = _gather_places(replica, operands, buffers)
-    elements: dict[tuple[int, str], I8] = {}
+    elements: dict[tuple[int, str], Int64Array] = {}
     none = np.empty(0, np.int64)
-    near: list[tuple[I8, I8]] = [(none, none)]
-    far: list[I8] = [none]
+    near: list[tuple[Int64Array, Int64Array]] = [(none, none)]
+    far: list[Int64Array] = [none]
     for o, place in zip(operands, places, strict=True):
         tile, item = o.tile + replica.shift, emap.item_bytes[o.pieces.row]
         local = emap.tile[o.pieces.row] == o.tile
@@ -143,7 +146,7 @@ def _side(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]
     return Side(elements, moved, buffered, np.concatenate(far))
 
 
-def _gather_places(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]) -> list[I8]:
+def _gather_places(replica: Replica, operands: Sequence[Operands], buffers: Sequence[int]) -> list[Int64Array]:
     """The address of every gathered piece, per field."""
     tiles = [o.tile[o.gathered] + replica.shift for o in operands]
     sizes = [(o.pieces.length * replica.emap.item_bytes[o.pieces.row])[o.gathered] for o in operands]
@@ -154,7 +157,7 @@ def _gather_places(replica: Replica, operands: Sequence[Operands], buffers: Sequ
     return np.split(address, np.cumsum([len(t) for t in tiles])[:-1])
 
 
-def bytes_from_items(address: I8, length: I8, item_bytes: I8) -> I8:
+def bytes_from_items(address: Int64Array, length: Int64Array, item_bytes: Int64Array) -> Int64Array:
     """The address of each element of runs that begin at `address`."""
     within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
     return np.asarray(np.repeat(address, length) + within * np.repeat(item_bytes, length), dtype=np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array, UInt8Array
 from simulator.codelets.printing import places_of
 from simulator.compiler.exchange.exchange import Exchange, Exchanges
 from simulator.compiler.lowering.accesses import Elements
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.compiler.lowering.program_table import ProgramTable, Work
     from simulator.runtime.address_accurate.facts import AddressFacts
 
-I8 = npt.NDArray[np.int64]
+
 Action = Callable[[], None]
 
 
@@ -196,7 +196,7 @@ class Leaves:
 
         return run
 
-    def _filling(self, runs: Runs, replica: Replica) -> tuple[I8, npt.NDArray[np.uint8]]:
+    def _filling(self, runs: Runs, replica: Replica) -> tuple[Int64Array, UInt8Array]:
         """(addresses, bytes) of what tiles write themselves: constants of one value."""
         v, rows = self._facts.store.variables, runs.transfer
         variables = self._facts.store.variable_of(rows.start)

@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import poplar_error
 from simulator.compiler.lowering.arrange import Transfer
 from simulator.compiler.lowering.element_map import ElementMap, union_in_groups
 from simulator.runtime.address_accurate.claims import NOWHERE, Claims
 from simulator.runtime.address_accurate.slots import Slots, bytes_from, stacked
 
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
 class Moved:
     """Byte i goes from address `source[i]` to address `destination[i]`."""
 
-    source: I8
-    destination: I8
+    source: Int64Array
+    destination: Int64Array
 
 
 def joined(parts: Sequence[Moved]) -> Moved:
@@ -31,13 +28,15 @@ def joined(parts: Sequence[Moved]) -> Moved:
     return Moved(np.concatenate([p.source for p in parts]), np.concatenate([p.destination for p in parts]))
 
 
-def rows_of(transfer: Transfer, keep: Bools) -> Transfer:
+def rows_of(transfer: Transfer, keep: BoolArray) -> Transfer:
     """Some rows of a transfer."""
     columns = (transfer.src, transfer.dst, transfer.start, transfer.length, transfer.item_bytes)
     return Transfer(*(column[keep] for column in columns))
 
 
-def buffer_address(claims: Claims, row: int, tile: I8, offset: I8, size: I8, name: str) -> I8:
+def buffer_address(
+    claims: Claims, row: int, tile: Int64Array, offset: Int64Array, size: Int64Array, name: str
+) -> Int64Array:
     """The address of things that lie at `offset` in the buffer of variable row `row` on each tile. Raises poplar_error
     where the report gives the buffer no room for them."""
     begin, room = claims.begin[row, tile], claims.size[row, tile]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.runtime.address_accurate.choosing import Choosing
 from simulator.runtime.address_accurate.claims import claims_of
 from simulator.runtime.address_accurate.codelet_code import CodeletCode
@@ -99,7 +99,7 @@ class AddressPlan:
 
         return [guarded(action) for action in branches[: self._programs]]
 
-    def _initial(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    def _initial(self, replica: int) -> Iterator[tuple[int, AnyArray]]:
         """(first element, values) of constants and initial values."""
         v = self._facts.store.variables
         for base, constant, initial in zip(v.base, v.constant, v.initial, strict=True):
@@ -111,7 +111,7 @@ class AddressPlan:
             yield element, np.array(by_replica[replica : replica + 1], np.uint32)
 
 
-def _store(memory: TileMemory, replica: Replica, element: int, values: npt.NDArray[Any]) -> None:
+def _store(memory: TileMemory, replica: Replica, element: int, values: AnyArray) -> None:
     """Write values from an element on, where it has a tile and the report a place for it."""
     emap, claims = replica.emap, replica.claims
     cut = emap.cut(np.array([element]), np.array([len(values)]))

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.base.errors import poplar_error
 from simulator.compiler.lowering.arrange import Transfer
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.runtime.address_accurate.claims import Claims
 from simulator.runtime.address_accurate.moves import Moved, packets_of, rows_of
 from simulator.runtime.address_accurate.slots import Slots, bytes_from
-
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -25,9 +22,9 @@ class Sending:
 
     rows: Transfer
     source: Slots
-    target: I8
+    target: Int64Array
 
-    def take(self, keep: Bools) -> Sending:
+    def take(self, keep: BoolArray) -> Sending:
         """Some of the rows."""
         return Sending(rows_of(self.rows, keep), self.source, self.target[keep])
 
@@ -43,7 +40,7 @@ class Sending:
         return filled, Sending(self.rows, packets, self.target).moved(shift)
 
 
-def check_sent(claims: Claims, program: int, name: str, src: I8, dst: I8, size: I8) -> None:
+def check_sent(claims: Claims, program: int, name: str, src: Int64Array, dst: Int64Array, size: Int64Array) -> None:
     """Raises poplar_error where what is about to move is not what the report's messages of the program say."""
     tiles = claims.begin.shape[1]
     found = np.zeros((tiles, tiles), np.int64)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import poplar_error
 from simulator.compiler.lowering.element_map import ElementMap
 from simulator.runtime.address_accurate.claims import NOWHERE, Claims
-
-I8 = npt.NDArray[np.int64]
 
 
 class Slots:
     """Runs of elements on tiles: run i is `length[i]` elements from `start[i]` on, at `address[i]`. Runs of a tile are
     disjoint. `what` names the memory in errors."""
 
-    def __init__(self, what: str, tile: I8, start: I8, length: I8, item_bytes: I8, address: I8) -> None:
+    def __init__(
+        self,
+        what: str,
+        tile: Int64Array,
+        start: Int64Array,
+        length: Int64Array,
+        item_bytes: Int64Array,
+        address: Int64Array,
+    ) -> None:
         self._what = what
         self._span = int((start + length).max(initial=0)) + 1
         order = np.argsort(tile * self._span + start, kind="stable")
@@ -25,7 +31,7 @@ class Slots:
         self._item_bytes, self._address = item_bytes[order], address[order]
         self._key = self._tile * self._span + self._start
 
-    def addresses(self, tile: I8, element: I8) -> I8:
+    def addresses(self, tile: Int64Array, element: Int64Array) -> Int64Array:
         """The address of each element on its tile. Raises poplar_error where there is none."""
         if len(element) == 0:
             return element
@@ -44,18 +50,18 @@ class Slots:
             )
         return np.asarray(self._address[at] + (element - self._start[at]) * self._item_bytes[at], dtype=np.int64)
 
-    def bytes_of(self, tile: I8, start: I8, length: I8, item_bytes: I8) -> I8:
+    def bytes_of(self, tile: Int64Array, start: Int64Array, length: Int64Array, item_bytes: Int64Array) -> Int64Array:
         """The address of every byte of runs of elements, in order."""
         first = self.addresses(np.repeat(tile, length), regions.elements(start, length))
         return bytes_from(first, np.repeat(item_bytes, length))
 
 
-def bytes_from(address: I8, size: I8) -> I8:
+def bytes_from(address: Int64Array, size: Int64Array) -> Int64Array:
     """The address of every byte of places that begin at `address`, in order."""
     return regions.elements(address, size)
 
 
-def stacked(tile: I8, size: I8) -> I8:
+def stacked(tile: Int64Array, size: Int64Array) -> Int64Array:
     """Offsets of things that lie one after the other on each tile, in order."""
     order = np.argsort(tile, kind="stable")
     end = np.cumsum(size[order])

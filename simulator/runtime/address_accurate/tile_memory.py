@@ -6,13 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import poplar_error
 from simulator.runtime.address_accurate.claims import Claims
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 #: Fills memory that holds no live value: not a number in FLOAT and HALF, -1 in integers.
 POISON = 0xFF
@@ -32,7 +29,7 @@ class TileMemory:
             self.data[place] = GUARD
         self._own = claims.own
 
-    def copy(self, source: I8, destination: I8) -> None:
+    def copy(self, source: Int64Array, destination: Int64Array) -> None:
         """Bytes move at once: nothing is read that this copy wrote."""
         self.data[destination] = self.data[source]
 
@@ -41,11 +38,11 @@ class TileMemory:
         for place in places:
             self.data[place] = POISON
 
-    def read(self, addresses: I8, dtype: np.dtype[Any]) -> Array:
+    def read(self, addresses: Int64Array, dtype: np.dtype[Any]) -> AnyArray:
         """Items whose bytes lie at `addresses`, a private copy."""
         return self.data[addresses].view(dtype)
 
-    def write(self, addresses: I8, values: Array) -> None:
+    def write(self, addresses: Int64Array, values: AnyArray) -> None:
         """Store items at the addresses of their bytes."""
         self.data[addresses] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import numpy_type
 from simulator.compiler.lowering.program_table import Part
 from simulator.graph import program as host
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from simulator.graph.tensor import Tensor
     from simulator.runtime.host.host_side import HostSide
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True)
 class AddressedTensor:
@@ -29,7 +26,7 @@ class AddressedTensor:
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    addresses: tuple[I8, ...]
+    addresses: tuple[Int64Array, ...]
 
     def part(self, begin: int, end: int) -> AddressedTensor:
         """Elements [begin, end) of it, flattened."""
@@ -43,7 +40,7 @@ def addressed(tensor: Tensor, replicas: Sequence[Replica]) -> AddressedTensor:
 
 
 def addressed_elements(
-    starts: I8, lengths: I8, shape: tuple[int, ...], dtype: np.dtype[Any], replicas: Sequence[Replica]
+    starts: Int64Array, lengths: Int64Array, shape: tuple[int, ...], dtype: np.dtype[Any], replicas: Sequence[Replica]
 ) -> AddressedTensor:
     """Where runs of elements of the element space lie."""
     emap = replicas[0].emap
@@ -59,11 +56,11 @@ class ReplicaMemory:
     def __init__(self, memory: TileMemory, replica: int) -> None:
         self.memory, self.replica = memory, replica
 
-    def read(self, place: AddressedTensor) -> Array:
+    def read(self, place: AddressedTensor) -> AnyArray:
         """The values, a private copy."""
         return self.memory.read(place.addresses[self.replica], place.dtype).reshape(place.shape)
 
-    def write(self, place: AddressedTensor, values: Array) -> None:
+    def write(self, place: AddressedTensor, values: AnyArray) -> None:
         """Store values of the place's shape, or flattened."""
         self.memory.write(place.addresses[self.replica], np.asarray(values, place.dtype))
 
@@ -76,7 +73,7 @@ class HostTransfers:
     ) -> None:
         self._replicas, self._memories, self._streams, self._side = replicas, memories, streams, side
         #: values on their way, by stream or call and replica
-        self._given: dict[object, dict[int, list[Array]]] = {}
+        self._given: dict[object, dict[int, list[AnyArray]]] = {}
 
     def action(self, program: host.Copy | host.PrintTensor | host.Call, part: Part | None) -> Callable[[], None] | None:
         """What a program does to the host, or one part of it; None for copies of function buffers, which hold no

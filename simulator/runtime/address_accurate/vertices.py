@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import ErrorCode, ErrorInfo, application_runtime_error
 from simulator.base.types import numpy_type
 from simulator.codelets.printing import VertexPlaces, running
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, GraphStore, VertexBlock
     from simulator.graph.vertex_type import FieldSpec
 
-I8 = npt.NDArray[np.int64]
-Addresses = dict[tuple[int, str], I8]
+
+Addresses = dict[tuple[int, str], Int64Array]
 
 
 @dataclass(frozen=True)
 class _Vector:
     """One array of a vertex: addresses of the bytes it is read from and written to (None = not)."""
 
-    read: I8
-    written: I8 | None
+    read: Int64Array
+    written: Int64Array | None
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
@@ -121,7 +121,13 @@ def _write(vector: _Vector, values: Any, memory: TileMemory) -> None:
 
 
 def _arrays(
-    spec: FieldSpec, edges: FieldEdges, i: int, ends: I8, read: I8, written: I8 | None, dtype: np.dtype[Any]
+    spec: FieldSpec,
+    edges: FieldEdges,
+    i: int,
+    ends: Int64Array,
+    read: Int64Array,
+    written: Int64Array | None,
+    dtype: np.dtype[Any],
 ) -> _Vector | list[_Vector]:
     """What the field of vertex `i` holds. `ends`: elements before each region."""
 
@@ -141,7 +147,7 @@ def _arrays(
     return [vector(ends[a], ends[b]) for a, b in itertools.pairwise(borders.tolist())]
 
 
-def _bytes(address: I8, dtype: np.dtype[Any]) -> I8:
+def _bytes(address: Int64Array, dtype: np.dtype[Any]) -> Int64Array:
     return np.asarray((address[:, None] + np.arange(dtype.itemsize)).reshape(-1), dtype=np.int64)
 
 

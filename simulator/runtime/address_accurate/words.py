@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.errors import poplar_error
 from simulator.compiler.exchange.exchange import Exchange
@@ -16,7 +16,6 @@ from simulator.runtime.address_accurate.moves import buffer_address
 from simulator.runtime.address_accurate.slots import stacked
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 
-I8 = npt.NDArray[np.int64]
 Action = Callable[[], None]
 
 
@@ -50,7 +49,7 @@ class Words:
             raise poplar_error(f"'{self.sent.label}': a tile looks at a word that is not the one sent to it.")
 
 
-def _places(sent: SentWords, replica: Replica) -> tuple[I8, I8]:
+def _places(sent: SentWords, replica: Replica) -> tuple[Int64Array, Int64Array]:
     """Addresses of the bytes of each word where it comes from and where it goes."""
     rows = sent.rows
     element = regions.elements(rows.start, rows.length)

@@ -8,16 +8,13 @@ ahead (the `sans` instruction), so it neither waits nor is waited for.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.machine import Machine
 from simulator.machine import sync
 
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
-
-def internal_barrier(arrival: I8, taking_part: Bools | None, machine: Machine) -> I8:
+def internal_barrier(arrival: Int64Array, taking_part: BoolArray | None, machine: Machine) -> Int64Array:
     """Cycles each tile of the device spends in an internal sync. `arrival`: clocks of all tiles of the device;
     `taking_part`: one flag per tile of a replica, None = all."""
     rows = arrival.reshape(machine.device_ipus, -1)
@@ -32,7 +29,9 @@ def internal_barrier(arrival: I8, taking_part: Bools | None, machine: Machine) -
     return cycles.reshape(-1)
 
 
-def external_barrier(arrival: I8, taking_part: Bools | None, machine: Machine, group: str, cycles: int | I8) -> I8:
+def external_barrier(
+    arrival: Int64Array, taking_part: BoolArray | None, machine: Machine, group: str, cycles: int | Int64Array
+) -> Int64Array:
     """Cycles each tile spends in a sync of group "GS1" or "GS2": `cycles` after the last arrival all leave together.
     Arguments as for `internal_barrier`; `cycles` may differ by replica, and the slowest of a group counts."""
     duration = np.broadcast_to(np.asarray(cycles, np.int64), machine.num_replicas)
@@ -48,5 +47,5 @@ def external_barrier(arrival: I8, taking_part: Bools | None, machine: Machine, g
     return spent.reshape(-1)
 
 
-def _of_group(taking_part: Bools | None, group: int, groups: int) -> Bools | None:
+def _of_group(taking_part: BoolArray | None, group: int, groups: int) -> BoolArray | None:
     return None if taking_part is None else taking_part.reshape(groups, -1)[group]

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.segments import Marks, Parts, Segment, State
 
-I8 = npt.NDArray[np.int64]
-
-StateOf = Callable[[I8, I8 | None], State]
+StateOf = Callable[[Int64Array, Int64Array | None], State]
 """The state with these clocks, and cycles owed to the next step."""
 
 
@@ -29,7 +27,7 @@ class BlockMarks:
     ) -> None:
         self._programs = {} if recording is None else recording.programs
         self._machine, self._parts, self._state_of = machine, parts, state_of
-        self._device_tiles: dict[int, I8] = {}
+        self._device_tiles: dict[int, Int64Array] = {}
 
     def around(self, state: State, row: int, run: Callable[[State], Segment]) -> Segment:
         """A program from a state, with its marks if it is recorded."""
@@ -57,7 +55,7 @@ class BlockMarks:
         marks = Marks(event, tiles, state.offsets[tiles] + before)
         return Segment(np.empty(0, np.int64), none, none, then, elapsed, marks=marks)
 
-    def _tiles(self, row: int) -> I8:
+    def _tiles(self, row: int) -> Int64Array:
         """Tiles of the device that record a program."""
         if row not in self._device_tiles:
             m, tiles = self._machine, self._programs[row].tiles

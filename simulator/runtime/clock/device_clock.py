@@ -17,9 +17,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from popvision.formats.profile.model import PHASE_OF_TYPE, IntArray, StepOnIpu
+from popvision.formats.profile.model import PHASE_OF_TYPE, StepOnIpu
+from simulator.arrays import BoolArray, Int64Array, IntegerArray
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
@@ -30,9 +30,6 @@ from simulator.runtime.clock.data_choices import CHOOSING, DataChoices
 from simulator.runtime.clock.idle_tiles import BusyTiles, carried, owed_by, put_back
 from simulator.runtime.clock.run_time import RunTime, finished
 from simulator.runtime.clock.segments import Parts, Segment, State
-
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
@@ -57,7 +54,7 @@ class DeviceClock:
     def __init__(
         self,
         table: ProgramTable,
-        cycles: list[I8 | None],
+        cycles: list[Int64Array | None],
         function_roots: dict[int, int],
         machine: Machine,
         max_steps: int = MAX_STEPS,
@@ -74,12 +71,12 @@ class DeviceClock:
         self._additive: dict[int, bool] = {}
         self._busy = BusyTiles(table, cycles, function_roots, machine, blocks.costly() if blocks else None)
         self._marks = BlockMarks(blocks, machine, self._parts, self._state)
-        self._waits: Iterator[I8] | None = None
+        self._waits: Iterator[Int64Array] | None = None
         self._branch = -1
         self._data: dict[int, DataChoices] = {}
         self._forget()
 
-    def run(self, branch: int, waits: Iterator[I8] | None = None, choices: Sequence[int] = ()) -> RunTime:
+    def run(self, branch: int, waits: Iterator[Int64Array] | None = None, choices: Sequence[int] = ()) -> RunTime:
         """Run one branch (a row of the table). `waits` replaces the waits of host copies below the branch, in order,
         one figure per replica; results are then not kept. `choices`: what data chose in this run, in order."""
         way = branch, tuple(choices)
@@ -107,9 +104,9 @@ class DeviceClock:
         self.patterns: list[StepOnIpu] = []  #: rows that segments of the last run refer to
         self._runs: dict[tuple[int, tuple[int, ...]], RunTime] = {}
         self._states: dict[bytes, State] = {}
-        self._arrays: dict[bytes, IntArray] = {}
+        self._arrays: dict[bytes, IntegerArray] = {}
 
-    def _state(self, offsets: I8, owed: I8 | None = None) -> State:
+    def _state(self, offsets: Int64Array, owed: Int64Array | None = None) -> State:
         """The state with these clocks; the same object while it is remembered."""
         owed = None if owed is None or not owed.any() else owed
         key = _digest(offsets) if owed is None else _digest(offsets) + _digest(owed)
@@ -178,14 +175,19 @@ class DeviceClock:
             self.patterns.append(StepOnIpu(self._kept(clocks - clocks.min()), self._kept(np.zeros(tiles, np.int64))))
         return put_back(loop, state, low, idle, own, self._state)
 
-    def _carrying(self, state: State, rows: list[int], count: int, idle: Bools) -> tuple[Segment, int]:
+    def _carrying(self, state: State, rows: list[int], count: int, idle: BoolArray) -> tuple[Segment, int]:
         """A loop with its idle tiles carried along, and the smallest clock of the others before it."""
         low = int(state.offsets[~idle].min())
         inner = self._state(np.where(idle, 0, state.offsets - low), owed_by(idle, None, state.owed))
         return self._repeat(inner, rows, count, lambda s: carried(self._in_order(s, rows), idle, self._state)), low
 
     def _repeat(
-        self, state: State, rows: list[int], count: int, trip: Callable[[State], Segment], spare: Bools | None = None
+        self,
+        state: State,
+        rows: list[int],
+        count: int,
+        trip: Callable[[State], Segment],
+        spare: BoolArray | None = None,
     ) -> Segment:
         """Trips until a state comes back; from there on the trips since then repeat. `spare`: tiles to carry along once
         nothing is recorded any more."""
@@ -261,7 +263,7 @@ class DeviceClock:
             self.patterns.append(StepOnIpu(self._kept(begins[part] - base[0, ipu]), busy))
         return Segment(np.array([row]), base, pattern, then, elapsed)
 
-    def _kept(self, values: I8) -> IntArray:
+    def _kept(self, values: Int64Array) -> IntegerArray:
         """The values, in half the room where they fit; the same array for equal ones."""
         key = _digest(values)
         kept = self._arrays.get(key)
@@ -270,7 +272,7 @@ class DeviceClock:
             self._arrays[key] = kept
         return kept
 
-    def _duration(self, offsets: I8, row: int) -> I8:
+    def _duration(self, offsets: Int64Array, row: int) -> Int64Array:
         """Cycles each tile spends in a leaf that begins at these clocks."""
         type_, work = self._table.type[row], self._table.work[row]
         m = self._machine
@@ -279,7 +281,7 @@ class DeviceClock:
                 return external_barrier(offsets, work.waiting, m, work.sync_group, m.global_sync_cycles)
             return internal_barrier(offsets, work.waiting, m)
         if type_ == "StreamCopyBegin":
-            wait: int | I8 = work.host_wait
+            wait: int | Int64Array = work.host_wait
             if self._waits is not None and row not in self._table.children[0]:  # no control copy
                 wait = next(self._waits, wait)
             return external_barrier(offsets, work.waiting, m, work.sync_group, wait)
@@ -289,6 +291,6 @@ class DeviceClock:
         return cycles if m.num_replicas == 1 else np.tile(cycles, m.num_replicas)
 
 
-def _digest(values: I8) -> bytes:
+def _digest(values: Int64Array) -> bytes:
     """Stands for the values: 16 bytes, equal for equal arrays."""
     return hashlib.blake2b(values.tobytes(), digest_size=16).digest()

@@ -13,15 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.segments import Segment, State
 
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-StateOf = Callable[[I8, I8 | None], State]
+StateOf = Callable[[Int64Array, Int64Array | None], State]
 
 
 class BusyTiles:
@@ -31,26 +29,26 @@ class BusyTiles:
     def __init__(
         self,
         table: ProgramTable,
-        cycles: list[I8 | None],
+        cycles: list[Int64Array | None],
         functions: dict[int, int],
         machine: Machine,
-        recording: Mapping[int, I8] | None = None,
+        recording: Mapping[int, Int64Array] | None = None,
     ) -> None:
         self._table, self._cycles, self._functions, self._machine = table, cycles, functions, machine
         self._recording = recording or {}
-        self._known: dict[int, Bools] = {}
+        self._known: dict[int, BoolArray] = {}
 
-    def of(self, rows: list[int]) -> Bools:
+    def of(self, rows: list[int]) -> BoolArray:
         """One flag per tile of the device."""
         found = np.zeros(self._machine.tiles, np.bool_)
         for row in rows:
             found = found | self._of_one(row)
         return np.tile(found, self._machine.num_replicas)
 
-    def _of_one(self, row: int) -> Bools:
+    def _of_one(self, row: int) -> BoolArray:
         if row not in self._known:
             own, waiting = self._cycles[row], self._table.work[row].waiting
-            found: Bools = np.zeros(self._machine.tiles, np.bool_)
+            found: BoolArray = np.zeros(self._machine.tiles, np.bool_)
             if own is not None:
                 found |= own > 0
             if self._table.type[row] in ("Sync", "StreamCopyBegin", "OnEveryTileSwitch"):
@@ -66,14 +64,16 @@ class BusyTiles:
         return self._known[row]
 
 
-def carried(trip: Segment, idle: Bools, state_of: StateOf) -> Segment:
+def carried(trip: Segment, idle: BoolArray, state_of: StateOf) -> Segment:
     """A trip after which the idle tiles (flags) stand at the smallest clock of the others."""
     clocks = trip.state.offsets + trip.elapsed
     elapsed = int(clocks[~idle].min())
     return replace(trip, state=state_of(np.where(idle, 0, clocks - elapsed), trip.state.owed), elapsed=elapsed)
 
 
-def put_back(loop: Segment, before: State, low: int, idle: Bools, own: dict[int, int], state_of: StateOf) -> Segment:
+def put_back(
+    loop: Segment, before: State, low: int, idle: BoolArray, own: dict[int, int], state_of: StateOf
+) -> Segment:
     """The loop as seen from the state `before` it, in which the busy tiles began at `low`. `own`: for each idle IPU the
     pattern of its tiles as they stand."""
     clocks = np.where(idle, before.offsets, loop.state.offsets + loop.elapsed + low)
@@ -87,7 +87,7 @@ def put_back(loop: Segment, before: State, low: int, idle: Bools, own: dict[int,
     return replace(loop, base=base, pattern=pattern, state=state, elapsed=elapsed, marks=loop.marks.later(low))
 
 
-def owed_by(idle: Bools, before: I8 | None, after: I8 | None) -> I8 | None:
+def owed_by(idle: BoolArray, before: Int64Array | None, after: Int64Array | None) -> Int64Array | None:
     """Cycles owed to the next step: idle tiles those of `before`, the others those of `after`."""
     if before is None and after is None:
         return None

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import StepOnIpu
+from simulator.arrays import Int64Array
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.segments import Segment
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class RunTime:
 
     segment: Segment
     cycles: int  #: until the last tile is done
-    tail: list[I8]  #: per IPU: cycles per tile between its last recorded step and the end of the run
+    tail: list[Int64Array]  #: per IPU: cycles per tile between its last recorded step and the end of the run
     repeatable: bool = True  #: False when waits were measured, so that no further run is like it
 
 

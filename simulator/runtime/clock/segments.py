@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
+from simulator.arrays import Int64Array
 
 
 class Marks(NamedTuple):
     """Beginnings and ends of what lightweight profiling records, in the order in which they happen on each tile."""
 
-    event: I8  #: 2 * lowered program at its beginning, 1 more at its end
-    tile: I8  #: of the device
-    time: I8
+    event: Int64Array  #: 2 * lowered program at its beginning, 1 more at its end
+    tile: Int64Array  #: of the device
+    time: Int64Array
 
     def later(self, cycles: int) -> Marks:
         return self._replace(time=self.time + cycles) if cycles and len(self.time) else self
@@ -32,17 +31,17 @@ class State:
 
     __slots__ = ("offsets", "owed", "segments", "ways")
 
-    def __init__(self, offsets: I8, owed: I8 | None = None) -> None:
+    def __init__(self, offsets: Int64Array, owed: Int64Array | None = None) -> None:
         self.offsets, self.owed = offsets, owed
         self.segments: dict[int, Segment] = {}
         self.ways: dict[int, dict[int, dict[tuple[int, ...], Segment]]] = {}
 
     @property
-    def ends(self) -> I8:
+    def ends(self) -> Int64Array:
         """Where each tile's last step ended."""
         return self.offsets if self.owed is None else self.offsets - self.owed
 
-    def charged(self, spent: I8) -> tuple[I8, I8 | None]:
+    def charged(self, spent: Int64Array) -> tuple[Int64Array, Int64Array | None]:
         """The cycles of a step in which tiles spend these, with what is owed to it, and what is owed from then on."""
         if self.owed is None:
             return spent, None
@@ -54,9 +53,9 @@ class State:
 class Segment:
     """What running a program from a state does. Times are relative to the state's smallest clock."""
 
-    program: I8  #: lowered program of each step
-    base: I8  #: (steps, ipus) smallest clock of each IPU when the step begins
-    pattern: I8  #: (steps, ipus) row of DeviceClock.patterns
+    program: Int64Array  #: lowered program of each step
+    base: Int64Array  #: (steps, ipus) smallest clock of each IPU when the step begins
+    pattern: Int64Array  #: (steps, ipus) row of DeviceClock.patterns
     state: State  #: the state afterwards
     elapsed: int  #: how far the smallest clock moved
     truncated: bool = False
@@ -75,7 +74,11 @@ class Parts:
         self._elapsed = 0
         self._room = max_steps
         self.truncated = False
-        self._columns: tuple[list[I8], list[I8], list[I8]] = ([np.empty(0, np.int64)], [none], [none])
+        self._columns: tuple[list[Int64Array], list[Int64Array], list[Int64Array]] = (
+            [np.empty(0, np.int64)],
+            [none],
+            [none],
+        )
         self._marks: list[Marks] = []
 
     def add(self, part: Segment) -> None:
@@ -113,7 +116,7 @@ class Parts:
         event, tile, time = (np.tile(column, times) for column in marks)
         self._marks.append(Marks(event, tile, time + shift))
 
-    def _append(self, program: I8, base: I8, pattern: I8) -> None:
+    def _append(self, program: Int64Array, base: Int64Array, pattern: Int64Array) -> None:
         if self.truncated:
             return
         keep = min(len(program), self._room)

@@ -6,15 +6,13 @@ import ctypes
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import stream_connection_error
 from simulator.base.types import Type, numpy_type
 
-Array = npt.NDArray[Any]
 
-
-def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> Array:
+def memory_of(buffer: Any, type_: Type, what: str, *, writable: bool) -> AnyArray:
     """A flat view of a buffer's memory as elements of `type_`.
 
     Accepts the type itself, another type of plain bytes (uint8), and uint16 for HALF. Raises stream_connection_error
@@ -73,7 +71,7 @@ def _address(pointer: Any) -> int | None:
     return None
 
 
-def _bytes_at(address: int, size: int, what: str) -> Array:
+def _bytes_at(address: int, size: int, what: str) -> AnyArray:
     if address == 0:
         raise stream_connection_error(f"{what}: the pointer is null.")
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))

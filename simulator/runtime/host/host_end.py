@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error, stream_connection_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.printing import CodeletPrints, Workers
@@ -26,8 +26,6 @@ from simulator.runtime.host.run_ended import RunStoppedError
 from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.host.streams import StreamInfo, Streams
 from simulator.runtime.watching.watch import Action, Watcher, watched, watched_row
-
-Array = npt.NDArray[Any]
 
 
 class HostEnd:
@@ -57,23 +55,23 @@ class HostEnd:
 
     # What programs ask for
 
-    def read_stream(self, handle: str, replica: int, into: Array) -> None:
+    def read_stream(self, handle: str, replica: int, into: AnyArray) -> None:
         self._sync()
         self.streams.read_stream(handle, replica, into)
 
-    def write_stream(self, handle: str, replica: int, values: Array) -> None:
+    def write_stream(self, handle: str, replica: int, values: AnyArray) -> None:
         self._sync()
         self.streams.write_stream(handle, replica, values)
 
-    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
+    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> AnyArray:
         self._sync()
         return self.remote.read_rows(handle, replica, rows)
 
-    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None:
+    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: AnyArray) -> None:
         self._sync()
         self.remote.write_rows(handle, replica, rows, values)
 
-    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
+    def call_host_function(self, handle: str, replica: int, inputs: Sequence[AnyArray]) -> list[AnyArray]:
         self._sync()
         return self.host_functions.call(handle, replica, inputs)
 
@@ -92,7 +90,7 @@ class HostEnd:
     def at_row(self, row: int, action: Action) -> Action:
         return watched_row(self.watchers, row, action)
 
-    def print_tensor(self, title: str, replica: int, values: Array, form: PrintTensorFmt) -> None:
+    def print_tensor(self, title: str, replica: int, values: AnyArray, form: PrintTensorFmt) -> None:
         self._sync()
         begin = time.perf_counter()
         stream = self.print_stream or sys.stderr
@@ -146,7 +144,7 @@ class HostEnd:
         for memory in self.memories if known is not None else []:
             memory.write(place, np.array(known.getBinary(), np.uint8))
 
-    def _rows(self, kind: str, handle: str, place: Any, buffer: Any) -> Array:
+    def _rows(self, kind: str, handle: str, place: Any, buffer: Any) -> AnyArray:
         """The buffer as elements, a row for each replica."""
         if not self.memories:
             raise poplar_error(f"The engine is not loaded; call load(device) before '{handle}' is read or written.")

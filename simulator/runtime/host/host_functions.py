@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision import pvti
+from simulator.arrays import AnyArray
 from simulator.base.errors import stream_connection_error
 from simulator.base.types import numpy_type
 from simulator.graph.objects import HostFunction
 from simulator.runtime.host.stream_callback import HostCallbackHandle
 
-Array = npt.NDArray[Any]
 _channel = pvti.channel("Poplar Runtime")
 
 
@@ -41,7 +40,7 @@ class HostFunctions:
             )
         self._code[handle, int(replica)] = HostCallbackHandle(code, f"Host function '{handle}'")
 
-    def call(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
+    def call(self, handle: str, replica: int, inputs: Sequence[AnyArray]) -> list[AnyArray]:
         """Run it: `inputs` hold the values that the device sent; the result holds those that go back, zeros where the
         code wrote nothing. All arrays are the code's during the call only."""
         function = self._functions[handle]

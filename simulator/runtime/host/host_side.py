@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy.typing as npt
-
+from simulator.arrays import AnyArray
 from simulator.codelets.printing import VertexPlaces
 from simulator.compiler.lowering.program_visits import Place as ProgramPlace
 from simulator.graph import program as host
 from simulator.runtime.values.arena import Arena
 
-Array = npt.NDArray[Any]
 Action = Callable[[], None]
 
 
@@ -28,19 +26,19 @@ class HostSide(Protocol):
 
     def print_codelet(self, places: VertexPlaces, replica: int, row: int, worker: int, text: str) -> None: ...
 
-    def read_stream(self, handle: str, replica: int, into: Array) -> None: ...
+    def read_stream(self, handle: str, replica: int, into: AnyArray) -> None: ...
 
-    def write_stream(self, handle: str, replica: int, values: Array) -> None: ...
+    def write_stream(self, handle: str, replica: int, values: AnyArray) -> None: ...
 
-    def print_tensor(self, title: str, replica: int, values: Array, form: host.PrintTensorFmt) -> None: ...
+    def print_tensor(self, title: str, replica: int, values: AnyArray, form: host.PrintTensorFmt) -> None: ...
 
-    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
+    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> AnyArray:
         """(rows, elements) of a remote buffer."""
         ...
 
-    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None: ...
+    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: AnyArray) -> None: ...
 
-    def call_host_function(self, handle: str, replica: int, inputs: Sequence[Array]) -> list[Array]:
+    def call_host_function(self, handle: str, replica: int, inputs: Sequence[AnyArray]) -> list[AnyArray]:
         """Run a function of the host; the values of its outputs."""
         ...
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.graph.program import FloatFormat, PrintTensorFmt
 
-Array = npt.NDArray[Any]
 _INDENT = "  "
 _GAP = "..."
 
@@ -18,7 +17,7 @@ _GAP = "..."
 _FIXED_MIN, _FIXED_MAX = 1e-4, 1e8
 
 
-def printed(title: str, values: Array, form: PrintTensorFmt) -> str:
+def printed(title: str, values: AnyArray, form: PrintTensorFmt) -> str:
     """The text of one PrintTensor, without a final newline: `title: [1 2 3]`."""
     summarised = values.size > form.summariseThreshold
     shown = _edges(values, form.edgeItems) if summarised else values
@@ -29,7 +28,7 @@ def printed(title: str, values: Array, form: PrintTensorFmt) -> str:
     return f"{title}: {body}" if title else body
 
 
-def _edges(values: Array, edge: int) -> Array:
+def _edges(values: AnyArray, edge: int) -> AnyArray:
     """Only the first and last `edge` entries of every dimension that has more than twice as many."""
     for axis, n in enumerate(values.shape):
         if n > 2 * edge:
@@ -38,7 +37,7 @@ def _edges(values: Array, edge: int) -> Array:
     return values
 
 
-def _writer(values: Array, form: PrintTensorFmt) -> Callable[[Any], str]:
+def _writer(values: AnyArray, form: PrintTensorFmt) -> Callable[[Any], str]:
     if values.dtype == np.bool_:
         return lambda v: str(int(v))
     if values.dtype.kind in "iu":
@@ -54,7 +53,9 @@ def _writer(values: Array, form: PrintTensorFmt) -> Callable[[Any], str]:
     return lambda v: f"{v:.{form.digits}{letter}}"
 
 
-def _block(texts: Array, full: tuple[int, ...], form: PrintTensorFmt, width: int, depth: int, summarised: bool) -> str:
+def _block(
+    texts: AnyArray, full: tuple[int, ...], form: PrintTensorFmt, width: int, depth: int, summarised: bool
+) -> str:
     if texts.ndim == 0:
         return str(texts[()])
     cut = summarised and full[0] > 2 * form.edgeItems

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import application_runtime_error, stream_connection_error
 from simulator.base.types import numpy_type
 from simulator.graph.objects import RemoteBuffer
 from simulator.runtime.host.host_buffers import memory_of
-
-Array = npt.NDArray[Any]
 
 
 class RemoteMemory:
@@ -27,7 +25,7 @@ class RemoteMemory:
         self._buffers = buffers
         self._replicas = replicas
         self._strict = strict
-        self._rows: dict[tuple[str, int, int], Array] = {}
+        self._rows: dict[tuple[str, int, int], AnyArray] = {}
 
     def clear(self) -> None:
         """Forget all rows: they read as zeros again."""
@@ -35,7 +33,7 @@ class RemoteMemory:
 
     # ---- programs ----------------------------------------------------------------------------------------------
 
-    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> Array:
+    def read_rows(self, handle: str, replica: int, rows: Iterable[int]) -> AnyArray:
         """(rows, elements) of one replica's buffer. Raises application_runtime_error for a row there is not, or, where
         that is checked, for one that nothing was written to."""
         buffer = self._buffers[handle]
@@ -52,7 +50,7 @@ class RemoteMemory:
                 )
         return values
 
-    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: Array) -> None:
+    def write_rows(self, handle: str, replica: int, rows: Iterable[int], values: AnyArray) -> None:
         """Store (rows, elements) into one replica's buffer; where a row is named twice the last one counts. Raises
         application_runtime_error for a row there is not."""
         buffer = self._buffers[handle]
@@ -83,7 +81,7 @@ class RemoteMemory:
             )
         return self._buffers[handle]
 
-    def _host_row(self, buffer: RemoteBuffer, memory: Any, repeat: int, replica: int, *, writable: bool) -> Array:
+    def _host_row(self, buffer: RemoteBuffer, memory: Any, repeat: int, replica: int, *, writable: bool) -> AnyArray:
         what = f"Remote buffer '{buffer.name}'"
         if isinstance(repeat, bool) or not isinstance(repeat, int | np.integer) or not 0 <= repeat < buffer.repeats:
             raise stream_connection_error(f"{what} has no row {repeat!r}; its rows are 0 to {buffer.repeats - 1}.")

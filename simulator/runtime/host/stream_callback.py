@@ -19,12 +19,9 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, final
 
-import numpy.typing as npt
-
+from simulator.arrays import AnyArray
 from simulator.base.errors import stream_connection_error
 from simulator.base.quarter import QuarterMetadata
-
-Array = npt.NDArray[Any]
 
 
 class StreamCallback(ABC):
@@ -37,11 +34,11 @@ class StreamCallback(ABC):
         NotAvailable = 1
 
     @abstractmethod
-    def prefetch(self, p: Array) -> StreamCallback.Result:
+    def prefetch(self, p: AnyArray) -> StreamCallback.Result:
         """Fill the memory ahead of time (host to device only). It may be called though no further transfer comes."""
 
     @abstractmethod
-    def fetch(self, p: Array) -> None:
+    def fetch(self, p: AnyArray) -> None:
         """Fill the memory, or take what it holds (device to host)."""
 
     @abstractmethod
@@ -56,7 +53,7 @@ class LegacyStreamCallback(StreamCallback):
     """A callback that only fetches."""
 
     @final
-    def prefetch(self, p: Array) -> StreamCallback.Result:
+    def prefetch(self, p: AnyArray) -> StreamCallback.Result:
         return StreamCallback.Result.NotAvailable
 
     @final
@@ -74,11 +71,11 @@ class StreamCallbackWithMetadata(StreamCallback):
     (`metadata.set(...)`), and finds that of what it takes."""
 
     @abstractmethod
-    def prefetch(self, metadata: QuarterMetadata, p: Array) -> StreamCallback.Result:  # type: ignore[override]
+    def prefetch(self, metadata: QuarterMetadata, p: AnyArray) -> StreamCallback.Result:  # type: ignore[override]
         """As `StreamCallback.prefetch`, for both."""
 
     @abstractmethod
-    def fetch(self, metadata: QuarterMetadata, p: Array) -> None:  # type: ignore[override]
+    def fetch(self, metadata: QuarterMetadata, p: AnyArray) -> None:  # type: ignore[override]
         """As `StreamCallback.fetch`, for both."""
 
 
@@ -97,7 +94,7 @@ class StreamCallbackHandle:
         self._prefetch: Callable[..., Any] | None = getattr(callback, "prefetch", None)
         self._invalidate: Callable[[], Any] | None = getattr(callback, "invalidatePrefetched", None)
 
-    def fetch(self, memory: Array, metadata: QuarterMetadata | None = None) -> None:
+    def fetch(self, memory: AnyArray, metadata: QuarterMetadata | None = None) -> None:
         """One transfer; `metadata` of a stream that has some."""
         self._fetch(memory) if metadata is None else self._fetch(metadata, memory)
 
@@ -105,7 +102,7 @@ class StreamCallbackHandle:
         if self._complete is not None:
             self._complete()
 
-    def prefetch(self, memory: Array, metadata: QuarterMetadata | None = None) -> bool:
+    def prefetch(self, memory: AnyArray, metadata: QuarterMetadata | None = None) -> bool:
         """Whether the memory was filled."""
         if self._prefetch is None:
             return False
@@ -121,7 +118,7 @@ class HostCallback(ABC):
     """The code of a host function as an object."""
 
     @abstractmethod
-    def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    def __call__(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> None:
         """Fill `outputs` from `inputs`: flat arrays, one per argument, valid during the call."""
 
 
@@ -131,7 +128,7 @@ class HostCallbackHandle:
     def __init__(self, callback: Any, what: str = "Host function") -> None:
         if not callable(callback):
             raise stream_connection_error(f"{what}: {callback!r} cannot be called; give a function (inputs, outputs).")
-        self._callback: Callable[[Sequence[Array], Sequence[Array]], Any] = callback
+        self._callback: Callable[[Sequence[AnyArray], Sequence[AnyArray]], Any] = callback
 
-    def __call__(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    def __call__(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> None:
         self._callback(inputs, outputs)

@@ -6,32 +6,29 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.quarter import QuarterMetadata
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.resumable_callback import CallbackDroppedError, ResumableStreamCallback
 from simulator.runtime.host.run_ended import RunStoppedError
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
 
-Array = npt.NDArray[Any]
-
 
 class CircularBuffer:
     """A buffer of the program's. Each transfer goes on where the last one ended and wraps at the end, so a buffer of
     exactly one transfer is a fixed location."""
 
-    def __init__(self, memory: Array) -> None:
+    def __init__(self, memory: AnyArray) -> None:
         self._memory = memory
         self._position = 0
 
-    def read(self, into: Array) -> None:
+    def read(self, into: AnyArray) -> None:
         self._transfer(len(into), lambda part, at: np.copyto(into[at : at + len(part)], part))
 
-    def write(self, values: Array) -> None:
+    def write(self, values: AnyArray) -> None:
         self._transfer(len(values), lambda part, at: np.copyto(part, values[at : at + len(part)]))
 
     def drop(self) -> None:
@@ -40,7 +37,7 @@ class CircularBuffer:
     def invalidate(self) -> None:
         """Nothing is prefetched from a buffer."""
 
-    def _transfer(self, count: int, move: Callable[[Array, int], None]) -> None:
+    def _transfer(self, count: int, move: Callable[[AnyArray, int], None]) -> None:
         done = 0
         while done < count:
             part = self._memory[self._position : self._position + count - done]
@@ -68,10 +65,10 @@ class CallbackEnd:
         self._threads = threads
         self._metadata = metadata
         self._resumable = callback.callback if isinstance(callback.callback, ResumableStreamCallback) else None
-        self._ready: deque[tuple[Array, QuarterMetadata | None]] = deque()  #: filled ahead of time, oldest first
+        self._ready: deque[tuple[AnyArray, QuarterMetadata | None]] = deque()  #: filled ahead of time, oldest first
         self._under_way: Future[None] | None = None
 
-    def read(self, into: Array) -> None:
+    def read(self, into: AnyArray) -> None:
         self._wait()
         if self._ready:
             into[...], metadata = self._ready.popleft()
@@ -85,7 +82,7 @@ class CallbackEnd:
             own = self._resumable
             self._under_way = self._threads.start(prefetch) if own is None else own._start(prefetch)
 
-    def write(self, values: Array) -> None:
+    def write(self, values: AnyArray) -> None:
         memory = values.copy()
         self._call(lambda: self._fetched(memory))
 
@@ -109,11 +106,11 @@ class CallbackEnd:
         else:
             _result(self._resumable._start(function))
 
-    def _fetched(self, memory: Array) -> None:
+    def _fetched(self, memory: AnyArray) -> None:
         self._callback.fetch(memory, self._metadata)
         self._callback.complete()
 
-    def _prefetch(self, like: Array) -> None:
+    def _prefetch(self, like: AnyArray) -> None:
         while len(self._ready) < self._depth:
             memory = np.zeros_like(like)
             metadata = None if self._metadata is None else QuarterMetadata()

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
 from popvision import pvti
+from simulator.arrays import AnyArray
 from simulator.base.errors import stream_connection_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.types import Type
@@ -18,7 +17,6 @@ from simulator.runtime.host.host_buffers import fixed_memory, memory_between, me
 from simulator.runtime.host.stream_callback import StreamCallbackHandle
 from simulator.runtime.host.stream_ends import CallbackEnd, CircularBuffer
 
-Array = npt.NDArray[Any]
 _channel = pvti.channel("Poplar Runtime")
 
 
@@ -97,11 +95,11 @@ class Streams:
             raise stream_connection_error(f"There is no stream '{handle}'; the streams of this engine are: {names}.")
         return self._known[handle]
 
-    def read_stream(self, handle: str, replica: int, into: Array) -> None:
+    def read_stream(self, handle: str, replica: int, into: AnyArray) -> None:
         """A replica reads one transfer."""
         self._timed(handle, replica, lambda end: end.read(into))
 
-    def write_stream(self, handle: str, replica: int, values: Array) -> None:
+    def write_stream(self, handle: str, replica: int, values: AnyArray) -> None:
         """A replica writes one transfer."""
         self._timed(handle, replica, lambda end: end.write(values))
 

@@ -12,16 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, TileBlocks
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.machine.block_records import capacity
 from simulator.runtime.clock.segments import Marks
-
-I8 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def blocks_of_run(marks: Marks, recording: BlockRecording, table: ProgramTable, cycles: int) -> list[TileBlocks]:
@@ -34,7 +31,7 @@ def later(blocks: Sequence[TileBlocks], cycles: int) -> list[TileBlocks]:
     return [replace(b, start=b.start + cycles, end=b.end + cycles) for b in blocks]
 
 
-def kinds_of_programs(recording: BlockRecording, table: ProgramTable) -> I8:
+def kinds_of_programs(recording: BlockRecording, table: ProgramTable) -> Int64Array:
     """The kind of block that each lowered program gives."""
     kinds = np.full(len(table), COMMON, np.int64)
     kinds[[type_.startswith("StreamCopy") for type_ in table.type]] = STREAM_COPY
@@ -42,7 +39,7 @@ def kinds_of_programs(recording: BlockRecording, table: ProgramTable) -> I8:
     return kinds
 
 
-def _by_tile(marks: Marks, recording: BlockRecording, kinds: I8, cycles: int) -> Iterator[TileBlocks]:
+def _by_tile(marks: Marks, recording: BlockRecording, kinds: Int64Array, cycles: int) -> Iterator[TileBlocks]:
     order = np.argsort(marks.tile, kind="stable")
     sorted_ = Marks(*(column[order] for column in marks))
     tiles, first = np.unique(sorted_.tile, return_index=True)
@@ -55,7 +52,13 @@ def _by_tile(marks: Marks, recording: BlockRecording, kinds: I8, cycles: int) ->
 
 
 def _on_tile(
-    tile: int, program: I8, ends: Bools, time: I8, recording: BlockRecording, kinds: I8, cycles: int
+    tile: int,
+    program: Int64Array,
+    ends: BoolArray,
+    time: Int64Array,
+    recording: BlockRecording,
+    kinds: Int64Array,
+    cycles: int,
 ) -> TileBlocks:
     emptied = ends & np.isin(program, list(recording.emptying))
     filling = np.cumsum(emptied)  #: number of the filling of the buffer that a mark falls into
@@ -83,7 +86,7 @@ def _on_tile(
     return TileBlocks(tile, *(column[order] for column in columns))
 
 
-def _pairs(ends: Bools) -> tuple[I8, I8]:
+def _pairs(ends: BoolArray) -> tuple[Int64Array, Int64Array]:
     """Positions of each beginning and its end, nested as programs are; a beginning without end has none."""
     depth = np.cumsum(np.where(ends, -1, 1)) + ends  # the same at both
     order = np.argsort(depth, kind="stable")

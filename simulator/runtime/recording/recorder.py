@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.formats.profile.model import BranchRecord, RunRecord, TileBlocks
+from simulator.arrays import Int64Array
 from simulator.compiler.executable import Lowered
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.device_clock import DeviceClock
 from simulator.runtime.clock.run_time import RunTime
 from simulator.runtime.recording.block_buffers import blocks_of_run, later
 from simulator.runtime.recording.branch_record import branch_record
-
-I8 = npt.NDArray[np.int64]
 
 
 class Recorder:
@@ -138,7 +136,7 @@ class Recorder:
         return known[1]
 
 
-def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[I8, I8]:
+def _bytes_by_program(lowered: Lowered, machine: Machine) -> tuple[Int64Array, Int64Array]:
     """Bytes received and sent by each lowered program, (programs, ipus of all replicas)."""
     received = np.zeros((len(lowered.table), machine.num_ipus), np.int64)
     sent = np.zeros_like(received)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision import pvti
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.compiled.session import Session
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
     from simulator.graph.tensor import Tensor
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
+
 _channel = pvti.channel("Poplar Runtime")
 
 #: Variables begin at multiples of this, so that every item type may index the arena and vector loads are aligned.
@@ -50,7 +49,7 @@ class ArenaLayout:
             self._offsets[group] = self._offsets[group[0]]
         self.total_bytes = int(size.sum())
         self.replicas = store.replicas
-        self.initial: list[tuple[int, Array]] = []  #: (byte offset, values) of constants and initial values
+        self.initial: list[tuple[int, AnyArray]] = []  #: (byte offset, values) of constants and initial values
         #: (byte offset, values by replica) of what differs between replicas from the beginning
         own = self.items(np.array([*v.by_replica], np.int64)).tolist()
         self.by_replica = [(4 * at, np.array(w, np.uint32)) for at, w in zip(own, v.by_replica.values(), strict=True)]
@@ -64,7 +63,7 @@ class ArenaLayout:
         """Where a variable begins."""
         return int(self._offsets[variable])
 
-    def items(self, starts: I8) -> I8:
+    def items(self, starts: Int64Array) -> Int64Array:
         """The item number of elements of the element space; a region's further elements follow."""
         if len(starts) == 0:
             return starts
@@ -92,7 +91,7 @@ class Place:
     shape: tuple[int, ...]
     begin: int  #: byte offset of the first element of a strided window
     strides: tuple[int, ...]  #: bytes
-    items: I8 | None  #: item numbers in flattened order, None for a strided window
+    items: Int64Array | None  #: item numbers in flattened order, None for a strided window
 
 
 class Arena:
@@ -103,7 +102,7 @@ class Arena:
     def __init__(
         self,
         layout: ArenaLayout,
-        memory: Array,
+        memory: AnyArray,
         replica: int,
         session: Session | None = None,
         loaded: Arena | None = None,
@@ -112,7 +111,7 @@ class Arena:
         self.session = session
         self.offset = replica * layout.total_bytes  #: of the row within the memory of all replicas
         self._bytes = memory
-        self._flat: dict[np.dtype[Any], Array] = {}
+        self._flat: dict[np.dtype[Any], AnyArray] = {}
         own = [(offset, values[replica : replica + 1]) for offset, values in layout.by_replica]
         if loaded is None:
             with pvti.Tracepoint(_channel, "poplar::core::loadFromHost"):
@@ -123,28 +122,28 @@ class Arena:
                     self._bytes[offset : offset + values.nbytes] = loaded._bytes[offset : offset + values.nbytes]
         self._take(own)
 
-    def _take(self, initial: Sequence[tuple[int, Array]]) -> None:
+    def _take(self, initial: Sequence[tuple[int, AnyArray]]) -> None:
         for offset, values in initial:
             raw = values.view(np.uint8).reshape(-1)
             self._bytes[offset : offset + len(raw)] = raw
 
-    def flat(self, dtype: np.dtype[Any]) -> Array:
+    def flat(self, dtype: np.dtype[Any]) -> AnyArray:
         """The whole arena as items of a type."""
         if dtype not in self._flat:
             self._flat[dtype] = self._bytes.view(dtype)
         return self._flat[dtype]
 
-    def window(self, place: Place) -> Array:
+    def window(self, place: Place) -> AnyArray:
         """The view of a strided place; shared memory."""
         return np.ndarray(place.shape, place.dtype, self._bytes.data, place.begin, place.strides)
 
-    def read(self, place: Place) -> Array:
+    def read(self, place: Place) -> AnyArray:
         """The values: a view of a strided place, else a new array."""
         if place.items is None:
             return self.window(place)
         return self.flat(place.dtype)[place.items].reshape(place.shape)
 
-    def write(self, place: Place, values: Array) -> None:
+    def write(self, place: Place, values: AnyArray) -> None:
         """Store values of the place's shape, or flattened."""
         if place.items is None:
             window = self.window(place)
@@ -158,7 +157,7 @@ def arenas(layout: ArenaLayout, codelets: Program | None = None, autoload: bool 
     `autoload`: the host loads the first, which the others take their values from."""
     session = None
     if codelets is None:
-        block: Array = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
+        block: AnyArray = np.zeros((layout.replicas, layout.total_bytes), np.uint8)
     else:
         shared = SharedBytes(layout.replicas * layout.total_bytes)
         session = Session(codelets, shared)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, BoolArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
@@ -25,17 +25,14 @@ if TYPE_CHECKING:
     from simulator.graph.vertex_type import FieldSpec
     from simulator.runtime.values.arena import Arena, ArenaLayout
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True)
 class _Gathered:
     """Elements with a place of their own: item numbers in the arena, and in the scratch part."""
 
     dtype: np.dtype[Any]
-    items: I8
-    places: I8
+    items: Int64Array
+    places: Int64Array
     written: bool
 
 
@@ -73,7 +70,7 @@ class CompiledBlock:
         rows = Rows(self._class.layout, self._n, columns, self._values)
         return _Bound(self, arena, session, rows, print_codelet, denied).run
 
-    def _pointers(self, spec: FieldSpec, edges: FieldEdges, items: I8) -> Pointers:
+    def _pointers(self, spec: FieldSpec, edges: FieldEdges, items: Int64Array) -> Pointers:
         dtype = numpy_type(spec.type)
         size = dtype.itemsize
         if spec.kind in ("scalar", "scalars"):
@@ -97,14 +94,21 @@ class CompiledBlock:
         vectors = edges.offsets if nested and edges.offsets is not None else None
         return Pointers(offset, count, apart, vectors)
 
-    def _ends(self, spec: FieldSpec, edges: FieldEdges) -> I8:
+    def _ends(self, spec: FieldSpec, edges: FieldEdges) -> Int64Array:
         """The first region of each vector, and the number of all."""
         bounds = edges.offsets if spec.kind == "vector" else edges.row_offsets
         return np.arange(len(edges.starts) + 1, dtype=np.int64) if bounds is None else bounds
 
     def _gather(
-        self, spec: FieldSpec, dtype: np.dtype[Any], items: I8, lengths: I8, ends: I8, apart: Array, count: I8
-    ) -> I8:
+        self,
+        spec: FieldSpec,
+        dtype: np.dtype[Any],
+        items: Int64Array,
+        lengths: Int64Array,
+        ends: Int64Array,
+        apart: AnyArray,
+        count: Int64Array,
+    ) -> Int64Array:
         """Places in the scratch part for the vectors that are `apart`."""
         size = -(-count[apart] * dtype.itemsize // ALIGNMENT) * ALIGNMENT
         offset = self._scratch + np.cumsum(size) - size
@@ -117,7 +121,7 @@ class CompiledBlock:
         return offset
 
 
-def _in_pieces(items: I8, lengths: I8, ends: I8) -> npt.NDArray[np.bool_]:
+def _in_pieces(items: Int64Array, lengths: Int64Array, ends: Int64Array) -> BoolArray:
     """Which vectors are not one run of memory."""
     vector = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     broken = np.zeros(len(ends) - 1, np.bool_)

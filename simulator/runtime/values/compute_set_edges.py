@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import Type
 from simulator.runtime.values.arena import ArenaLayout
 
 if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, GraphStore
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,7 @@ class Edge:
     field: str
     written: bool
     type: Type
-    items: I8
+    items: Int64Array
 
 
 def edges_of(store: GraphStore, layout: ArenaLayout, compute_set: int) -> list[Edge]:
@@ -50,7 +46,7 @@ def edges_of(store: GraphStore, layout: ArenaLayout, compute_set: int) -> list[E
     return found
 
 
-def _of_vertex(edges: FieldEdges, row: int) -> tuple[I8, I8]:
+def _of_vertex(edges: FieldEdges, row: int) -> tuple[Int64Array, Int64Array]:
     """The regions of one vertex's field."""
     if edges.offsets is None:
         return edges.starts[row : row + 1], edges.lengths[row : row + 1]

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy.typing as npt
-
+from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
 
-Array = npt.NDArray[Any]
-Kernel = Callable[[list[Array], list[Array], dict[str, Any]], None]
+Kernel = Callable[[list[AnyArray], list[AnyArray], dict[str, Any]], None]
 
 _kernels: dict[str, Kernel] = {}
 
@@ -40,4 +38,4 @@ def kernel(name: str) -> Kernel:
         ) from None
 
 
-__all__ = ["Array", "Kernel", "kernel", "register"]
+__all__ = ["Kernel", "kernel", "register"]

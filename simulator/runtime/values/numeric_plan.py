@@ -8,10 +8,9 @@ program. Replicas go through a program side by side, step by step, so that each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from simulator.base.errors import poplar_error
 from simulator.codelets.compiled.library import linked_codelets
@@ -30,8 +29,6 @@ from simulator.runtime.values.vertices import BlockPlan
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
-
-Array = npt.NDArray[Any]
 
 
 class NumericPlan:

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.printing import VertexPlaces, running
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from simulator.graph.store import FieldEdges, GraphStore, VertexBlock
     from simulator.graph.vertex_type import FieldSpec, VertexType
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 #: Blocks of at most this many vertices keep their windows from run to run.
 _KEPT_VERTICES = 50_000
@@ -42,7 +40,7 @@ class _Field:
     spec: FieldSpec
     dtype: np.dtype[Any]
     edges: FieldEdges
-    items: I8  #: item number of each region's first element
+    items: Int64Array  #: item number of each region's first element
 
 
 class BlockPlan:
@@ -128,7 +126,7 @@ class BlockPlan:
             yield _Batch(fields, values, int(vertices[0]))
 
 
-def _alike(sizes: list[I8], n: int) -> Iterator[tuple[list[int], I8]]:
+def _alike(sizes: list[Int64Array], n: int) -> Iterator[tuple[list[int], Int64Array]]:
     """Vertices with equal sizes in all fields: (those sizes, the vertices in their order). Field by field: NumPy's
     `unique` of rows takes ten times as long."""
     member = np.zeros(n, np.int64)
@@ -147,10 +145,10 @@ class _Bound:
     """One vertex: its fields, and buffers for edges that are not one run: (flat arena, items, buffer, direction)."""
 
     fields: SimpleNamespace
-    buffers: list[tuple[Array, I8, Array, str]]
+    buffers: list[tuple[AnyArray, Int64Array, AnyArray, str]]
     row: int
 
-    def vector(self, flat: Array, f: _Field, first: int, last: int) -> Array:
+    def vector(self, flat: AnyArray, f: _Field, first: int, last: int) -> AnyArray:
         """Regions first..last as one vector."""
         if last - first == 1:
             at = int(f.items[first])
@@ -182,9 +180,9 @@ def _run_each(
 
 @dataclass(frozen=True)
 class _BatchField:
-    flat: Array
-    items: I8 | None  #: (vertices, elements) item numbers; None when `window` is the memory itself
-    window: Array | None
+    flat: AnyArray
+    items: Int64Array | None  #: (vertices, elements) item numbers; None when `window` is the memory itself
+    window: AnyArray | None
     direction: str
     parts: list[_BatchField] | None = None  #: inner vectors of a vector of vectors
 
@@ -227,7 +225,7 @@ def _bind_batches(
     return run
 
 
-def _batch_field(arena: Arena, f: _Field, vertices: I8, size: int, n: int) -> _BatchField:
+def _batch_field(arena: Arena, f: _Field, vertices: Int64Array, size: int, n: int) -> _BatchField:
     flat = arena.flat(f.dtype)
     items = _items_of(f, vertices, n).reshape(len(vertices), -1)
     if f.spec.kind == "vectors":
@@ -239,11 +237,11 @@ def _batch_field(arena: Arena, f: _Field, vertices: I8, size: int, n: int) -> _B
     return _field_of(flat, items[:, 0] if f.spec.kind == "scalar" else items, f)
 
 
-def _columns(items: I8) -> list[I8]:
+def _columns(items: Int64Array) -> list[Int64Array]:
     return [items[:, i : i + 1] for i in range(items.shape[1])]
 
 
-def _field_of(flat: Array, items: I8, f: _Field) -> _BatchField:
+def _field_of(flat: AnyArray, items: Int64Array, f: _Field) -> _BatchField:
     """A strided window where the items are evenly spaced, without overlap of what is written."""
     if items.size:
         step = int(items.flat[items.shape[1] if items.ndim == 2 else 1] - items.flat[0]) if len(items) > 1 else 0
@@ -257,7 +255,7 @@ def _field_of(flat: Array, items: I8, f: _Field) -> _BatchField:
     return _BatchField(flat, items, None, f.spec.direction)
 
 
-def _items_of(f: _Field, vertices: I8, n: int) -> I8:
+def _items_of(f: _Field, vertices: Int64Array, n: int) -> Int64Array:
     """Item numbers of all elements of these vertices, in order."""
     if f.edges.offsets is None:
         rows = vertices
@@ -282,7 +280,7 @@ def _value_of(value: Any, i: int) -> Any:
     return value if np.ndim(value) == 0 and not isinstance(value, list) else value[i]
 
 
-def _values_of(value: Any, vertices: I8) -> Any:
+def _values_of(value: Any, vertices: Int64Array) -> Any:
     if isinstance(value, list):
         return [value[i] for i in vertices.tolist()]
     return value if np.ndim(value) == 0 else np.asarray(value)[vertices]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray
 from simulator.base.errors import ErrorLocation, poplar_error, unknown_vertex_type
 from simulator.compiler.executable import Executable
-
-Bools = npt.NDArray[np.bool_]
 
 
 class ErrorLocations:
@@ -79,7 +77,7 @@ class ErrorLocations:
             waiting += inner
         return found
 
-    def _tiles(self, program: int) -> Bools:
+    def _tiles(self, program: int) -> BoolArray:
         """Tiles of the device that a program exists on."""
         table, machine = self._table, self._machine
         if table.compute_set[program] >= 0:
@@ -99,7 +97,7 @@ class ErrorLocations:
             own = np.ones(machine.tiles, np.bool_)
         return np.resize(own, machine.device_tiles)
 
-    def _wanted(self, there: Bools, tile: int | None) -> list[int]:
+    def _wanted(self, there: BoolArray, tile: int | None) -> list[int]:
         if tile is None:
             return [int(t) for t in np.flatnonzero(there)]
         if not 0 <= tile < len(there):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import BoolArray
 from simulator.base.errors import ErrorCode, ErrorInfo, application_runtime_error
 from simulator.compiler.lowering.program_visits import Place
 from simulator.graph.program import Execute, Program
@@ -17,8 +17,6 @@ from simulator.runtime.watching.watch import Action
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
-
-Array = npt.NDArray[Any]
 
 
 class WriteGuard:
@@ -48,7 +46,7 @@ class WriteGuard:
         """Row by row, vertices have their inputs for themselves and are looked at one by one."""
         return action
 
-    def _written(self, program: Execute) -> npt.NDArray[np.bool_]:
+    def _written(self, program: Execute) -> BoolArray:
         allowed = np.zeros(self._layout.total_bytes, np.bool_)
         if program.consensus is not None:
             allowed[self._layout.items(program.consensus.regions()[0])] = True  # BOOL: a byte

@@ -27,9 +27,16 @@ def main(profile, debug):
     large = [s for s in report.execution.steps if "GlobalExchange" in s.program.type.name and s.ipus[0].dataOut > 1024]
     mids = sum(s.program.type == pva.pva_core.Program.Type.StreamCopyMid for s in report.execution.steps)
     return {
-        "unknown": unknown, "max": max(total), "sum": sum(total), "gaps": biggest.total.includingGaps,
-        "fits": all(t.memory.overflowed.includingGaps == 0 for t in tiles), "parameters": parameters,
-        "cycles": report.execution.totalCycles.total, "compute": compute, "boundaries": len(large), "copies": mids,
+        "unknown": unknown,
+        "max": max(total),
+        "sum": sum(total),
+        "gaps": biggest.total.includingGaps,
+        "fits": all(t.memory.overflowed.includingGaps == 0 for t in tiles),
+        "parameters": parameters,
+        "cycles": report.execution.totalCycles.total,
+        "compute": compute,
+        "boundaries": len(large),
+        "copies": mids,
         "runs": len(report.execution.runs),
         "longest": max(max(s.cyclesByTile) for s in report.execution.steps if s.cyclesByTile),
-    }  # fmt: skip
+    }

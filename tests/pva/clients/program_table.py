@@ -39,6 +39,12 @@ def main(profile, debug):
     probes = [name for name in ("name", "cycles", "programs") if hasattr(report.execution.steps[0], name)]
     soft = getattr(report.execution.runs[0], "cyclesByIpu", None)
     return {
-        "table": table, "moved": Bandwidth.moved, "peak": int(over_time.max()), "mean": float(memory.mean()),
-        "estimates": sum(estimates.values()), "control": sum(control), "probes": probes, "soft": soft,
-    }  # fmt: skip
+        "table": table,
+        "moved": Bandwidth.moved,
+        "peak": int(over_time.max()),
+        "mean": float(memory.mean()),
+        "estimates": sum(estimates.values()),
+        "control": sum(control),
+        "probes": probes,
+        "soft": soft,
+    }

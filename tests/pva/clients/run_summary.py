@@ -33,7 +33,13 @@ def main(profile, debug):
             vertices += vertex.codeBytes > 0 and len(vertex.type.name) > 0
     run = execution.runs[0]
     return {
-        "share": share, "kinds": kinds, "skew": max(skew), "balance": [balance, active], "types on tiles": vertices,
-        "version": report.poplarVersion.string, "wall": run.microseconds.end - run.microseconds.start,
-        "arch": target.architecture.name, "seconds": execution.totalCycles.total / target.clockFrequency,
-    }  # fmt: skip
+        "share": share,
+        "kinds": kinds,
+        "skew": max(skew),
+        "balance": [balance, active],
+        "types on tiles": vertices,
+        "version": report.poplarVersion.string,
+        "wall": run.microseconds.end - run.microseconds.start,
+        "arch": target.architecture.name,
+        "seconds": execution.totalCycles.total / target.clockFrequency,
+    }

@@ -110,8 +110,21 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[PlainFile], Any]]] = {
 VALUES |= {
     f"Categories.{name}": _category(name)
     for name in (
-        "variable", "constant", "hostExchangePacketHeader", "globalExchangePacketHeader", "stack",
-        "vertexInstanceState", "copyDescriptor", "vertexFieldData", "controlId", "controlCode", "vertexCode",
-        "internalExchangeCode", "hostExchangeCode", "globalExchangeCode", "instrumentationResults", "message",
+        "variable",
+        "constant",
+        "hostExchangePacketHeader",
+        "globalExchangePacketHeader",
+        "stack",
+        "vertexInstanceState",
+        "copyDescriptor",
+        "vertexFieldData",
+        "controlId",
+        "controlCode",
+        "vertexCode",
+        "internalExchangeCode",
+        "hostExchangeCode",
+        "globalExchangeCode",
+        "instrumentationResults",
+        "message",
     )
-}  # fmt: skip
+}

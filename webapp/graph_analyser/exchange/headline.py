@@ -46,11 +46,19 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
     m = moved(source)
     factor = m.received[row] / m.sent[row] if m.sent[row] and m.received[row] else None
     found = [
-        _figure("Received", bytes_text(int(m.received[row])), f"{integer_text(int(m.receivers[row]))} tiles",
-                title=f"{m.received[row]:,} B"),
-        _figure("Sent", bytes_text(int(m.sent[row])), "" if factor is None else f"multicast x {factor:,.2f}",
-                title=f"{m.sent[row]:,} B; multicast factor = bytes received / bytes sent"),
-    ]  # fmt: skip
+        _figure(
+            "Received",
+            bytes_text(int(m.received[row])),
+            f"{integer_text(int(m.receivers[row]))} tiles",
+            title=f"{m.received[row]:,} B",
+        ),
+        _figure(
+            "Sent",
+            bytes_text(int(m.sent[row])),
+            "" if factor is None else f"multicast x {factor:,.2f}",
+            title=f"{m.sent[row]:,} B; multicast factor = bytes received / bytes sent",
+        ),
+    ]
     try:
         messages = messages_of(source, int(m.program[row]))
     except NotRecordedError:

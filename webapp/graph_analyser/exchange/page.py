@@ -136,9 +136,12 @@ def _toolbar(context: ViewContext) -> Component:
     view = view if view in VIEWS else ""
     has_order = target_of(context.source).physical_tile is not None
     order = toggle(
-        "xch_order", "Hardware order", extras.get("xch_order") == "hardware", on="hardware",
+        "xch_order",
+        "Hardware order",
+        extras.get("xch_order") == "hardware",
+        on="hardware",
         title="Sort tiles by physical id within each IPU",
-    )  # fmt: skip
+    )
     return toolbar(
         segments("xch_view", "Drawing", VIEWS, view),
         html.Div(

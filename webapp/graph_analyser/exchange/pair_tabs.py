@@ -45,9 +45,13 @@ def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
         return empty_hint(str(lacking))
     head = [Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110)]
     fan = data_table(
-        "xch-fan", _rows(counts, "tiles"), head + difference_columns("tiles", "Tiles that send to so many", "integer"),
-        name="fan-out-compared", height=260, filter_box=False,
-    )  # fmt: skip
+        "xch-fan",
+        _rows(counts, "tiles"),
+        head + difference_columns("tiles", "Tiles that send to so many", "integer"),
+        name="fan-out-compared",
+        height=260,
+        filter_box=False,
+    )
     parts: list[Component] = [html.Div([html.H2("Fan-out of sending tiles"), fan])]
     spread = [sendings_of(*each) for each in ((source, program), (target, partner))]
     title = html.H2("Bytes by the number of tiles that get them")
@@ -60,9 +64,13 @@ def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
         return html.Div(parts, className="exchange-columns compared", **_REGION)
     head = [Column("receivers", "Receivers", "integer", "Tiles that get the same data", width=110)]
     sent = data_table(
-        "xch-sendings", _rows(spread, "bytes"), head + difference_columns("bytes", "Sent", "bytes"),
-        name="multicast-compared", height=260, filter_box=False,
-    )  # fmt: skip
+        "xch-sendings",
+        _rows(spread, "bytes"),
+        head + difference_columns("bytes", "Sent", "bytes"),
+        name="multicast-compared",
+        height=260,
+        filter_box=False,
+    )
     parts.append(html.Div([title, sent]))
     return html.Div(parts, className="exchange-columns compared", **_REGION)
 

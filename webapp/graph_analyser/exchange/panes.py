@@ -74,8 +74,15 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
             table = data_table(
                 grid, frame, changed_pair_columns(), name="pairs-compared", height="100%", selectable=True
             )
-            return html.Div([html.Div(f"Target - source, the {len(frame):,} pairs that changed most.",
-                            className="exchange-sentence"), table], className="exchange-tab")  # fmt: skip
+            return html.Div(
+                [
+                    html.Div(
+                        f"Target - source, the {len(frame):,} pairs that changed most.", className="exchange-sentence"
+                    ),
+                    table,
+                ],
+                className="exchange-tab",
+            )
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
     frame = pair_frame(source, {"program": str(program)})

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from dash import Dash
 from flask import Response, request
 
@@ -28,6 +27,7 @@ from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.floor_plan import floor_plan
 from popvision.analysis.report.not_recorded import NotRecordedError, held
 from popvision.analysis.report.tiles import target_of
+from webapp.arrays import AnyArray, Int64Array
 from webapp.data_routes import pair_route
 from webapp.packed import packed_response
 from webapp.query import number_of, whole_number
@@ -59,10 +59,17 @@ def tiles(source: ReportSource, target: ReportSource | None) -> Response:
         return packed_response({"program": None, "reason": "This report has no program that moves data."}, {})
     found = exchange_tiles(source, program, step)
     header: dict[str, Any] = {
-        "program": program, "step": found.step, "chosen": step, "type": programs_of(source).type[program],
-        "name": programs_of(source).name[program], "tiles": machine.num_tiles, "perIpu": machine.tiles_per_ipu,
-        "rate": machine.exchange_bytes_per_cycle, "reason": "", "signed": target is not None,
-    }  # fmt: skip
+        "program": program,
+        "step": found.step,
+        "chosen": step,
+        "type": programs_of(source).type[program],
+        "name": programs_of(source).name[program],
+        "tiles": machine.num_tiles,
+        "perIpu": machine.tiles_per_ipu,
+        "rate": machine.exchange_bytes_per_cycle,
+        "reason": "",
+        "signed": target is not None,
+    }
     columns = {name: getattr(found, name) for name in _COLUMNS}
     try:
         messages_of(source, program)
@@ -81,10 +88,10 @@ def tiles(source: ReportSource, target: ReportSource | None) -> Response:
     return packed_response(header, arrays)
 
 
-def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[str, npt.NDArray[np.int64] | None]:
+def _differences(one: ExchangeTiles, other: ExchangeTiles, tiles: int) -> dict[str, Int64Array | None]:
     """target - source of each column; a tile that the target does not have counts as 0 there."""
 
-    def difference(name: str) -> npt.NDArray[np.int64] | None:
+    def difference(name: str) -> Int64Array | None:
         before, after = getattr(one, name), getattr(other, name)
         if before is None or after is None:
             return None
@@ -142,7 +149,7 @@ def export(source: ReportSource, _target: ReportSource | None) -> Response:
     return answer
 
 
-def _narrow(values: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def _narrow(values: Int64Array) -> AnyArray:
     """The narrowest of the packed types that holds the values."""
     if not len(values):
         return values.astype(np.uint32)

@@ -60,14 +60,26 @@ PROGRAM_COLUMNS = [
     Column("estimated", "Estimate", "cycles", "Estimated cycles of the longest tile", width=100),
     Column("cycles", "Cycles each", "decimal", "All cycles / executions; the estimate where there are none", width=105),
     Column("executions", "Executions", "integer", "Recorded execution steps", width=100),
-    Column("all_cycles", "All cycles", "cycles", "Sum over all recorded executions of the longest tile's cycles. A "
-           "step's flat length in the trace is less where other tiles work meanwhile", width=105),
+    Column(
+        "all_cycles",
+        "All cycles",
+        "cycles",
+        "Sum over all recorded executions of the longest tile's cycles. A "
+        "step's flat length in the trace is less where other tiles work meanwhile",
+        width=105,
+    ),
     Column("achieved", "B / cycle", "decimal", "Bytes of one execution / cycles each", width=95),
     Column("use", "Of plain rate", "percent", USE_HELP, width=105),
-    Column("dictated", "Worst dictates", "percent", "ceil(bytes of the worst tile / 4) / cycles each: how much of the "
-           "length its own bytes explain; above 100 % where it shares a bus", width=120),
+    Column(
+        "dictated",
+        "Worst dictates",
+        "percent",
+        "ceil(bytes of the worst tile / 4) / cycles each: how much of the "
+        "length its own bytes explain; above 100 % where it shares a bus",
+        width=120,
+    ),
     Column("code", "Code", "bytes", "Bytes of exchange code over all tiles", width=100),
-]  # fmt: skip
+]
 
 PAIR_COLUMNS = [
     Column("source", "Source tile", "integer", width=120),
@@ -88,14 +100,29 @@ def program_frame(source: ReportSource, _query: Mapping[str, str] | None = None)
         multicast = np.where(m.sent > 0, m.received / m.sent, np.nan)
     through = r.received + np.where([t == "StreamCopyMid" for t in m.type], r.sent, 0)
     columns: dict[str, Any] = {
-        "program": m.program, "type": m.type, "name": m.name, "total": r.received,
-        "share": through / max(1, int(through.sum())), "received": m.received, "sent": m.sent,
-        "multicast": np.where(m.received > 0, multicast, np.nan), "messages": _known(f.messages),
-        "fan_mean": f.mean, "fan_worst": _known(f.worst), "receivers": m.receivers,
-        "worst_tile": _known(m.worst_tile), "worst_bytes": m.worst_bytes, "estimated": _known(m.estimated),
-        "cycles": b.cycles_each, "executions": r.executions, "all_cycles": r.cycles, "achieved": b.achieved,
-        "use": b.achieved / b.possible, "dictated": b.dictated, "code": m.code,
-    }  # fmt: skip
+        "program": m.program,
+        "type": m.type,
+        "name": m.name,
+        "total": r.received,
+        "share": through / max(1, int(through.sum())),
+        "received": m.received,
+        "sent": m.sent,
+        "multicast": np.where(m.received > 0, multicast, np.nan),
+        "messages": _known(f.messages),
+        "fan_mean": f.mean,
+        "fan_worst": _known(f.worst),
+        "receivers": m.receivers,
+        "worst_tile": _known(m.worst_tile),
+        "worst_bytes": m.worst_bytes,
+        "estimated": _known(m.estimated),
+        "cycles": b.cycles_each,
+        "executions": r.executions,
+        "all_cycles": r.cycles,
+        "achieved": b.achieved,
+        "use": b.achieved / b.possible,
+        "dictated": b.dictated,
+        "code": m.code,
+    }
     order = np.lexsort((m.program, -m.received - m.sent, -through))
     frame = pd.DataFrame(columns)
     if not len(source.reader.runs().name):  # without a run totals are unknown, not 0

@@ -243,11 +243,22 @@ def host_tab(source: ReportSource) -> Component:
         Column("to_device", "To device", "bytes", "data_in of its recorded steps, all IPUs", width=120),
         Column("to_host", "To host", "bytes", "data_out of its recorded steps, all IPUs", width=120),
         Column("begin", "Begin", "cycles", "Longest tile waiting for the host, all executions", width=120),
-        Column("mid", "Mid", "cycles", "Longest tile in the transfer, all executions; also what other tiles hide",
-               width=120),
+        Column(
+            "mid",
+            "Mid",
+            "cycles",
+            "Longest tile in the transfer, all executions; also what other tiles hide",
+            width=120,
+        ),
         Column("end", "End", "cycles", "Longest tile rearranging after it, all executions", width=120),
         Column("achieved", "B / cycle", "decimal", "Bytes / cycles of Mid", width=100),
-        Column("use", "Of plain rate", "percent", "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
-               "part; – = the report does not hold that rate (format 1.0)", width=130),
-    ]  # fmt: skip
+        Column(
+            "use",
+            "Of plain rate",
+            "percent",
+            "B / cycle against host_bytes_per_cycle of the target x IPUs taking "
+            "part; – = the report does not hold that rate (format 1.0)",
+            width=130,
+        ),
+    ]
     return data_table("xch-host", rows, columns, name="host-copies", height="100%")

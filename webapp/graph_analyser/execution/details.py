@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
 from popvision.analysis.report.tile_knowledge import tiles_unknown
+from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-Int64 = npt.NDArray[np.int64]
 
 _NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
 
@@ -131,7 +130,7 @@ def _balance_help(facts: StepFacts, tiles: StepTiles) -> Component:
     )
 
 
-def _rows(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None) -> list[dict[str, Any]]:
+def _rows(facts: StepFacts, tiles: StepTiles, estimate: Int64Array | None) -> list[dict[str, Any]]:
     first = facts.ipu * facts.tiles
     end = tiles.begin + tiles.cycles
     compiled = [None] * facts.tiles if estimate is None else estimate.tolist()
@@ -149,7 +148,7 @@ def _rows(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None) -> list[di
     ]
 
 
-def _plot(facts: StepFacts, tiles: StepTiles, estimate: Int64 | None, theme: str) -> dict[str, Any]:
+def _plot(facts: StepFacts, tiles: StepTiles, estimate: Int64Array | None, theme: str) -> dict[str, Any]:
     first = facts.ipu * facts.tiles
     line = {
         "type": "scatter",

@@ -195,10 +195,16 @@ def _traces(context: ViewContext) -> Component:
 
 
 def _trace(facts: dict[str, Any], name: str) -> Component:
-    return html.Div(className="trace", tabIndex="0", role="application", **attributes(
-        aria_label=f"{name}: arrow keys move a cursor that is read out, W S A D zoom and move, ? lists all keys",
-        data_trace=json.dumps(facts), data_role=facts["role"],
-    ))  # fmt: skip
+    return html.Div(
+        className="trace",
+        tabIndex="0",
+        role="application",
+        **attributes(
+            aria_label=f"{name}: arrow keys move a cursor that is read out, W S A D zoom and move, ? lists all keys",
+            data_trace=json.dumps(facts),
+            data_role=facts["role"],
+        ),
+    )
 
 
 def trace_facts(source: ReportSource, key: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from dash import Dash
 from flask import Response, jsonify, request
 
@@ -23,6 +22,7 @@ from popvision.analysis.execution.raster import Grid, packed, raster
 from popvision.analysis.execution.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
 from popvision.analysis.execution.timeline import run_bars, timeline
 from popvision.analysis.report.tile_knowledge import tiles_unknown
+from webapp.arrays import AnyArray, Int32Array
 from webapp.data_routes import report_route
 from webapp.packed import packed_response
 from webapp.query import number_of, whole_numbers
@@ -79,7 +79,7 @@ def bars(source: ReportSource) -> Response:
     return packed_response(header | drawn_in | {"coarser": grid.pitch // asked.pitch}, arrays)
 
 
-def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.int32]]:
+def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[str], Int32Array]:
     """Names of wide bars, and by bar which of them is its own, -1 = none; `texts` are the names of each level."""
     names: dict[str, int] = {}
     labels = np.full(len(drawn.begin), -1, np.int32)
@@ -89,13 +89,22 @@ def _labels(drawn: Bars, grid: Grid, texts: list[Sequence[str]]) -> tuple[list[s
     return list(names), labels
 
 
-def _bar_columns(drawn: Bars, merged: Merged, labels: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
+def _bar_columns(drawn: Bars, merged: Merged, labels: Int32Array) -> dict[str, AnyArray]:
     return {
-        "begin": drawn.begin.astype(np.float64), "end": drawn.end.astype(np.float64), "level": drawn.level,
-        "kind": drawn.kind, "name": labels, "first": drawn.first, "last": drawn.last,
-        "cell_level": merged.level, "cell_column": merged.column, "cell_shares": merged.shares,
-        "cell_group": merged.group, "cell_count": merged.count, "cell_first": merged.first,
-    }  # fmt: skip
+        "begin": drawn.begin.astype(np.float64),
+        "end": drawn.end.astype(np.float64),
+        "level": drawn.level,
+        "kind": drawn.kind,
+        "name": labels,
+        "first": drawn.first,
+        "last": drawn.last,
+        "cell_level": merged.level,
+        "cell_column": merged.column,
+        "cell_shares": merged.shares,
+        "cell_group": merged.group,
+        "cell_count": merged.count,
+        "cell_first": merged.first,
+    }
 
 
 def overview(source: ReportSource) -> Response:
@@ -161,7 +170,7 @@ def find(source: ReportSource) -> Response:
     bars = [bars_of(lanes(source, ipu), steps) for ipu, steps in found]
     begin, end = (np.concatenate([each[side] for each in bars]) for side in (0, 1))
     order = np.argsort(begin, kind="stable")[:MOST_MATCHES]
-    arrays: dict[str, npt.NDArray[Any]] = {
+    arrays: dict[str, AnyArray] = {
         "ipu": ipu[order],
         "step": step[order].astype(np.int32),
         "begin": begin[order].astype(np.float64),

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 
 #: Phase -> family of step colours (webapp/theme.py).
 _FAMILY = {
-    "compute": "compute", "exchange": "exchange", "global exchange": "global", "host": "host", "sync": "sync",
-}  # fmt: skip
+    "compute": "compute",
+    "exchange": "exchange",
+    "global exchange": "global",
+    "host": "host",
+    "sync": "sync",
+}
 
 SHARE = "share of a phase = tile cycles in the phase / (tiles x cycles of the window)"
 UTILISATION = (

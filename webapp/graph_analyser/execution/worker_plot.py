@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.execution.worker_lanes import NO_CONTEXT, WorkerLanes
+from webapp.arrays import Int64Array
 from webapp.components import plain
 from webapp.theme import tokens
 
 MOST_BARS = 1_400
 _SERIES = 6
 
-Int64 = npt.NDArray[np.int64]
 
-
-def lane_bars(lanes: WorkerLanes, order: Int64) -> Int64:
+def lane_bars(lanes: WorkerLanes, order: Int64Array) -> Int64Array:
     """Where bars begin in `order`, vertices sorted by lane and time: everywhere, or at the first vertex of each lane
     and stretch of time where there are more than MOST_BARS; the critical vertex always has a bar of its own."""
     if len(order) <= MOST_BARS:
@@ -58,7 +56,7 @@ def _trace(
     name: str,
     colour: str,
     labels: list[str],
-    drawn: tuple[Int64, Int64, Int64, Int64, Int64],
+    drawn: tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array],
     kind: int,
 ) -> dict[str, Any]:
     order, first, last, place, rows = drawn

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.liveness import match_indices, only_target
 from popvision.analysis.liveness.curve import Curve, Where, curve
 from popvision.analysis.report.source import ReportSource
+from webapp.arrays import BoolArray, Int64Array
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.stepped_plot import Series, difference_series
 from webapp.theme import tokens
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,14 @@ class PairedCurve:
     def count(self) -> int:
         return len(self.partner)
 
-    def of_source(self, always: bool) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    def of_source(self, always: bool) -> tuple[Int64Array, BoolArray]:
         """(bytes, whether they are known) by position; always-live ones included with `always`."""
         values = np.zeros(self.count, dtype=np.int64)
         rows = len(self.source.program)
         values[:rows] = self.source.not_always_live + (self.source.always_live if always else 0)
         return values, np.arange(self.count) < rows
 
-    def of_target(self, always: bool) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    def of_target(self, always: bool) -> tuple[Int64Array, BoolArray]:
         known = self.partner >= 0
         values = self.target.not_always_live + (self.target.always_live if always else 0)
         return np.where(known, values[np.maximum(self.partner, 0)], 0), known

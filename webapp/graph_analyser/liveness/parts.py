@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from dash import html
 from dash.development.base_component import Component
 
@@ -18,6 +16,7 @@ from popvision.analysis.memory.lowered import lowered_tile, variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.arrays import Int64Array
 from webapp.components import empty_hint, themed
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.liveness.headline import liveness_headline
@@ -212,7 +211,7 @@ def _pairing_notes(pair: PairedCurve, state: LivenessState) -> list[str]:
     ]
 
 
-def _program_note(source: ReportSource, program: int | None, indices: npt.NDArray[np.int64]) -> str:
+def _program_note(source: ReportSource, program: int | None, indices: Int64Array) -> str:
     known = program is not None and program < program_count(source)
     name = (
         f"Program {program}: {program_label(source, program)},"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import Curve, curve
 from popvision.analysis.liveness.peaks import peaks
@@ -14,12 +13,11 @@ from popvision.analysis.liveness.steps import indices_of_program, matching_indic
 from popvision.analysis.liveness.variables import lifetime
 from popvision.analysis.report.range_statistics import Statistics, statistics
 from popvision.analysis.report.source import ReportSource
+from webapp.arrays import Int64Array
 from webapp.graph_analyser.liveness.pair import PairedCurve, pair_series, paired_curve
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 from webapp.theme import tokens
-
-Int64Array = npt.NDArray[np.int64]
 
 #: Characters of a program's name in the hover box; the end of a name says most.
 _NAME = 90

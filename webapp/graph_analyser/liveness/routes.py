@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
-import numpy.typing as npt
 from dash import Dash
 from flask import Response, jsonify, request
 
@@ -26,6 +25,7 @@ from popvision.analysis.compare.live_heat import HeatDifference, heat_difference
 from popvision.analysis.liveness.heat import Heat, heat, highest_place
 from popvision.analysis.liveness.steps import program_at, program_label
 from popvision.analysis.report.tiles import target_of
+from webapp.arrays import UInt8Array
 from webapp.data_routes import pair_route
 from webapp.packed import packed_response
 from webapp.query import number_of, range_of
@@ -98,11 +98,11 @@ class _Pictures:
         return made
 
 
-def _levels(picture: Heat, top: int) -> npt.NDArray[np.uint8]:
+def _levels(picture: Heat, top: int) -> UInt8Array:
     return np.minimum(-(-255 * picture.values // max(top, 1)), 255).astype(np.uint8)
 
 
-def _signed_levels(picture: HeatDifference, top: int) -> npt.NDArray[np.uint8]:
+def _signed_levels(picture: HeatDifference, top: int) -> UInt8Array:
     away = np.minimum(-(-127 * np.abs(picture.values) // max(top, 1)), 127)
     return np.where(picture.known, 127 + np.sign(picture.values) * away, 255).astype(np.uint8)
 

@@ -15,10 +15,28 @@ from webapp.selection import Selection
 
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
-    "liveness", "live_also", "live_source", "live_filter", "live_noalways", "live_max", "live_view", "live_replica",
-    "variable", "tiles", "live_mark", "live_nopeaks",
-    "live_graph", "program", "live_run", "from", "to", "live_diff", "live_align", "live_split", "vs",
-)  # fmt: skip
+    "liveness",
+    "live_also",
+    "live_source",
+    "live_filter",
+    "live_noalways",
+    "live_max",
+    "live_view",
+    "live_replica",
+    "variable",
+    "tiles",
+    "live_mark",
+    "live_nopeaks",
+    "live_graph",
+    "program",
+    "live_run",
+    "from",
+    "to",
+    "live_diff",
+    "live_align",
+    "live_split",
+    "vs",
+)
 TAB_KEYS = (
     "liveness",
     "live_also",

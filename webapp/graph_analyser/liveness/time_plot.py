@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.difference import relative
 from popvision.analysis.compare.matching import match_runs
@@ -17,6 +16,7 @@ from popvision.analysis.report.decimate import min_max_positions
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.arrays import Int64Array
 from webapp.components import plain
 from webapp.components.difference import relative_text, signed_text
 from webapp.formats import cycles_phrase, cycles_text
@@ -25,8 +25,6 @@ from webapp.graph_analyser.plots.bytes_axis import bytes_axis
 from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.stepped_plot import OVERVIEW_POSITIONS, WINDOW_POSITIONS, legend
 from webapp.theme import tokens
-
-Int64Array = npt.NDArray[np.int64]
 
 #: Executions of selected indices that are highlighted, the longest first.
 _MOST_MARKED = 40
@@ -196,15 +194,25 @@ def _hover(source: ReportSource, line: Curve, steps: TimedSteps, row: int, clock
 
 def _capacity(value: int, cycles: tuple[int, int], colour: str) -> dict[str, Any]:
     return {
-        "type": "scatter", "mode": "lines", "name": "Memory", "x": list(cycles), "y": [value, value],
-        "line": {"width": 1.5, "color": colour}, "hoverinfo": "skip",
-    }  # fmt: skip
+        "type": "scatter",
+        "mode": "lines",
+        "name": "Memory",
+        "x": list(cycles),
+        "y": [value, value],
+        "line": {"width": 1.5, "color": colour},
+        "hoverinfo": "skip",
+    }
 
 
 def _layout(
-    steps: TimedSteps, window: tuple[int, int], cycles: tuple[int, int], top: int, clock: float, state: LivenessState,
+    steps: TimedSteps,
+    window: tuple[int, int],
+    cycles: tuple[int, int],
+    top: int,
+    clock: float,
+    state: LivenessState,
     colours: dict[str, str],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     ticks = _ticks(*window)
     return {
         "hovermode": "x",
@@ -220,13 +228,17 @@ def _layout(
             "ticktext": [cycles_text(tick, clock) for tick in ticks],
             "zeroline": False,
             "rangeslider": {
-                "visible": True, "range": list(cycles), "thickness": 0.1, "bgcolor": colours["sunken"],
-                "bordercolor": colours["line"], "borderwidth": 1,
+                "visible": True,
+                "range": list(cycles),
+                "thickness": 0.1,
+                "bgcolor": colours["sunken"],
+                "bordercolor": colours["line"],
+                "borderwidth": 1,
             },
         },
         "yaxis": bytes_axis(top),
         "shapes": _marked(steps, state, colours),
-    }  # fmt: skip
+    }
 
 
 def _ticks(first: int, last: int) -> list[int]:
@@ -245,12 +257,19 @@ def _marked(steps: TimedSteps, state: LivenessState, colours: dict[str, str]) ->
     rows = rows[np.argsort(-length, kind="stable")][:_MOST_MARKED]
     return [
         {
-            "type": "rect", "xref": "x", "yref": "paper", "x0": begin, "x1": end, "y0": 0, "y1": 1, "layer": "above",
+            "type": "rect",
+            "xref": "x",
+            "yref": "paper",
+            "x0": begin,
+            "x1": end,
+            "y0": 0,
+            "y1": 1,
+            "layer": "above",
             "fillcolor": translucent(colours["accent"], 0.28),
             "line": {"width": 1, "color": translucent(colours["accent"], 0.8)},
         }
         for begin, end in zip(steps.begin[rows].tolist(), steps.end[rows].tolist(), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _note(steps: TimedSteps, state: LivenessState, clock: float) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.memory import BreakdownPair
 from popvision.analysis.memory.usage import Breakdown, MemoryByTile, by_ipu
 from popvision.analysis.report.range_statistics import statistics
+from webapp.arrays import AnyArray, Int64Array
 from webapp.components import plain
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.plots.bytes_axis import bytes_axis
@@ -17,8 +17,6 @@ from webapp.graph_analyser.plots.category_colours import part_colour, translucen
 from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot, legend
 from webapp.theme import tokens
-
-Int64Array = npt.NDArray[np.int64]
 
 #: How far the bars of source and target stand from the middle of their IPU.
 _MOVED = (-0.2, 0.2)
@@ -192,7 +190,7 @@ def _layout(ids: Int64Array, layers: int, top: int) -> dict[str, Any]:
     }
 
 
-def _line(ids: Int64Array, name: str, values: npt.NDArray[Any], colour: str) -> dict[str, Any]:
+def _line(ids: Int64Array, name: str, values: AnyArray, colour: str) -> dict[str, Any]:
     """A short horizontal line across each bar."""
     x = np.stack([ids - 0.36, ids + 0.36, np.full(len(ids), np.nan)], axis=1).ravel()
     y = np.repeat(values.astype(float), 3)
@@ -212,6 +210,13 @@ def _line(ids: Int64Array, name: str, values: npt.NDArray[Any], colour: str) -> 
 
 def _mark(ipu: int, colour: str) -> dict[str, Any]:
     return {
-        "type": "rect", "xref": "x", "yref": "paper", "x0": ipu - 0.5, "x1": ipu + 0.5, "y0": 0, "y1": 1,
-        "fillcolor": translucent(colour, 0.16), "line": {"width": 1, "color": translucent(colour, 0.8)},
-    }  # fmt: skip
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": ipu - 0.5,
+        "x1": ipu + 0.5,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": translucent(colour, 0.16),
+        "line": {"width": 1, "color": translucent(colour, 0.8)},
+    }

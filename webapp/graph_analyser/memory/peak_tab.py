@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = {
-    "always": "Always live", "peak": "Live at the peak", "other": "Reserved", "gaps": "Gaps", "rest": "Free",
+    "always": "Always live",
+    "peak": "Live at the peak",
+    "other": "Reserved",
+    "gaps": "Gaps",
+    "rest": "Free",
     "total": "Sum",
-}  # fmt: skip
+}
 
 _ROW = 21  # pixels
 
@@ -64,10 +68,14 @@ def peak_tab(page: MemoryPage, theme: str) -> Component:
     label = f"Waterfall of the peak of tile {tile}; the table beside it has the same rows"
     scroll = html.Div(
         html.Div(plot, style={"height": height}),
-        className="peak-plot", tabIndex="0", role="group", **attributes(aria_label=label),
-    )  # fmt: skip
-    table = long_table("memory-peak", page.key, page.query | {"tile": str(tile)}, _columns(other is not None),
-                       selectable=True)  # fmt: skip
+        className="peak-plot",
+        tabIndex="0",
+        role="group",
+        **attributes(aria_label=label),
+    )
+    table = long_table(
+        "memory-peak", page.key, page.query | {"tile": str(tile)}, _columns(other is not None), selectable=True
+    )
     return html.Div(
         [
             html.Div(bar, className="tab-bar"),
@@ -178,10 +186,15 @@ def _rows(found: TilePeak) -> list[dict[str, Any]]:
         running += row.bytes if row.kind == "part" else 0
         rows.append(
             {
-                "Part": GROUPS[row.group], "What": row.label, "Category": row.category, "Bytes": row.bytes,
-                "So far": running, "Share": row.bytes / found.capacity, "Variable Id": row.variable,
+                "Part": GROUPS[row.group],
+                "What": row.label,
+                "Category": row.category,
+                "Bytes": row.bytes,
+                "So far": running,
+                "Share": row.bytes / found.capacity,
+                "Variable Id": row.variable,
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -226,14 +239,27 @@ def _figure(found: TilePeak, other: TilePeak | None, theme: str, whole: bool) ->
         "hovermode": "closest",
         "xaxis": {"side": "top", "range": [0, top * 1.16], "tickvals": ticks, "ticktext": texts, "fixedrange": True},
         "yaxis": {
-            "tickvals": list(range(len(labels))), "ticktext": labels, "range": [len(labels) - 0.5, -0.5],
-            "fixedrange": True, "automargin": True, "ticks": "",
+            "tickvals": list(range(len(labels))),
+            "ticktext": labels,
+            "range": [len(labels) - 0.5, -0.5],
+            "fixedrange": True,
+            "automargin": True,
+            "ticks": "",
         },
         "shapes": [
-            {"type": "line", "x0": found.capacity, "x1": found.capacity, "yref": "paper", "y0": 0, "y1": 1,
-             "line": {"color": colours["bad"], "width": 1, "dash": "dash"}}
-        ] if found.capacity <= top * 1.1 else [],
-    }  # fmt: skip
+            {
+                "type": "line",
+                "x0": found.capacity,
+                "x1": found.capacity,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": colours["bad"], "width": 1, "dash": "dash"},
+            }
+        ]
+        if found.capacity <= top * 1.1
+        else [],
+    }
     return {"data": traces, "layout": layout}, f"{_ROW * len(labels) + 40}px"
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.matching import match_variables
 from popvision.analysis.compare.memory import BreakdownPair, breakdown_pair, by_position, replica_of_target
@@ -18,14 +17,13 @@ from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile
 from popvision.analysis.report.range_statistics import Statistics, statistics
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import physical_id, target_of, tiles_in_order
+from webapp.arrays import BoolArray, Int64Array
 from webapp.graph_analyser.memory.ipu_plot import draw_ipus
 from webapp.graph_analyser.memory.state import MemoryState, shown_tiles
 from webapp.graph_analyser.plots.category_colours import mix, part_colour
 from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot, difference_series
 from webapp.theme import tokens
-
-Int64Array = npt.NDArray[np.int64]
 
 #: Variables that are drawn together.
 MOST_VARIABLES = 6
@@ -78,9 +76,12 @@ def _pair(main: Int64Array, other: Int64Array, theme: str, state: MemoryState, o
     known = (other >= 0)[order]
     source = Series("Tile memory (Source)", main[order], colours["series-2"], side="source")
     target = Series(
-        "Tile memory (Target)", np.maximum(other, 0)[order], colours["series-1"], side="target",
+        "Tile memory (Target)",
+        np.maximum(other, 0)[order],
+        colours["series-1"],
+        side="target",
         known=None if known.all() else known,
-    )  # fmt: skip
+    )
     return difference_series(source, target, theme) if state.difference else [source, target]
 
 
@@ -91,11 +92,16 @@ def _parts_of_both(pair: BreakdownPair, theme: str, state: MemoryState, order: I
     if state.difference:
         return [
             Series(
-                f"{label} (Target − Source)", np.where(known, (after - before)[order], 0), part_colour(key, theme),
-                filled=False, known=known, signed=True, group=label,
+                f"{label} (Target − Source)",
+                np.where(known, (after - before)[order], 0),
+                part_colour(key, theme),
+                filled=False,
+                known=known,
+                signed=True,
+                group=label,
             )
             for key, label, before, after in parts
-        ]  # fmt: skip
+        ]
     found = []
     for side in ("source", "target"):
         for key, label, before, after in parts:
@@ -151,7 +157,7 @@ def _stepped(
     return Drawing(drawn, ids, figures, quantity, plot.shown, decimated, plot, len(ids), also)
 
 
-def _seen(values: Int64Array, known: npt.NDArray[np.bool_] | None, first: int, last: int) -> Statistics | None:
+def _seen(values: Int64Array, known: BoolArray | None, first: int, last: int) -> Statistics | None:
     """Statistics of the positions first to last that have a value."""
     inside = values[first : last + 1] if known is None else values[first : last + 1][known[first : last + 1]]
     return statistics(inside) if len(inside) else None
@@ -182,8 +188,13 @@ def _draw_variables(source: ReportSource, state: MemoryState, theme: str, target
     names = variables(source).name
     chosen = [variable for variable in state.variables if variable < len(names)][:MOST_VARIABLES]
     if not chosen:
-        return Drawing({"data": [], "layout": _hint("Choose up to six variables in the Variables tab below.")}, ids,
-                       None, "", (0, len(ids) - 1))  # fmt: skip
+        return Drawing(
+            {"data": [], "layout": _hint("Choose up to six variables in the Variables tab below.")},
+            ids,
+            None,
+            "",
+            (0, len(ids) - 1),
+        )
     order = ids - tiles.start
     values = variable_bytes_by_tile(source, chosen, state.replica)[:, order]
     colours = [tokens(theme)[f"series-{row + 1}"] for row in range(len(chosen))]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from dash import Dash
 from flask import Response, jsonify, request
 
@@ -18,6 +17,7 @@ from popvision.analysis.memory.usage import CATEGORY_KEYS
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.arrays import AnyArray
 from webapp.data_routes import report_route
 from webapp.graph_analyser.plots.category_colours import part_colour
 from webapp.packed import packed_response
@@ -67,10 +67,18 @@ def map_window(source: ReportSource) -> Response:
     arrays.update(_chosen(of))
     shape = window.shape
     header = _facts(source, of) | {
-        "names": names, "exact": exact, "inWindow": len(bands), "rows": shape[0], "columns": shape[1],
-        "cellBytes": window.cell_bytes, "cellIndices": window.cell_indices,
-        "bottom": window.bottom, "top": window.top, "first": window.first, "last": window.last,
-    }  # fmt: skip
+        "names": names,
+        "exact": exact,
+        "inWindow": len(bands),
+        "rows": shape[0],
+        "columns": shape[1],
+        "cellBytes": window.cell_bytes,
+        "cellIndices": window.cell_indices,
+        "bottom": window.bottom,
+        "top": window.top,
+        "first": window.first,
+        "last": window.last,
+    }
     return packed_response(header, arrays)
 
 
@@ -80,13 +88,18 @@ def _facts(source: ReportSource, of: AddressMap) -> dict[str, Any]:
     target = target_of(source)
     present = np.unique(np.asarray(of.allocations.category)).tolist()
     return {
-        "indices": of.indices, "including": of.including_gaps, "excluding": of.excluding_gaps,
-        "capacity": target.bytes_per_tile, "split": target.region_split, "peak": int(of.live.argmax()),
-        "allocations": len(of.allocations.bytes), "gaps": len(of.gap_begin),
+        "indices": of.indices,
+        "including": of.including_gaps,
+        "excluding": of.excluding_gaps,
+        "capacity": target.bytes_per_tile,
+        "split": target.region_split,
+        "peak": int(of.live.argmax()),
+        "allocations": len(of.allocations.bytes),
+        "gaps": len(of.gap_begin),
         "categories": [
             [code, CATEGORY_LABELS[CATEGORY_KEYS[code]], part_colour(CATEGORY_KEYS[code], theme)] for code in present
         ],
-    }  # fmt: skip
+    }
 
 
 def _window(of: AddressMap) -> Window:
@@ -108,7 +121,7 @@ def _coarse(window: Window) -> Window:
     return Window(window.bottom, window.top, window.first, window.last, window.columns, max(1, MOST_CELLS // columns))
 
 
-def _as_cells(bands: Bands, window: Window) -> dict[str, npt.NDArray[Any]]:
+def _as_cells(bands: Bands, window: Window) -> dict[str, AnyArray]:
     """The category of each cell and the share of it that is live, 0..255, rounded up so that nothing live is lost."""
     drawn = cells(bands, window)
     share = -(-drawn.area * 255 // (window.cell_bytes * window.cell_indices))
@@ -117,7 +130,7 @@ def _as_cells(bands: Bands, window: Window) -> dict[str, npt.NDArray[Any]]:
 
 def _as_bands(
     source: ReportSource, of: AddressMap, bands: Bands, window: Window
-) -> tuple[list[str], dict[str, npt.NDArray[Any]]]:
+) -> tuple[list[str], dict[str, AnyArray]]:
     high = (np.minimum(bands.end, window.top) - np.maximum(bands.begin, window.bottom)) * window.rows
     wide = (np.minimum(bands.live_to, window.last) - np.maximum(bands.live_from, window.first)) * window.columns
     labelled = np.flatnonzero(
@@ -128,12 +141,12 @@ def _as_bands(
     for band in labelled.tolist():
         label[band] = names.setdefault(_name(source, of, int(bands.row[band]))[:80], len(names))
     columns = {"begin": bands.begin, "end": bands.end, "live_from": bands.live_from, "live_to": bands.live_to}
-    arrays: dict[str, npt.NDArray[Any]] = {name: values.astype(np.uint32) for name, values in columns.items()}
+    arrays: dict[str, AnyArray] = {name: values.astype(np.uint32) for name, values in columns.items()}
     shade = (bands.row % 3).astype(np.uint8)  # neighbours of one category are told apart
     return list(names), arrays | {"category": bands.category.astype(np.uint8), "label": label, "shade": shade}
 
 
-def _chosen(of: AddressMap) -> dict[str, npt.NDArray[Any]]:
+def _chosen(of: AddressMap) -> dict[str, AnyArray]:
     """Bands of the variable asked for, inside the window or not."""
     chosen = optional_number_of(request.args, "variable")
     wanted = -1 if chosen is None else chosen
@@ -149,16 +162,26 @@ def what_is_at(source: ReportSource) -> Response:
     of = address_map(source, number_of(request.args, "tile"))
     address, index = number_of(request.args, "address"), number_of(request.args, "index")
     place = place_at(of, address, index)
-    return jsonify(_described(source, of, place) | {"address": address, "index": index, "live": int(of.live[index])}
-                   | _step(source, index))  # fmt: skip
+    return jsonify(
+        _described(source, of, place)
+        | {"address": address, "index": index, "live": int(of.live[index])}
+        | _step(source, index)
+    )
 
 
 def _described(source: ReportSource, of: AddressMap, place: Place) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "state": place.state, "begin": place.begin, "end": place.end, "sharing": place.sharing,
-        "from": place.live_from, "to": place.live_to, "always": (place.live_from, place.live_to) == (0, of.indices),
-        "name": "", "variable": -1, "category": "",
-    }  # fmt: skip
+        "state": place.state,
+        "begin": place.begin,
+        "end": place.end,
+        "sharing": place.sharing,
+        "from": place.live_from,
+        "to": place.live_to,
+        "always": (place.live_from, place.live_to) == (0, of.indices),
+        "name": "",
+        "variable": -1,
+        "category": "",
+    }
     if place.row >= 0:
         low = of.allocations
         facts |= {

@@ -16,9 +16,24 @@ from webapp.selection import Selection
 
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
-    "tiles", "ipu", "mem_graph", "mem_by", "mem_nogaps", "mem_max", "mem_order", "mem_ipus", "mem_view", "mem_vars",
-    "mem_replica", "mem_part", "mem_mark", "mem_scale", "mem_diff", "mem_binary", "vs",
-)  # fmt: skip
+    "tiles",
+    "ipu",
+    "mem_graph",
+    "mem_by",
+    "mem_nogaps",
+    "mem_max",
+    "mem_order",
+    "mem_ipus",
+    "mem_view",
+    "mem_vars",
+    "mem_replica",
+    "mem_part",
+    "mem_mark",
+    "mem_scale",
+    "mem_diff",
+    "mem_binary",
+    "vs",
+)
 TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map", "mem_side", "mem_whole", "vs")
 
 GRAPHS = {"total": "Total memory", "variables": "Variables", "map": "Tile map"}

@@ -31,9 +31,11 @@ _NEXT = {
 def tab_content(page: MemoryPage, theme: str) -> Component:
     """The chosen tab. What a report lacks is said in its place."""
     fill: Any = {
-        "details": _details, "peak": lambda each: peak_tab(each, theme), "variables": variables_tab,
+        "details": _details,
+        "peak": lambda each: peak_tab(each, theme),
+        "variables": variables_tab,
         "tiles": lambda each: tiles_tab(each, theme),
-    }.get(page.state.tab, _table)  # fmt: skip
+    }.get(page.state.tab, _table)
     try:
         filled: Component = fill(page)
     except (NotRecordedError, ValueError) as lacking:

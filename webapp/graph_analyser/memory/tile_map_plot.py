@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.compare.memory import by_position, replica_of_target
 from popvision.analysis.memory.usage import breakdown, category_by_tile, memory_by_tile
@@ -15,6 +14,7 @@ from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABE
 from popvision.analysis.report.range_statistics import statistics
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.arrays import Float64Array, Int64Array
 from webapp.formats import bytes_text
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
@@ -79,9 +79,7 @@ def _ipus(tiles: range, per_ipu: int) -> list[int]:
     return list(range(tiles.start // per_ipu, tiles.stop // per_ipu))
 
 
-def _images(
-    source: ReportSource, values: npt.NDArray[np.float64], tiles: range
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _images(source: ReportSource, values: Float64Array, tiles: range) -> tuple[Float64Array, Float64Array]:
     """(values, tile numbers) on the floor plans of all IPUs side by side, NaN between them."""
     machine = target_of(source)
     plan, per_ipu = floor_plan(machine), machine.tiles_per_ipu
@@ -95,9 +93,14 @@ def _images(
 
 
 def _colouring(
-    image: npt.NDArray[np.float64], values: npt.NDArray[np.int64], state: MemoryState, theme: str, label: str,
-    capacity: int, signed: bool,
-) -> dict[str, Any]:  # fmt: skip
+    image: Float64Array,
+    values: Int64Array,
+    state: MemoryState,
+    theme: str,
+    label: str,
+    capacity: int,
+    signed: bool,
+) -> dict[str, Any]:
     """Cells, scale and colour bar. A logarithmic scale shows log10 of bytes, 0 bytes as the lowest colour."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     bar: dict[str, Any] = {"thickness": 12, "outlinewidth": 0, "title": {"text": label}}
@@ -124,7 +127,7 @@ def _colouring(
     return scale | {"z": _cells(image), "colorbar": bar}
 
 
-def _values(source: ReportSource, state: MemoryState) -> tuple[npt.NDArray[np.int64], range, str]:
+def _values(source: ReportSource, state: MemoryState) -> tuple[Int64Array, range, str]:
     memory = memory_by_tile(source, state.replica)
     if state.part in CATEGORY_LABELS:
         return category_by_tile(source, state.part, state.replica), memory.tiles, CATEGORY_LABELS[state.part]
@@ -144,13 +147,11 @@ def _values(source: ReportSource, state: MemoryState) -> tuple[npt.NDArray[np.in
     return totals[part], memory.tiles, PARTS[part]
 
 
-def _cells(image: npt.NDArray[np.float64], whole: bool = False) -> list[list[Any]]:
+def _cells(image: Float64Array, whole: bool = False) -> list[list[Any]]:
     return [[None if v != v else (int(v) if whole else v) for v in row] for row in image.tolist()]
 
 
-def _texts(
-    image: npt.NDArray[np.float64], number: npt.NDArray[np.float64], source: ReportSource, signed: bool
-) -> list[list[str]]:
+def _texts(image: Float64Array, number: Float64Array, source: ReportSource, signed: bool) -> list[list[str]]:
     target = target_of(source)
     physical = [] if target.physical_tile is None else np.asarray(target.physical_tile).tolist()
 
@@ -181,7 +182,7 @@ def _layout(width: int, height: int, ipus: list[int], shape: tuple[int, ...]) ->
     }
 
 
-def _marks(number: npt.NDArray[np.float64], tiles: tuple[int, ...], colour: str) -> list[dict[str, Any]]:
+def _marks(number: Float64Array, tiles: tuple[int, ...], colour: str) -> list[dict[str, Any]]:
     marks = []
     for tile in tiles[:40]:
         for y, x in np.argwhere(number == tile).tolist():

@@ -92,14 +92,26 @@ def _draw(page: MemoryPage, memory: MemoryByTile, theme: str) -> dict[str, Any]:
         "margin": {"l": 46, "r": 14, "t": 24, "b": 40},
         "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
         "xaxis": {
-            "tickvals": ticks, "ticktext": texts, "range": [low, top], "title": {"text": "Memory including gaps"},
+            "tickvals": ticks,
+            "ticktext": texts,
+            "range": [low, top],
+            "title": {"text": "Memory including gaps"},
         },
         "yaxis": {"title": {"text": "Tiles"}, "rangemode": "tozero", "tickformat": ",d"},
         "shapes": [
-            {"type": "line", "x0": memory.capacity, "x1": memory.capacity, "yref": "paper", "y0": 0, "y1": 1,
-             "line": {"color": colours["bad"], "width": 1.5, "dash": "dash"}}
-        ] if memory.capacity <= top else [],
-    }  # fmt: skip
+            {
+                "type": "line",
+                "x0": memory.capacity,
+                "x1": memory.capacity,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": colours["bad"], "width": 1.5, "dash": "dash"},
+            }
+        ]
+        if memory.capacity <= top
+        else [],
+    }
     return {"data": [_bars(*side) for side in sides], "layout": layout}
 
 

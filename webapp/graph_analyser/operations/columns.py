@@ -21,30 +21,61 @@ if TYPE_CHECKING:
 
 #: Field -> (heading, kind, what it says, is it shown at first).
 FIGURES = {
-    "cycles": ("Cycles", "cycles", "Cycles of the steps of its programs, all recorded runs; on all IPUs added up, "
-               "unless one is chosen", True),
-    "code": ("Code", "bytes", "Bytes of exchange code + control code of its programs + code of vertex types that no "
-             "other operation has on the same tile, all tiles", True),
+    "cycles": (
+        "Cycles",
+        "cycles",
+        "Cycles of the steps of its programs, all recorded runs; on all IPUs added up, unless one is chosen",
+        True,
+    ),
+    "code": (
+        "Code",
+        "bytes",
+        "Bytes of exchange code + control code of its programs + code of vertex types that no "
+        "other operation has on the same tile, all tiles",
+        True,
+    ),
     "exchange_code": ("Exchange code", "bytes", "Bytes over all tiles", False),
     "control_code": ("Control code", "bytes", "Bytes over all tiles", False),
-    "vertex_code": ("Vertex code", "bytes", "Bytes of vertex types that no other operation has on the same tile; code "
-                    "that is shared counts as not attributed", False),
-    "flops": ("FLOPs", "integer", "Estimated floating point operations: of one execution of each compute set x its "
-              "recorded executions; – = not recorded", True),
-    "flops_once": ("FLOPs once", "integer", "Estimated floating point operations with each program executed once",
-                   False),
+    "vertex_code": (
+        "Vertex code",
+        "bytes",
+        "Bytes of vertex types that no other operation has on the same tile; code "
+        "that is shared counts as not attributed",
+        False,
+    ),
+    "flops": (
+        "FLOPs",
+        "integer",
+        "Estimated floating point operations: of one execution of each compute set x its "
+        "recorded executions; – = not recorded",
+        True,
+    ),
+    "flops_once": (
+        "FLOPs once",
+        "integer",
+        "Estimated floating point operations with each program executed once",
+        False,
+    ),
     "received": ("Received", "bytes", "Bytes that its steps received, all IPUs and runs", False),
     "sent": ("Sent", "bytes", "Bytes that its steps sent, all IPUs and runs", False),
     "always_live": ("Always live", "bytes", "Bytes of the always-live variables made under it, one replica", True),
-    "not_always_live": ("Not always live", "bytes", "Bytes of all other variables made under it, one replica; they are "
-                        "not all live at once", True),
-    "live_at_peak": ("Live at peak", "bytes", "Bytes of these that are live at the report's highest liveness index",
-                     False),
+    "not_always_live": (
+        "Not always live",
+        "bytes",
+        "Bytes of all other variables made under it, one replica; they are not all live at once",
+        True,
+    ),
+    "live_at_peak": (
+        "Live at peak",
+        "bytes",
+        "Bytes of these that are live at the report's highest liveness index",
+        False,
+    ),
     "programs": ("Programs", "integer", "Lowered programs made under it", True),
     "compute_sets": ("Compute sets", "integer", "Compute sets that only its programs run", False),
     "variables": ("Variables", "integer", "Variables made under it", False),
     "steps": ("Steps", "integer", "Recorded execution steps of its programs", False),
-}  # fmt: skip
+}
 
 #: Figures whose share of the report's total has a column of its own.
 _SHARED = ("cycles", "code", "always_live", "not_always_live", "flops")

@@ -106,9 +106,7 @@ def flops_tab(
         Column("rate", "FLOP / cycle", "decimal", "FLOPs / cycles", width=120),
     ]
     shown = rows.head(MOST_ROWS).astype(object)
-    table = data_table(
-        "ops-flops", shown.where(shown.notna(), None), columns, name="operation-flops", height=260
-    )  # fmt: skip
+    table = data_table("ops-flops", shown.where(shown.notna(), None), columns, name="operation-flops", height=260)
     return html.Div([html.Div(_rates(source, found, chosen), className="detail-columns"), table])
 
 

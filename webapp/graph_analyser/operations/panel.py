@@ -111,8 +111,14 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
             title, kind, help, _ = FIGURES[field]
             known = held[field].clip(min=0) if field.startswith("flops") else held[field]
             total, own = int(known.sum()), int(known[1:].sum())
-            rows.append((html.Span(f"Total {title[0].lower()}{title[1:]}" if title != "FLOPs" else "Total FLOPs",
-                                   title=help), _text(total, kind, clock)))  # fmt: skip
+            rows.append(
+                (
+                    html.Span(
+                        f"Total {title[0].lower()}{title[1:]}" if title != "FLOPs" else "Total FLOPs", title=help
+                    ),
+                    _text(total, kind, clock),
+                )
+            )
             share = percent_text(own / total) if total > 0 else "–"
             attributed.append((title, f"{_text(own, kind, clock)} ({share})"))
     columns = [
@@ -240,9 +246,13 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
         Column("first_index", "Index", "integer", "First liveness index; – = it has none", width=90),
     ]
     table = data_table(
-        {"ops": "programs"}, rows.where(rows.notna(), None), columns, name="operation-programs", height="100%",
+        {"ops": "programs"},
+        rows.where(rows.notna(), None),
+        columns,
+        name="operation-programs",
+        height="100%",
         selectable=True,
-    )  # fmt: skip
+    )
     if not cut:
         return table
     note = html.P(f"The {MOST_ROWS:,} programs with most cycles.", className="dim ops-hint")
@@ -262,9 +272,7 @@ def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> C
         Column("share", "Share", "percent", "Bytes / those of all variables made under it", width=90),
         Column("live", "Live", width=110, help="Always, at times (see the liveness report), or never"),
     ]
-    return data_table(
-        {"ops": "variables"}, rows, columns, name="operation-variables", height="100%", selectable=True
-    )  # fmt: skip
+    return data_table({"ops": "variables"}, rows, columns, name="operation-variables", height="100%", selectable=True)
 
 
 def _debug(source: ReportSource, key: str, contexts: list[int]) -> Component:

@@ -35,8 +35,17 @@ if TYPE_CHECKING:
 
 #: Keys that each half of the page follows.
 TOP_KEYS = (
-    "ops_view", "ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ops_all", "ops_open", "ipu", "vs",
-)  # fmt: skip
+    "ops_view",
+    "ops_layer",
+    "ops_group",
+    "ops_under",
+    "ops_find",
+    "ops_by",
+    "ops_all",
+    "ops_open",
+    "ipu",
+    "vs",
+)
 TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ops_tab", "ipu", "program", "tiles", "vs")
 
 VIEWS = {"": "Table", "graph": "Graph", "roofline": "Roofline"}

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
+from webapp.arrays import Int64Array
 from webapp.components import figure, icon, popover
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.plots.navigation import navigation
@@ -40,7 +40,7 @@ def reading_line(name: str) -> Component:
     return html.Div(id=f"{name}-reading", className="plot-reading", role="status", **attributes(aria_live="polite"))
 
 
-def hits_text(matching: npt.NDArray[np.int64] | None, count: int) -> str:
+def hits_text(matching: Int64Array | None, count: int) -> str:
     """The positions that a search matches, for `hits` of a plot's configuration; "" without a search."""
     if matching is None:
         return ""

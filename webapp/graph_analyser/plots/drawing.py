@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from popvision.analysis.report.range_statistics import Statistics
+from webapp.arrays import Int64Array
 from webapp.graph_analyser.plots.stepped_plot import SteppedPlot
 
 
@@ -19,7 +17,7 @@ class Drawing:
     visible range of the quantity called `quantity`."""
 
     figure: dict[str, Any]
-    ids: npt.NDArray[np.int64]
+    ids: Int64Array
     statistics: Statistics | None
     quantity: str
     shown: tuple[int, int]

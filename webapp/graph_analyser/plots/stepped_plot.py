@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision.analysis.report.decimate import min_max_positions
+from webapp.arrays import Int64Array
 from webapp.graph_analyser.plots.bytes_axis import bytes_axis
 from webapp.graph_analyser.plots.stepped_traces import (
     MOST_IN_LINE,
@@ -41,8 +41,6 @@ MOST_POINTS = 24_000
 #: How far above its peak a triangle stands, as a share of the height shown.
 _ABOVE = 0.03
 
-Values = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class SteppedPlot:
@@ -51,14 +49,14 @@ class SteppedPlot:
     from; `peaks` get a triangle above them."""
 
     series: Sequence[Series]
-    labels: Callable[[Values], list[str]]
+    labels: Callable[[Int64Array], list[str]]
     noun: str
     x_title: str
     window: tuple[int, int] | None = None  #: first and last position shown, both included
     marked: Sequence[int] = ()
     bands: Sequence[tuple[int, int]] = ()
     limit: tuple[int, str] | None = None
-    points: Sequence[int] | Values = field(default_factory=tuple)  #: positions that get a tick mark under the axis
+    points: Sequence[int] | Int64Array = field(default_factory=tuple)  #: positions that get a tick mark under the axis
     mark: int | None = None
     split: bool = False  #: curves of side "target" in a plot of their own, below
     peaks: Sequence[int] = ()
@@ -117,7 +115,7 @@ class SteppedPlot:
             traces.append(peaks_trace(at, highest[at] + (top - low) * _ABOVE, colours["muted"]))
         return traces
 
-    def _positions(self) -> tuple[Values, bool]:
+    def _positions(self) -> tuple[Int64Array, bool]:
         """Positions to draw: extremes of every curve in the window, coarser ones everywhere, and the marked ones."""
         first, last = self.shown
         most = min(WINDOW_POSITIONS, MOST_POINTS // len(self.series))

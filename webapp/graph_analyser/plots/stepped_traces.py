@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from webapp.arrays import BoolArray, Float64Array, Int64Array
 from webapp.components import plain
 from webapp.graph_analyser.plots.category_colours import translucent
-
-Values = npt.NDArray[np.int64]
 
 #: Names of curves that stand side by side above a plot.
 MOST_IN_LINE = 6
@@ -28,12 +26,12 @@ class Series:
     the curve has no value (its `values` there count as 0)."""
 
     name: str
-    values: Values
+    values: Int64Array
     colour: str
     stacked: bool = False
     filled: bool = True
     side: str = ""
-    known: npt.NDArray[np.bool_] | None = None
+    known: BoolArray | None = None
     silent: bool = False  #: drawn only: not in the hover box, nor in the line of values below the plot
     signed: bool = False  #: a difference: growth is written with its sign
     group: str = ""  #: curves of one group share one entry of the legend, under this name
@@ -45,7 +43,7 @@ class Series:
         return int(self.values[position])
 
 
-def series_trace(series: Series, positions: Values, theme: str, axis: str = "y") -> dict[str, Any]:
+def series_trace(series: Series, positions: Int64Array, theme: str, axis: str = "y") -> dict[str, Any]:
     """`axis` is the y axis that the curve is drawn on."""
     name = plain(series.name)
     values = series.values[positions].tolist()
@@ -76,7 +74,7 @@ def series_trace(series: Series, positions: Values, theme: str, axis: str = "y")
     return trace
 
 
-def label_trace(texts: Sequence[str], positions: Values) -> dict[str, Any]:
+def label_trace(texts: Sequence[str], positions: Int64Array) -> dict[str, Any]:
     """An invisible curve whose line in the hover box names the position."""
     safe = [plain(text) for text in texts]
     return {
@@ -103,7 +101,7 @@ def limit_trace(value: int, name: str, count: int, colour: str) -> dict[str, Any
     }
 
 
-def points_trace(inside: Values, colour: str, name: str) -> dict[str, Any]:
+def points_trace(inside: Int64Array, colour: str, name: str) -> dict[str, Any]:
     """Small triangles below the axis; of very many, evenly chosen ones."""
     inside = inside[:: max(1, len(inside) // _MOST_POINTS)]
     return {
@@ -118,7 +116,7 @@ def points_trace(inside: Values, colour: str, name: str) -> dict[str, Any]:
     }
 
 
-def peaks_trace(peaks: Values, heights: npt.NDArray[np.float64], colour: str) -> dict[str, Any]:
+def peaks_trace(peaks: Int64Array, heights: Float64Array, colour: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -176,15 +174,15 @@ def legend(entries: int) -> dict[str, Any]:
     return {"orientation": "v", "x": 1.01, "xanchor": "left", "y": 1.0, "yanchor": "top", "tracegroupgap": 0}
 
 
-def to_edges(positions: Values) -> list[float]:
+def to_edges(positions: Int64Array) -> list[float]:
     """The positions with the outer edges of the first and last step, which round to those positions."""
     numbers = positions.tolist()
     return [numbers[0] - 0.499, *numbers, numbers[-1] + 0.499]
 
 
-def outlines(series: Iterable[Series], count: int) -> list[Values]:
+def outlines(series: Iterable[Series], count: int) -> list[Int64Array]:
     """What the eye sees: running totals of the stacked curves of each side, the others as they are."""
-    totals: dict[str, Values] = {}
+    totals: dict[str, Int64Array] = {}
     found = []
     for each in series:
         if each.stacked:

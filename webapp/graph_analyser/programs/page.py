@@ -28,7 +28,7 @@ from webapp.components import (
     toggle,
     toolbar,
     view_shortcuts,
-)  # fmt: skip
+)
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.programs import routes
 from webapp.graph_analyser.programs.list import register_table

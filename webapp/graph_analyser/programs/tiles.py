@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 from dash import Dash, html
 from dash.development.base_component import Component
 
@@ -14,6 +12,7 @@ from popvision.analysis.programs.details import TileFigures
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.programs.tiles import program_tiles, program_tiles_pair
 from popvision.analysis.report.decimate import min_max_positions
+from webapp.arrays import Int64Array
 from webapp.comparison import target_of_page
 from webapp.components import Column, figure, long_table, register_rows
 from webapp.components.difference import add_difference, difference_columns
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-Int64 = npt.NDArray[np.int64]
 
 _MOST_POINTS = 4_000
 
@@ -105,7 +103,9 @@ def tiles_tab(
     return html.Div([html.Div([*owner, *plots], className="tile-plots"), _table(source, key, selection, target)])
 
 
-def tile_plot(name: str, unit: str, series: list[tuple[str, Int64]], selection: Selection, theme: str) -> Component:
+def tile_plot(
+    name: str, unit: str, series: list[tuple[str, Int64Array]], selection: Selection, theme: str
+) -> Component:
     """Figures of every tile as lines, with their sums, means and extremes beside them; `name` is the plot's id."""
     colours = tokens(theme)
     traces: list[dict[str, Any]] = []
@@ -157,7 +157,7 @@ def _marker(tile: int, colour: str) -> dict[str, Any]:
     return {"type": "line", "x0": tile, "x1": tile, "yref": "paper", "y0": 0, "y1": 1, "line": line}
 
 
-def _statistics(label: str, values: Int64) -> Component:
+def _statistics(label: str, values: Int64Array) -> Component:
     """Over all tiles of all IPUs; the mean counts tiles with 0 too."""
     positive = values[values > 0]
     cells = [

@@ -22,7 +22,7 @@ from webapp.components import (
     split,
     toolbar,
     view_shortcuts,
-)  # fmt: skip
+)
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.source_code import routes

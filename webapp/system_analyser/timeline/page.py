@@ -100,7 +100,9 @@ def _toolbar(extras: Mapping[str, str]) -> Component:
         group(
             options_menu(
                 toggle(
-                    "tl_merge", "Merge all threads", extras.get("tl_merge") == "1",
+                    "tl_merge",
+                    "Merge all threads",
+                    extras.get("tl_merge") == "1",
                     title="Draw the threads of a process over each other in one row",
                 ),
             ),
@@ -108,14 +110,19 @@ def _toolbar(extras: Mapping[str, str]) -> Component:
             icon_button("camera", "Save the drawing as PNG", action="timeline-save"),
         ),
         label="Host timeline",
-    )  # fmt: skip
+    )
 
 
 def _drawing(context: ViewContext) -> Component:
-    return html.Div(className="tl", tabIndex="0", role="application", **attributes(
-        aria_label="Host timeline: arrow keys move, plus and minus zoom, question mark lists all keys",
-        data_timeline=json.dumps(facts(context.key, context.trace)),
-    ))  # fmt: skip
+    return html.Div(
+        className="tl",
+        tabIndex="0",
+        role="application",
+        **attributes(
+            aria_label="Host timeline: arrow keys move, plus and minus zoom, question mark lists all keys",
+            data_timeline=json.dumps(facts(context.key, context.trace)),
+        ),
+    )
 
 
 def facts(key: str, source: TraceSource) -> dict[str, Any]:

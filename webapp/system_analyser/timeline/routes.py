@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from dash import Dash
 from flask import Response, jsonify, request
 
@@ -24,6 +23,7 @@ from popvision.analysis.trace.drawing import (
     samples_in,
 )
 from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
+from webapp.arrays import AnyArray
 from webapp.data_routes import trace_route
 from webapp.packed import packed_response
 from webapp.query import number_of, numbers_of, whole_number
@@ -54,7 +54,7 @@ def blocks(source: TraceSource) -> Response:
     lanes: list[list[int]] = []
     parts: list[Blocks] = []
     instants: list[list[int]] = []
-    times: list[npt.NDArray[Any]] = []
+    times: list[AnyArray] = []
     labels: dict[int, int] = {}
     for thread in threads:
         for depth, lane in enumerate(source.lanes_without(thread, hidden)):
@@ -78,8 +78,8 @@ def blocks(source: TraceSource) -> Response:
 
 def _block_arrays(
     source: TraceSource, parts: list[Blocks], labels: dict[int, int], ns_per_pixel: float
-) -> dict[str, npt.NDArray[Any]]:
-    def joined(name: str) -> npt.NDArray[Any]:
+) -> dict[str, AnyArray]:
+    def joined(name: str) -> AnyArray:
         return np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in parts)])
 
     start, end, count, name = joined("start"), joined("end"), joined("count"), joined("name")
@@ -158,9 +158,14 @@ def find(source: TraceSource) -> Response:
 
 
 _ANSWERS = {
-    "blocks": blocks, "count": count, "overview": picture, "samples": samples, "heatmap": heatmap, "event": event,
+    "blocks": blocks,
+    "count": count,
+    "overview": picture,
+    "samples": samples,
+    "heatmap": heatmap,
+    "event": event,
     "find": find,
-}  # fmt: skip
+}
 
 
 def parse_event(text: str) -> tuple[int, int, int]:

@@ -2,10 +2,27 @@
 
 from simulator.poplibs.popops.expr.named import *  # noqa: F403, I001
 from simulator.poplibs.popops.expr.named import (
-    _1 as _1, _2 as _2, _3 as _3, _4 as _4, _5 as _5, _6 as _6, _7 as _7, _8 as _8, _9 as _9, _10 as _10,
-    _11 as _11, _12 as _12, _13 as _13, _14 as _14, _15 as _15, _16 as _16, _17 as _17, _18 as _18, _19 as _19,
+    _1 as _1,
+    _2 as _2,
+    _3 as _3,
+    _4 as _4,
+    _5 as _5,
+    _6 as _6,
+    _7 as _7,
+    _8 as _8,
+    _9 as _9,
+    _10 as _10,
+    _11 as _11,
+    _12 as _12,
+    _13 as _13,
+    _14 as _14,
+    _15 as _15,
+    _16 as _16,
+    _17 as _17,
+    _18 as _18,
+    _19 as _19,
     _20 as _20,
-)  # fmt: skip
+)
 from simulator.poplibs.popops.expr.nodes import Any_ as Any  # noqa: F401
 from simulator.poplibs.popops.expr.nodes import BinaryOp as BinaryOp
 from simulator.poplibs.popops.expr.nodes import Cast as Cast

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.types import BOOL, FLOAT, HALF, Type, numpy_type, type_named
 from simulator.codelets.run import rounded
 from simulator.poplibs.popops import operators
@@ -21,7 +21,6 @@ from simulator.poplibs.popops.expr.nodes import Cast, Const, Expr, Operator, Pla
 from simulator.poplibs.popops.expr.op_types import TernaryOpType
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
-Array = npt.NDArray[Any]
 Code = tuple[Any, ...]
 
 
@@ -114,7 +113,7 @@ def casts_in(code: Code) -> int:
     return 1 + casts_in(code[1]) if code[0] == "cast" else 0
 
 
-def evaluate(code: Code, inputs: Sequence[Array]) -> Array:
+def evaluate(code: Code, inputs: Sequence[AnyArray]) -> AnyArray:
     """The values of an expression; halves come as float32, not rounded yet."""
     kind = code[0]
     if kind == "in":

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, type_named
 from simulator.codelets.run import store
 from simulator.graph.debug_context import DebugInfo
@@ -34,8 +34,6 @@ from simulator.poplibs.type_names import grain, short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 TYPES = {t.name for t in (FLOAT, HALF, INT, UNSIGNED_INT, BOOL)}
 #: operators that PopLibs does not generate code for
 _NOT_GENERATED = ("VARIANCE_TO_INV_STD_DEV", "INV_STD_DEV_TO_VARIANCE")
@@ -98,7 +96,7 @@ def _add(graph: Graph, cs: Any, type_: VertexType, target: str, runs: Runs, fiel
 
 
 @register("popops.map")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     store(outputs[0], evaluate(attributes["expression"], inputs))
 
 
@@ -115,7 +113,7 @@ def _vertex(code: Code, dtypes: tuple[str, ...], in_place: bool, multi: bool, nu
     target = "in1" if in_place else "out"
     each = sum(_flops(op) for op in operations)
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target_: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target_: Any) -> BlockCosts:
         body = sum((cycles.generated_body(dtypes[0], len(operations), elements[n]) for n in names), np.int64(0))
         form = cycles.generated_multi if multi else cycles.generated_worker
         count = flop_counts.typed(each * elements[target], dtypes[0])

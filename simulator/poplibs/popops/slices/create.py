@@ -8,8 +8,8 @@ from math import prod
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
@@ -27,17 +27,15 @@ from simulator.poplibs.poputil.linear_mapping import linear_shares, mapTensorLin
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
 
-I8 = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Blocks:
     """Where row, column and lookup blocks end, and the tile of each: [lookups, rows, columns]."""
 
-    row_ends: I8
-    column_ends: I8
-    lookup_ends: I8
-    tiles: I8
+    row_ends: Int64Array
+    column_ends: Int64Array
+    lookup_ends: Int64Array
+    tiles: Int64Array
 
     def without_lookup_split(self, lookups: int) -> Blocks:
         """All lookups with the first group's tiles."""
@@ -53,7 +51,7 @@ def blocks_of_plan(plan: SlicePlan, type_: Type, lookups: int) -> Blocks:
     return Blocks(rows, columns, groups, np.arange(prod(shape), dtype=np.int64).reshape(shape))
 
 
-def _ends(count: int, parts: int, unit: int) -> I8:
+def _ends(count: int, parts: int, unit: int) -> Int64Array:
     return linear_shares(count, parts, unit, 1)
 
 

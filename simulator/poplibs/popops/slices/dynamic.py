@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import type_error
 from simulator.base.types import INT, UNSIGNED_INT
@@ -29,9 +29,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import grain, short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def dynamicSlice(
@@ -214,7 +211,7 @@ def _vertices(
     graph.addVertices(cs, type_, tiles, edges, values)
 
 
-def parts_of_slices(matrix: Tensor, place: I8, size: I8) -> tuple[I8, I8, I8]:
+def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Regions of the elements [place, place + size) of all slices, slice after slice, and the offsets of each place."""
     count, columns = matrix.shape()
     begins = (np.arange(count)[None, :] * columns + place[:, None]).reshape(-1)
@@ -233,20 +230,20 @@ def parts_of_slices(matrix: Tensor, place: I8, size: I8) -> tuple[I8, I8, I8]:
     return starts[head], joined, offsets
 
 
-def kept(out: Array, before: Array) -> None:
+def kept(out: AnyArray, before: AnyArray) -> None:
     """`out` with the values of `before`, which may be the same memory."""
     if out.__array_interface__["data"] != before.__array_interface__["data"]:
         out[...] = before
 
 
 @register("popops.dynamicSlice")
-def _slice_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _slice_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     base, out = inputs[0], outputs[0]
     out[...] = base[slice_numbers(inputs[1], base.shape[0], out.shape[0])]
 
 
 @register("popops.dynamicUpdate")
-def _update_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     sub, base = inputs[0], outputs[0]
     kept(base, inputs[2])
     base[slice_numbers(inputs[1], base.shape[0], sub.shape[0])] = sub

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.store import VertexBlock
 from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
@@ -20,12 +20,10 @@ from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 _BYTES = ("char", "schar", "uchar", "bool")
 
 
-def slice_numbers(offset: Any, base: int, count: int) -> I8:
+def slice_numbers(offset: Any, base: int, count: int) -> Int64Array:
     """The slices that `count` slices from an offset on are, of `base` in all."""
     first = int(np.asarray(offset).reshape(-1)[0])
     return (np.arange(count) + (first if 0 <= first < base else 0)) % max(base, 1)
@@ -35,7 +33,7 @@ def slice_numbers(offset: Any, base: int, count: int) -> I8:
 def dynamic_vertex(dtype: str, update: bool, flat: bool) -> VertexType:
     """`flat`: one run of a slice (a MultiVertex), else rows: each run's base slices, then its slices."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         count = np.asarray(block.values["numSubElements"], np.int64)
         if flat:
             region = elements["subT"] // np.maximum(count, 1)

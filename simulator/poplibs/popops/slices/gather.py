@@ -120,9 +120,14 @@ def _along(graph: Graph, input: Tensor, indices: Tensor, axis: int, prog: Progra
     offset_dims = [*range(axis), *range(axis + batch, axis + batch + input.rank() - axis - 1)]
     sizes = [1 if d == axis else n for d, n in enumerate(input.shape())]
     given = {
-        "indexVectorDim": batch, "offsetDims": offset_dims, "sliceSizes": sizes, "collapsedSliceDims": [axis],
-        "startIndexMap": [axis], "prog": prog, "debugContext": context,
-    }  # fmt: skip
+        "indexVectorDim": batch,
+        "offsetDims": offset_dims,
+        "sliceSizes": sizes,
+        "collapsedSliceDims": [axis],
+        "startIndexMap": [axis],
+        "prog": prog,
+        "debugContext": context,
+    }
     return _general(graph, input, indices, given)
 
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from simulator.arrays import AnyArray
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Program
@@ -41,9 +39,6 @@ from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def multiSlice(
@@ -125,5 +120,5 @@ def _slice_vertices(
 
 
 @register("popops.multiSlice")
-def _slice_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _slice_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     sliced_rows(inputs[0], inputs[1], outputs[0])

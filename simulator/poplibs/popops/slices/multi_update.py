@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray
 from simulator.base.types import FLOAT, HALF
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context, DebugInfo
@@ -39,9 +39,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def multiUpdate(
@@ -154,7 +151,7 @@ def _update(
 
 
 @register("popops.multiUpdate")
-def _update_kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _update_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     scale = inputs[3] if len(inputs) > 3 else None
     result = updated_rows(inputs[0], inputs[1], inputs[2], attributes["op"], scale)
     kept(outputs[0], inputs[0])

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_INT
 from simulator.codelets.run import store
 from simulator.graph.store import VertexBlock
@@ -23,11 +23,8 @@ from simulator.machine.cycles.described import described
 from simulator.machine.cycles.rounding import per_worker
 from simulator.poplibs.popops.operators import wide
 
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
-
-def sliced_rows(base: Array, offsets: Array, out: Array) -> None:
+def sliced_rows(base: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
     """out[i] = base[offsets[i]], zeros for offsets that base does not have."""
     at = offsets.reshape(-1).astype(np.int64)
     there = (at >= 0) & (at < base.shape[0])
@@ -35,7 +32,7 @@ def sliced_rows(base: Array, offsets: Array, out: Array) -> None:
     out[~there] = 0
 
 
-def updated_rows(base: Array, offsets: Array, sub: Array, op: str, scale: Any = None) -> Array:
+def updated_rows(base: AnyArray, offsets: AnyArray, sub: AnyArray, op: str, scale: Any = None) -> AnyArray:
     """base with rows replaced ("none"), added to (times scale) or raised to a maximum, one offset after the other;
     halves in float32, not rounded yet."""
     at = offsets.reshape(-1).astype(np.int64)
@@ -56,7 +53,7 @@ def updated_rows(base: Array, offsets: Array, sub: Array, op: str, scale: Any = 
 def multi_slice_vertex(dtype: str, in_order: bool) -> VertexType:
     """`in_order`: the offsets are sorted, which costs a search."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["offsets"]
         each = elements["subT"] // np.maximum(n, 1)
         spent = cycles.multi_slice(dtype, each, per_worker(n))
@@ -78,7 +75,7 @@ def multi_slice_vertex(dtype: str, in_order: bool) -> VertexType:
 def multi_update_vertex(dtype: str, op: str, scale_dtype: str) -> VertexType:
     """`scale_dtype`: type of the scale, "" for none."""
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["offsets"]
         each = elements["subT"] // np.maximum(n, 1)
         if op == "none":

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.errors import invalid_option
 from simulator.base.options.flags import spelled
 from simulator.base.types import Type
@@ -25,7 +25,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import grain, short_name
 from simulator.programming.graph import Graph
 
-I8 = npt.NDArray[np.int64]
 Options = dict[str, str] | None
 _CHOICES = {
     "usedForSlice": ("true", "false"),
@@ -65,9 +64,9 @@ class SlicePlan:
 
 @dataclass(frozen=True)
 class _Costs:
-    cycles: I8
-    memory: I8  #: bytes of the fullest tile
-    temporary: I8  #: bytes of it that live during the operation only
+    cycles: Int64Array
+    memory: Int64Array  #: bytes of the fullest tile
+    temporary: Int64Array  #: bytes of it that live during the operation only
 
 
 def plan(
@@ -131,14 +130,14 @@ def _is_positive(text: str) -> bool:
         return False
 
 
-def _splits(count: int, most: int) -> I8:
+def _splits(count: int, most: int) -> Int64Array:
     """Numbers of parts worth trying: those that change the size of the largest part."""
     parts = np.arange(1, max(min(count, most), 1) + 1)
     sizes = -(-count // parts)
     return np.asarray(parts[np.append(True, sizes[1:] != sizes[:-1])], np.int64)
 
 
-def _cuts(splits: list[I8], tiles: int) -> I8:
+def _cuts(splits: list[Int64Array], tiles: int) -> Int64Array:
     """All (row blocks, column blocks, groups) that need no more than the tiles, a row each."""
     rows, columns = (a.reshape(-1) for a in np.meshgrid(splits[0], splits[1], indexing="ij"))
     few = rows * columns <= tiles
@@ -150,7 +149,7 @@ def _cuts(splits: list[I8], tiles: int) -> I8:
     return np.column_stack([pairs[owner], groups])
 
 
-def _costs(cuts: I8, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str]) -> _Costs:
+def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str]) -> _Costs:
     dtype, size, unit = short_name(type_), type_.size, grain(type_)
     row_blocks, column_blocks, groups = cuts.T
     rows = ceil_div(sizes[0], row_blocks)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.debug_context import Context, DebugInfo
@@ -21,9 +21,6 @@ from simulator.poplibs.popops.slices.plan import Options, SlicePlan, chosen_opti
 from simulator.poplibs.popops.slices.sliced_view import check_slice, column_runs
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def matrix_blocks(graph: Graph, base: Tensor, lookups: int, plan: SlicePlan) -> Blocks:
@@ -45,9 +42,9 @@ class BlockPart:
     """One vertex: rows [low, high) and columns [left, right) of the matrix, lookups [first, last), a tile."""
 
     rows: tuple[int, int]
-    columns: tuple[I8, I8]
+    columns: tuple[Int64Array, Int64Array]
     lookups: tuple[int, int]
-    tiles: I8
+    tiles: Int64Array
 
 
 def block_parts(blocks: Blocks, row_block: int) -> list[BlockPart]:
@@ -66,7 +63,7 @@ def block_parts(blocks: Blocks, row_block: int) -> list[BlockPart]:
     ]
 
 
-def block_edges(matrix: Tensor, rows: tuple[int, int], left: I8, right: I8) -> Any:
+def block_edges(matrix: Tensor, rows: tuple[int, int], left: Int64Array, right: Int64Array) -> Any:
     """A vector for each column block: its columns of the rows, row after row."""
     return vector_edges(*parts_of_slices(matrix.slice(rows[0], rows[1], 0), left, right - left))
 

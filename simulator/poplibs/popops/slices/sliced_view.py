@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import Int64Array
 from simulator.base.types import Interval, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor, concat
@@ -19,8 +19,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import linear_shares
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
-
-I8 = npt.NDArray[np.int64]
 
 
 def check_slice(name: str, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int]) -> None:
@@ -48,7 +46,13 @@ def from_slices(matrix: Tensor, shape: Sequence[int], dims: Sequence[int]) -> Te
 
 
 def in_columns(
-    graph: Graph, type_: Type, rows: int, ends: I8, tiles: I8, context: Context, row_ends: I8 | None = None
+    graph: Graph,
+    type_: Type,
+    rows: int,
+    ends: Int64Array,
+    tiles: Int64Array,
+    context: Context,
+    row_ends: Int64Array | None = None,
 ) -> Tensor:
     """A variable seen as [rows, columns]: columns up to `ends[i]` on `tiles[i]`, each such block contiguous. With
     `row_ends` the rows are cut too, and `tiles` is [row blocks, column blocks]."""
@@ -83,7 +87,7 @@ def sliceable_by_columns(
     return from_slices(matrix, shape, dims)
 
 
-def column_runs(graph: Graph, matrix: Tensor) -> tuple[I8, I8]:
+def column_runs(graph: Graph, matrix: Tensor) -> tuple[Int64Array, Int64Array]:
     """(ends, tiles) of the columns of a [slices, elements] view by where its first slice lies."""
     _, ends, device = graph.getTileMappingIntervals(matrix.slice(0, 1, 0).flatten())
     tiles = graph._graph_tiles(device)

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL, UNSIGNED_INT
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -28,9 +28,6 @@ from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ def _second(work: Work) -> dict[str, bool]:
     return {"smallerValueFirst": work.ties > 0} if work.ties else {}
 
 
-def swap(first: list[Array], second: list[Array], largest: bool, ties: int = 0) -> None:
+def swap(first: list[AnyArray], second: list[AnyArray], largest: bool, ties: int = 0) -> None:
     """Arrays of keys, and values with them: each pair with the better key in `first`."""
     keys, others = first[0], second[0]
     wrong = others > keys if largest else others < keys
@@ -130,7 +127,7 @@ def swap(first: list[Array], second: list[Array], largest: bool, ties: int = 0) 
         mine[...] = kept
 
 
-def step(tensors: list[Array], distance: int, mirrored: bool, largest: bool, ties: int = 0) -> None:
+def step(tensors: list[AnyArray], distance: int, mirrored: bool, largest: bool, ties: int = 0) -> None:
     """One step on flat arrays of whole blocks."""
     blocks = [t.reshape(-1, 2, distance) for t in tensors]
     second = [b[:, 1, ::-1] if mirrored else b[:, 1] for b in blocks]
@@ -138,7 +135,7 @@ def step(tensors: list[Array], distance: int, mirrored: bool, largest: bool, tie
 
 
 @register("popops.compareAndSwap")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     for out, given in zip(outputs, inputs, strict=True):
         if out.__array_interface__["data"] != given.__array_interface__["data"]:
             out[...] = given
@@ -151,7 +148,7 @@ def _vertex(types: tuple[str, ...], within: bool, second_key: bool) -> VertexTyp
     names = ["keys", "values"][: len(types)]
     values = "second key" if second_key else "carried" if with_values else "no"
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["keys"] // 2 if within else elements["keys"]
         distance = np.asarray(block.values["distance"]) if within else n
         spent = cycles.compare_and_swap(types[0], values, n, distance)

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
@@ -33,9 +33,6 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
-
-I8 = npt.NDArray[np.int64]
-Array = npt.NDArray[Any]
 
 
 def sort(graph: Graph, t: Tensor, dim: int, prog: Sequence, debugContext: Context = "") -> Tensor:
@@ -110,7 +107,7 @@ def _as_rows(t: Tensor, dim: int) -> Tensor:
     return t.dimShuffle(order).reshape([t.numElements() // t.dim(dim), t.dim(dim)])
 
 
-def _stretches(graph: Graph, rows: Tensor) -> I8:
+def _stretches(graph: Graph, rows: Tensor) -> Int64Array:
     """Where the stretches of the flattened rows end: at the end of a row, or where the tile changes."""
     _, ends, device = graph.getTileMappingIntervals(rows.flatten())
     last = np.append(device[1:] != device[:-1], True)
@@ -118,13 +115,13 @@ def _stretches(graph: Graph, rows: Tensor) -> I8:
     return np.union1d(ends[last], np.arange(width, rows.numElements() + 1, width))
 
 
-def _numbers(borders: I8, width: int) -> I8:
+def _numbers(borders: Int64Array, width: int) -> Int64Array:
     """The number of each border within its row."""
     row = borders // width
     return np.arange(len(borders)) - np.searchsorted(row, row, side="left")
 
 
-def _taken(flat: Tensor, places: I8) -> Tensor:
+def _taken(flat: Tensor, places: Int64Array) -> Tensor:
     elements = regions.elements(*flat.regions())[places]
     pieces = flat._store.cut_at_variables(*regions.of_elements(elements))
     return flat._spelled((len(places),), pieces, None, flat._variable)
@@ -142,7 +139,7 @@ def _exchange(graph: Graph, pairs: list[tuple[Tensor, Tensor]], prog: Sequence, 
 
 
 def _add_heaps(
-    graph: Graph, rows: list[Tensor], ends: I8, name: tuple[DebugInfo, str]
+    graph: Graph, rows: list[Tensor], ends: Int64Array, name: tuple[DebugInfo, str]
 ) -> tuple[ComputeSet, dict[str, Any]]:
     cs = graph.addComputeSet(name)
     begins = np.append(0, ends[:-1])
@@ -158,7 +155,7 @@ def _add_heaps(
 
 
 @register("popops.heapSort")
-def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, Any]) -> None:
+def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping[str, Any]) -> None:
     flat = [np.array(i).reshape(-1) for i in inputs]
     begin = 0
     for end in attributes["ends"]:
@@ -174,7 +171,7 @@ def _kernel(outputs: list[Array], inputs: list[Array], attributes: Mapping[str, 
 def _vertex(types: tuple[str, ...]) -> VertexType:
     names = ["out"] if len(types) == 1 else ["key", "value"]
 
-    def costs(block: VertexBlock, elements: Mapping[str, I8], target: Any) -> BlockCosts:
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements[names[0]]
         spent = cycles.heap_sort(n, with_values=len(types) > 1)
         return BlockCosts(spent, "exact", described("7.6", cycles.heap_sort), np.zeros_like(spent))
