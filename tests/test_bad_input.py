@@ -1,9 +1,9 @@
 """Bad input is answered with one sentence that names the thing and the value, as the documented exception.
 
 One table for what a program can do wrong, one for what a command can be given. Further cases stand beside what they
-concern: streams, devices and programs in tests/runtime/test_engine_errors.py, options in
-tests/poplar/test_engine_options.py, damaged and hostile files in tests/formats/test_profile_hostile.py and
-tests/formats/test_other_files.py, killed programs in tests/runtime/test_killed_runs.py, PVTI_OPTIONS in tests/pvti.
+concern: streams, devices and programs in tests/engine/test_engine_errors.py, options in
+tests/engine/test_engine_options.py, damaged and hostile files in tests/formats/test_profile_hostile.py and
+tests/formats/test_other_files.py, killed programs in tests/engine/test_killed_runs.py, PVTI_OPTIONS in tests/pvti.
 """
 
 import json
@@ -366,7 +366,7 @@ def test_out_of_memory_is_said_even_where_the_profile_cannot_be_saved(tmp_path):
 
 
 def test_a_disk_that_fills_up_keeps_what_was_recorded(tmp_path):
-    """On a file system of 1.5 MB (with a page limit instead: tests/runtime/test_engine_errors.py)."""
+    """On a file system of 1.5 MB (with a page limit instead: tests/engine/test_engine_errors.py)."""
     done = on_a_small_disk(tmp_path, "at each run")
     runs, kept, parts, error = done.stdout.strip().split("|")
     assert 0 < int(runs) == int(kept) < 50

@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from tests.analysis.memory_case import make_case, write_case
+from tests.analysis.memory.memory_case import make_case, write_case
 from tests.browser.frame import open_page
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from slow_machine import SlowMachine
 
 from simulator.poplar import Engine, Graph, IPUModel, Tensor, Type
 from simulator.poplar.program import Sequence
 from simulator.poplibs.poputil import mapTensorLinearly
+from tests.poplibs.slow_machine import SlowMachine
 
 
 def small_graph(tiles: int = 8) -> Graph:

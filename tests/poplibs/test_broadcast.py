@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import FLOAT, HALF, INT, Graph, Tensor, Type
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 NUMPY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum}
 

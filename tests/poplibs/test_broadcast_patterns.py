@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import linear, small_graph
 
 from simulator.poplar import FLOAT, HALF
 from simulator.poplibs.memory_order import broadcast_to
@@ -13,6 +12,7 @@ from simulator.poplibs.pieces import Runs, aligned_runs
 from simulator.poplibs.popops.broadcast_choice import Choice, choices
 from simulator.poplibs.popops.broadcast_patterns import patterns_of, segments_of
 from simulator.poplibs.popops.broadcast_shortcuts import surely_general
+from tests.poplibs.programs import linear, small_graph
 
 
 def _scan(elements: list[int]) -> list[tuple[list[int], int, int]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from programs import linear, small_graph
-
 from simulator.poplar import FLOAT
 from simulator.poplar.program import Copy, Program, Sequence, WriteUndef
 from simulator.poplibs import poplin, popops
+from tests.poplibs.programs import linear, small_graph
 
 
 def test_a_product_is_recorded_as_one_call() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import FLOAT, HALF, INT, Graph, Tensor, graph_connection_error, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 UNARY: dict[str, tuple[Any, tuple[float, float]]] = {
     "abs": (np.abs, (-2, 2)),

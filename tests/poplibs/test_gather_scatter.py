@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, run_engine, small_graph
 
 from simulator.poplar import FLOAT, INT, UNSIGNED_INT, Graph, Tensor
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import GatherParams
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import both_ways, linear, run_engine, small_graph
 
 Given = tuple[dict[str, tuple[Tensor, Any]], Tensor]
 VALUES = np.arange(60, dtype=np.float32).reshape(3, 5, 4)

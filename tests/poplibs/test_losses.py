@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear, small_graph
-from slow_machine import SlowMachine
 
 from simulator.poplar import (
     BOOL,
@@ -28,6 +26,8 @@ from simulator.poplar.program import Sequence
 from simulator.poplibs import popnn
 from simulator.poplibs.popnn import MASKED_LABEL_CODE, LossType
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import both_ways, linear, small_graph
+from tests.poplibs.slow_machine import SlowMachine
 
 RNG = np.random.default_rng(31)
 LABELS = np.array([3, 0, MASKED_LABEL_CODE, 4, 1], np.uint32)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, invalid_option
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popnn
 from simulator.poplibs.popnn import lstm
 from simulator.poplibs.poputil.exceptions import poplibs_error
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 STEPS, BATCH, FAN_IN, OUT = 3, 2, 5, 4
 ORDER = lstm.getDefaultBasicLstmCellOrder()

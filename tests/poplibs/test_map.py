@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Graph, Tensor, invalid_option, type_error
 from simulator.poplar.program import Execute, LibraryGroup, Sequence
@@ -15,6 +14,7 @@ from simulator.poplibs import popops
 from simulator.poplibs.popops import expr
 from simulator.poplibs.popops.expr import BinaryOpType, Cast, Const, Select, UnaryOpType, _1, _2, _3
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 f32 = np.float32
 

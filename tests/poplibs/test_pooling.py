@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, invalid_option, poplar_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs.popnn import pooling
 from simulator.poplibs.popnn.pooling import PoolingType, PoolParams
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 
 def windows(x: Any, params: PoolParams) -> Any:

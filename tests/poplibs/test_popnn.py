@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
 from scipy import special
 
 from simulator.poplar import FLOAT, HALF, UNSIGNED_INT, Graph, Tensor, graph_connection_error, poplar_error, type_error
 from simulator.poplar.program import Execute, Sequence
 from simulator.poplibs import popnn, popops
 from simulator.poplibs.popnn import LossType, NonLinearityType
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 FUNCTIONS: dict[NonLinearityType, Any] = {
     NonLinearityType.RELU: lambda x: np.maximum(x, 0),

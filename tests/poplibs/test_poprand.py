@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import linear, small_graph
 from scipy import stats
-from slow_machine import SlowMachine
 
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Repeat, Sequence
 from simulator.poplibs import poprand, poputil
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import linear, small_graph
+from tests.poplibs.slow_machine import SlowMachine
 
 Draw = Callable[..., Tensor]
 DRAWS: dict[str, tuple[Draw, tuple[float, ...], Any]] = {

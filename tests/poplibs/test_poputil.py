@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import small_graph
 
 from simulator.poplar import FLOAT, HALF
 from simulator.poplibs.poputil import linear_shares, mapTensorLinearly
+from tests.poplibs.programs import small_graph
 
 
 @given(st.integers(1, 5000), st.integers(1, 200), st.sampled_from([1, 2, 4]), st.integers(1, 64))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import FLOAT, HALF, INT, Graph, Interval, IPUModel, Tensor, TensorCloneMethod, concat
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.poputil import graphfn
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 
 def two_ipus() -> Graph:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import both_ways, linear, small_graph
 
 from simulator.poplar import BOOL, FLOAT, HALF, Graph, Tensor, index_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import Operation
+from tests.poplibs.programs import both_ways, linear, small_graph
 
 NUMPY = {
     Operation.ADD: lambda x, axes: x.sum(axes),

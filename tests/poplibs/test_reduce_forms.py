@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
 from scipy import special
-from slow_machine import SlowMachine
 
 from simulator.machine.cycles import reduction as cycles
 from simulator.poplar import BOOL, FLOAT, HALF, INT, Graph, Tensor, invalid_option, type_error
@@ -17,6 +15,8 @@ from simulator.poplar.program import Execute, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import Operation, ReduceParams, SingleReduceOp
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import both_ways, linear, small_graph
+from tests.poplibs.slow_machine import SlowMachine
 
 Given = tuple[dict[str, tuple[Tensor, Any]], Tensor]
 BOUND = {FLOAT: 1e-5, HALF: 4e-3}

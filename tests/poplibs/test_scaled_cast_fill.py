@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, small_graph
-from slow_machine import SlowMachine
 
 from simulator.poplar import (
     BOOL,
@@ -30,6 +28,8 @@ from simulator.poplar.program import Execute, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import ScaledAddSpecialisation
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import both_ways, linear, small_graph
+from tests.poplibs.slow_machine import SlowMachine
 
 f32 = np.float32
 Given = tuple[dict[str, tuple[Tensor, Any]], Tensor]

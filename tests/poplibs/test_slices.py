@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import both_ways, linear, run_engine, small_graph
 
 from simulator.machine.cycles import slices as cycles
 from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Graph, Tensor, invalid_option
@@ -15,6 +14,7 @@ from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import SlicePlan
 from simulator.poplibs.poputil import poplibs_error
+from tests.poplibs.programs import both_ways, linear, run_engine, small_graph
 
 Given = tuple[dict[str, tuple[Tensor, Any]], Tensor]
 SHAPE = (6, 5, 4)

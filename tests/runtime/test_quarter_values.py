@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from both_engines import ACCURATE
 
 from simulator.codelets.vertex import InOut, Input, Output, Vector, Vertex
 from simulator.poplar import (
@@ -20,6 +19,7 @@ from simulator.poplar import (
     createVariableMetadataTensor,
 )
 from simulator.poplar.program import Copy, Execute, Sequence
+from tests.runtime.both_engines import ACCURATE
 
 F143, F152 = QuarterMetadata.Format.F143, QuarterMetadata.Format.F152
 

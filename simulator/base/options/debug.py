@@ -11,7 +11,7 @@ DEBUG = (
         "false",
         "Compile on when tile memory is exceeded.",
         changes="Whether compiling for simulated hardware raises graph_memory_allocation_error.",
-        test="tests/runtime/test_option_effects.py::test_allow_out_of_memory",
+        test="tests/engine/test_option_effects.py::test_allow_out_of_memory",
     ),
     Option(
         "debug.branchRecordTile",
@@ -19,7 +19,7 @@ DEBUG = (
         "<tiles - 1>",
         "Tile that stores the branch record.",
         changes="The tile whose memory holds the record.",
-        test="tests/runtime/test_option_effects.py::test_branch_record",
+        test="tests/engine/test_option_effects.py::test_branch_record",
     ),
     Option(
         "debug.computeInstrumentationLevel",
@@ -29,7 +29,7 @@ DEBUG = (
         changes=(
             "Memory of the counters, cycles on hardware, syncs at level ipu, vertices one by one at level vertex."
         ),
-        test="tests/runtime/test_option_effects.py::test_level_and_profiling_tile_say_where_counters_lie",
+        test="tests/engine/test_option_effects.py::test_level_and_profiling_tile_say_where_counters_lie",
         choices=("vertex", "tile", "ipu", "device"),
     ),
     Option(
@@ -65,7 +65,7 @@ DEBUG = (
         "false",
         "Turn on the three kinds of instrumentation below.",
         changes="The default of the three switches below.",
-        test="tests/runtime/test_option_effects.py::test_hardware_records_nothing_without_counters",
+        test="tests/engine/test_option_effects.py::test_hardware_records_nothing_without_counters",
     ),
     Option(
         "debug.instrumentCompute",
@@ -73,7 +73,7 @@ DEBUG = (
         "<debug.instrument>",
         "Count the cycles of compute sets.",
         changes="Memory of counters; on hardware whether runs are recorded, and cycles.",
-        test="tests/runtime/test_option_effects.py::test_instrumentation_takes_memory",
+        test="tests/engine/test_option_effects.py::test_instrumentation_takes_memory",
     ),
     Option(
         "debug.instrumentExternalExchange",
@@ -81,7 +81,7 @@ DEBUG = (
         "<debug.instrument>",
         "Count the cycles of host and IPU links.",
         changes="Memory of counters.",
-        test="tests/runtime/test_option_effects.py::test_instrumentation_takes_memory",
+        test="tests/engine/test_option_effects.py::test_instrumentation_takes_memory",
     ),
     Option(
         "debug.instrumentControlFlow",
@@ -92,7 +92,7 @@ DEBUG = (
             " each on debug.branchRecordTile (a guess) and no cycles (nothing public says how many)."
         ),
         changes="Trips and branches in the report; memory.",
-        test="tests/runtime/test_option_effects.py::test_branch_record",
+        test="tests/engine/test_option_effects.py::test_branch_record",
     ),
     Option(
         "debug.nanOverflowMode",
@@ -116,7 +116,7 @@ DEBUG = (
         "<tiles per IPU - 1>",
         "Tile that stores the counters of level ipu.",
         changes="The tile whose memory holds the counters.",
-        test="tests/runtime/test_option_effects.py::test_level_and_profiling_tile_say_where_counters_lie",
+        test="tests/engine/test_option_effects.py::test_level_and_profiling_tile_say_where_counters_lie",
     ),
     Option(
         "debug.retainDebugInformation",
@@ -124,7 +124,7 @@ DEBUG = (
         "false",
         "Keep what reports need after compilation.",
         changes="Whether getReport works without a graph profile.",
-        test="tests/runtime/test_option_effects.py::test_retain_debug_information",
+        test="tests/engine/test_option_effects.py::test_retain_debug_information",
     ),
     Option(
         "debug.runtimeVerify",
@@ -143,7 +143,7 @@ DEBUG = (
         "",
         "Stack of the supervisor, in place of the computed size.",
         changes="Memory of stacks.",
-        test="tests/runtime/test_option_effects.py::test_stack_sizes",
+        test="tests/engine/test_option_effects.py::test_stack_sizes",
     ),
     Option(
         "debug.trace",
@@ -178,6 +178,6 @@ DEBUG = (
         "",
         "Stack of each worker, in place of the computed size.",
         changes="Memory of stacks.",
-        test="tests/runtime/test_option_effects.py::test_stack_sizes",
+        test="tests/engine/test_option_effects.py::test_stack_sizes",
     ),
 )

@@ -11,7 +11,7 @@ REPORTS = (
         "false",
         "All reports below, unless one is excluded by its own option.",
         changes="Files.",
-        test="tests/runtime/test_option_effects.py::test_all_and_directory",
+        test="tests/engine/test_option_effects.py::test_all_and_directory",
     ),
     Option(
         "autoReport.directory",
@@ -19,7 +19,7 @@ REPORTS = (
         "./",
         "Folder of the reports; made when missing.",
         changes="Where files are.",
-        test="tests/runtime/test_option_effects.py::test_all_and_directory",
+        test="tests/engine/test_option_effects.py::test_all_and_directory",
     ),
     Option(
         "autoReport.executionProfileProgramRunCount",
@@ -27,7 +27,7 @@ REPORTS = (
         "2",
         "Runs kept of each program.",
         changes="Runs in profile.pop.",
-        test="tests/runtime/test_option_effects.py::test_runs_kept",
+        test="tests/engine/test_option_effects.py::test_runs_kept",
     ),
     Option(
         "autoReport.outputArchive",
@@ -35,7 +35,7 @@ REPORTS = (
         "<autoReport.all>",
         "archive.a",
         changes="A file.",
-        test=("tests/runtime/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
+        test=("tests/engine/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
     ),
     Option(
         "autoReport.outputDebugInfo",
@@ -43,7 +43,7 @@ REPORTS = (
         "<autoReport.all>",
         "debug.json and debug.cbor",
         changes="Files.",
-        test=("tests/runtime/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
+        test=("tests/engine/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
     ),
     Option(
         "autoReport.outputExecutionProfile",
@@ -51,7 +51,7 @@ REPORTS = (
         "<autoReport.all>",
         "Runs in profile.pop; sets debug.instrument unless that is given.",
         changes="Runs in profile.pop.",
-        test="tests/runtime/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
+        test="tests/engine/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
     ),
     Option(
         "autoReport.outputGraphProfile",
@@ -59,7 +59,7 @@ REPORTS = (
         "<autoReport.all>",
         "The compilation in profile.pop; sets debug.allowOutOfMemory unless that is given.",
         changes="Memory in profile.pop.",
-        test="tests/runtime/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
+        test="tests/engine/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
     ),
     Option(
         "autoReport.outputLoweredVars",
@@ -67,7 +67,7 @@ REPORTS = (
         "<autoReport.all>",
         "Lowered variables in profile.pop",
         changes="Lowered variables in profile.pop.",
-        test="tests/runtime/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
+        test="tests/engine/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
     ),
     Option(
         "autoReport.outputSerializedGraph",
@@ -75,7 +75,7 @@ REPORTS = (
         "<autoReport.all>",
         "serialized_graph.capnp",
         changes="A file.",
-        test=("tests/runtime/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
+        test=("tests/engine/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
     ),
     Option(
         "autoReport.streamAtEachRun",
@@ -83,7 +83,7 @@ REPORTS = (
         "true",
         "Write each run when it ends, else all when the engine closes.",
         changes="When runs get into profile.pop.",
-        test="tests/runtime/test_option_effects.py::test_stream_at_each_run",
+        test="tests/engine/test_option_effects.py::test_stream_at_each_run",
     ),
 )
 
@@ -95,7 +95,7 @@ SEEN = (
         "",
         "File for the lowered variables, in debug.dumpDirectory where it is not absolute.",
         changes="A file (CSV: tile, address, bytes, category, name, always_live).",
-        test="tests/runtime/test_option_effects.py::test_lowered_variables_are_dumped",
+        test="tests/engine/test_option_effects.py::test_lowered_variables_are_dumped",
         source="seen",
     ),
     Option(
@@ -181,7 +181,7 @@ SEEN = (
         "false",
         "Floating-point operations in the profile.",
         changes="Operations in profile.pop.",
-        test="tests/runtime/test_option_effects.py::test_flop_estimates",
+        test="tests/engine/test_option_effects.py::test_flop_estimates",
         source="seen",
     ),
     Option(

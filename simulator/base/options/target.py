@@ -14,7 +14,7 @@ OPTIMISATION = (
             "can spare the time (how is a guess, `simulator/machine/exchange_code.py`)."
         ),
         changes="Bytes of exchange code, cycles of exchanges.",
-        test="tests/compiler/test_memory_options.py",
+        test="tests/compiler/memory/test_memory_options.py",
         choices=("balanced", "cycles", "memory"),
     ),
     Option(
@@ -23,7 +23,7 @@ OPTIMISATION = (
         "true",
         "Copies within tiles load and store in one cycle, with both sides in memory elements apart.",
         changes="Cycles of copies on tiles, layout of memory.",
-        test="tests/compiler/test_memory_options.py",
+        test="tests/compiler/memory/test_memory_options.py",
     ),
     Option(
         "opt.limitVertexStateToLower256K",
@@ -31,7 +31,7 @@ OPTIMISATION = (
         "false",
         "Vertex state where code can lie: less control code.",
         changes="Addresses of vertex state, bytes of control code.",
-        test="tests/compiler/test_memory_options.py",
+        test="tests/compiler/memory/test_memory_options.py",
     ),
     Option(
         "opt.maxCompilationThreads",
@@ -94,7 +94,7 @@ TARGET = (
         "",
         "File for the archive of per-tile ELF files.",
         changes="A file.",
-        test="tests/runtime/test_option_effects.py::test_save_archive",
+        test="tests/engine/test_option_effects.py::test_save_archive",
     ),
     Option(
         "target.saveOutputVertexGraph",
@@ -132,6 +132,6 @@ OWN = (
         "<POPVISION_ADDRESS_ACCURATE>",
         ("Values live only at the tile addresses that the report claims; at most 64 tiles. See address-accurate.md."),
         changes="How values are kept; wrong addresses become errors.",
-        test="tests/runtime/test_address_accurate.py::test_a_wrong_address_is_found",
+        test="tests/runtime/address_accurate/test_address_accurate.py::test_a_wrong_address_is_found",
     ),
 )

@@ -1,0 +1,119 @@
+"""Memory of two reports side by side, ranks and histograms: against plain Python over the same columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popvision.analysis.compare.matching import match_compute_sets, match_vertex_types
+from popvision.analysis.compare.memory import by_position, columns_of_target, details_pair, joined, joined_tiles
+from popvision.analysis.memory.tile_contents import compute_set_table, vertex_table
+from popvision.analysis.memory.tile_ranking import FIGURES, histogram, tile_ranking
+from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_columns import tile_columns
+from popvision.analysis.report.tiles import target_of
+from tests.analysis.memory.memory_case import CAPACITY, make_case, write_case
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReportSource, ReportSource]:
+    """The same program on six and on four tiles."""
+    folder = tmp_path_factory.mktemp("pair")
+    return write_case(folder / "a", make_case(12, ipus=2, tiles_per_ipu=3)), write_case(
+        folder / "b", make_case(40, ipus=2, tiles_per_ipu=2)
+    )
+
+
+def test_a_report_with_itself_has_no_differences(pair: tuple[ReportSource, ReportSource]) -> None:
+    source, _ = pair
+    columns = tile_columns(target_of(source), [1, 4])
+    for table, match in ((vertex_table, match_vertex_types), (compute_set_table, match_compute_sets)):
+        frame = table(source, columns)
+        figures = [name for name in frame.columns if ", " in name]
+        both = joined(frame, frame, match(source, source), "Id", figures)
+        assert len(both) == len(frame)
+        assert set(both["In"]) <= {"both"}
+        assert both["Id"].tolist() == frame["Id"].tolist()
+        for name in both.columns:
+            if name.endswith("_source"):
+                other = both[name.removesuffix("_source") + "_target"]
+                assert both[name].equals(other)
+    details = details_pair(source, source, columns, [1, 4], [], 0)
+    assert details.rows
+    assert all(mine is not None and mine == theirs for mine, theirs in details.rows)
+
+
+def test_rows_of_one_report_alone_are_kept(pair: tuple[ReportSource, ReportSource]) -> None:
+    source, target = pair
+    mine = vertex_table(source, tile_columns(target_of(source)))
+    theirs = vertex_table(target, tile_columns(target_of(target)))
+    match = match_vertex_types(source, target)
+    alone = joined(mine.iloc[:1], theirs, match, "Id", ["State, all tiles"])
+    assert alone["In"].tolist() == ["both", "target"]
+    missing = alone.iloc[1]
+    assert (missing["Id"], missing["Vertex type"]) == (-1, theirs["Vertex type"].iloc[1])
+    assert np.isnan(missing["State, all tiles_source"])
+    assert missing["State, all tiles_target"] == theirs.set_index("Vertex type")["State, all tiles"].iloc[1]
+
+
+def test_details_of_both_reports(pair: tuple[ReportSource, ReportSource]) -> None:
+    source, target = pair
+    found = details_pair(source, target, tile_columns(target_of(source), [1, 5]), [1, 5], [], 0)
+    rows = {mine.key: (mine, theirs) for mine, theirs in found.rows if mine is not None}
+    mine, theirs = rows["including"]
+    assert mine.values == memory_by_tile(source, None).including_gaps[[1, 5]].tolist()
+    assert theirs is not None
+    assert theirs.values == [int(memory_by_tile(target, None).including_gaps[1]), None]  # four tiles only
+    assert columns_of_target(target, [5, 7], [], 0) == (None, [])
+    columns, there = columns_of_target(target, [], [1], 0)
+    assert columns is not None
+    assert (columns.labels, there) == (["IPU 1"], [0])
+
+
+def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) -> None:
+    source, target = pair
+    both = joined_tiles(tile_ranking(source), tile_ranking(target), FIGURES).set_index("Tile")
+    mine, theirs = memory_by_tile(source, 0), memory_by_tile(target, 0)
+    for tile in range(6):
+        assert both.loc[tile, "Including gaps_source"] == mine.including_gaps[tile]
+        if tile < 4:
+            assert both.loc[tile, "Including gaps_target"] == theirs.including_gaps[tile]
+        else:
+            assert np.isnan(both.loc[tile, "Including gaps_target"])
+    assert by_position(source, target, theirs.always_live, 0).tolist() == [*theirs.always_live.tolist(), -1, -1]
+
+
+def test_ranks_of_tiles(pair: tuple[ReportSource, ReportSource]) -> None:
+    source, _ = pair
+    memory, table = memory_by_tile(source, 0), tile_ranking(source)
+    used = memory.including_gaps.tolist()
+    assert table["Tile"].tolist() == sorted(range(6), key=lambda tile: (-used[tile], tile))
+    for row in table.to_dict("records"):
+        assert row["Rank"] == 1 + sum(other > row["Including gaps"] for other in used)
+        assert row["Including gaps"] == row["Excluding gaps"] + row["Gaps"]
+        assert row["Live at its peak"] == row["Always live"] + row["Not always live"]
+        assert row["Beyond its memory"] == max(row["Including gaps"] - CAPACITY, 0)
+        assert row["IPU"] == row["Tile"] // 3
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=80), st.integers(1, 50))
+def test_every_value_is_in_one_bin(values: list[int], most: int) -> None:
+    found = histogram(values, most)
+    assert len(found.tiles) <= most + 1
+    assert found.width.bit_count() == 1
+    slow = Counter(value // found.width for value in values)
+    first = int(found.edges[0]) // found.width
+    assert found.tiles.tolist() == [slow[first + i] for i in range(len(found.tiles))]
+    assert (found.edges % found.width == 0).all()
+
+
+def test_no_values_have_no_histogram(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least one value"):
+        histogram([])

@@ -1,0 +1,68 @@
+"""Vertices, cycle and FLOP estimates at liveness indices, and the step filter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from popvision.analysis.liveness.steps import (
+    cycles_table,
+    flops_table,
+    indices_of_program,
+    matching_indices,
+    program_at,
+    program_label,
+    vertices_table,
+)
+from popvision.analysis.report.source import ReportSource
+from tests.analysis.memory.memory_case import make_case, write_case
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> ReportSource:
+    """Indices 0..8 run programs 1, 2, 3 in turn: mul, its exchange, add. 2 IPUs of 3 tiles."""
+    return write_case(tmp_path, make_case(1))
+
+
+def test_programs_and_filter(source: ReportSource) -> None:
+    assert [program_at(source, i) for i in range(4)] == [1, 2, 3, 1]
+    assert program_label(source, 2) == "DoExchange (mul/Exchange)"
+    assert program_label(source, 0) == "Sequence"
+    assert matching_indices(source, "ADD/").tolist() == [2, 5, 8]
+    assert matching_indices(source, "exchange").tolist() == [1, 4, 7]
+    assert matching_indices(source, " ").tolist() == list(range(9))
+    assert indices_of_program(source, 3).tolist() == [2, 5, 8]
+    with pytest.raises(ValueError, match="liveness index 9 does not exist: this report has indices 0 to 8"):
+        program_at(source, 9)
+
+
+def test_cycles_of_an_index_are_over_its_tiles(source: ReportSource) -> None:
+    rows = cycles_table(source, [0, 1, 2], range(6)).to_dict("records")
+    # Program 1 takes 100 x (tile within its IPU + 10 x IPU) cycles: 0, 100, 200, 1000, 1100, 1200.
+    assert (rows[0]["Maximum"], rows[0]["Mean"], rows[0]["Minimum"], rows[0]["Tile"]) == (1200, 600.0, 0, 5)
+    assert (rows[0]["Balance"], rows[0]["Time us"], rows[0]["Basis"]) == (0.5, pytest.approx(1.2), "exact")
+    assert (rows[1]["Maximum"], rows[1]["Basis"]) == (12, "")
+    assert rows[2]["Basis"] == "guess"
+    assert rows[2]["Maximum"] != rows[2]["Maximum"]  # not known
+    one = cycles_table(source, [0], range(4, 5)).to_dict("records")[0]
+    assert (one["Maximum"], one["Tile"], one["Balance"]) == (1100, 4, 1.0)
+
+
+def test_vertices_of_two_indices(source: ReportSource) -> None:
+    table = vertices_table(source, [0, 2], range(6)).set_index("Vertex type")
+    assert table.loc["Mul", ["Instances, index 0", "State, index 0", "State, index 2"]].tolist() == [9, 144, 0]
+    assert table.loc["Add", ["Instances, index 2", "State, index 2"]].tolist() == [15, 180]
+    assert table["Change of state 2 - 0"].to_dict() == {"Mul": -144, "Add": 180}
+    assert vertices_table(source, [1], range(6)).empty
+    tile = vertices_table(source, [0], range(5, 6))
+    assert tile["Instances, index 0"].tolist() == [3]
+
+
+def test_flops_say_when_they_are_not_known(source: ReportSource) -> None:
+    table = flops_table(source, [0, 1, 2]).set_index("Vertex type")
+    assert table.loc["Total", "FLOP, index 0"] == 640
+    assert table.loc["Mul", "FLOP, index 0"] == 640  # 320 on each IPU
+    assert table.loc["Total", "FLOP, index 1"] == 0
+    assert table.isna().loc["Total", "FLOP, index 2"]
+    assert table.isna().loc["Add", "FLOP, index 2"]

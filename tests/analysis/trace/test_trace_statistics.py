@@ -1,0 +1,161 @@
+"""Statistics, call trees and search of host traces against loops over plain rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from popvision.analysis.trace.calls import call_tree
+from popvision.analysis.trace.search import event_facts, find_event, metadata_rows
+from popvision.analysis.trace.source import TraceSource
+from popvision.analysis.trace.statistics import label_statistics
+from tests.analysis.trace.trace_case import Span, make_trace, nested_spans
+
+SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+WINDOW = st.tuples(st.integers(0, 220), st.integers(1, 220))
+
+
+def self_time(spans: list[Span], index: int) -> int:
+    """Nanoseconds of a span in which it is the innermost of its thread, counted one by one; inner ones stand later."""
+    thread, begin, end, _ = spans[index]
+    mine = 0
+    for ns in range(begin, end):
+        mine += index == max(at for at, each in enumerate(spans) if each[0] == thread and each[1] <= ns < each[2])
+    return mine
+
+
+@SMALL
+@given(spans=nested_spans(), window=WINDOW)
+def test_statistics_per_label(tmp_path: Path, spans: list[Span], window: tuple[int, int]) -> None:
+    source = make_trace(tmp_path / "t.pvti", spans)
+    begin, end = window[0], window[0] + window[1]
+    frame = label_statistics(source, begin, end)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, span in enumerate(spans):
+        if span[1] < end and span[2] > begin:
+            channel, label = span[3].split("/")
+            groups.setdefault((label, channel), []).append(index)
+    assert {(row.label, row.channel) for row in frame.itertuples()} == set(groups)
+    for row in frame.itertuples():
+        group = groups[row.label, row.channel]
+        durations = sorted(spans[index][2] - spans[index][1] for index in group)
+        assert row.count == len(group)
+        assert row.total_us == sum(durations) / 1e3
+        assert row.mean_us == pytest.approx(sum(durations) / len(group) / 1e3)
+        assert (row.min_us, row.max_us) == (durations[0] / 1e3, durations[-1] / 1e3)
+        for share, shown in ((50, row.p50_us), (95, row.p95_us), (99, row.p99_us)):
+            assert shown == durations[math.ceil(len(group) * share / 100) - 1] / 1e3
+        assert row.self_us == sum(self_time(spans, index) for index in group) / 1e3
+
+
+def test_self_times_of_all_labels_add_up_to_the_busy_time(tmp_path: Path) -> None:
+    spans = [
+        (0, 0, 100, "a/outer"),
+        (0, 10, 30, "a/inner"),
+        (0, 30, 60, "b/inner"),
+        (0, 35, 40, "b/leaf"),
+        (1, 5, 9, "a/outer"),
+    ]
+    frame = label_statistics(make_trace(tmp_path / "t.pvti", spans)).set_index(["channel", "label"])
+    assert frame.self_us.sum() == pytest.approx(0.104)
+    assert frame.loc[("a", "outer"), "self_us"] == pytest.approx((50 + 4) / 1e3)
+    assert frame.loc[("b", "inner"), "self_us"] == pytest.approx(25 / 1e3)
+
+
+@SMALL
+@given(spans=nested_spans())
+def test_call_tree_of_everything(tmp_path: Path, spans: list[Span]) -> None:
+    source = make_trace(tmp_path / "t.pvti", spans)
+    tree = call_tree(source, source.begin, source.end + 1)
+    expected: dict[tuple[str, ...], list[int]] = {}
+    for index, span in enumerate(spans):
+        before = spans[: index + 1]
+        outside = [each for each in before if each[0] == span[0] and each[1] <= span[1] and each[2] >= span[2]]
+        row = expected.setdefault(tuple(each[3] for each in outside), [0, 0, 0])
+        row[0] += 1
+        row[1] += span[2] - span[1]
+        row[2] += self_time(spans, index)
+    assert paths(source, tree) == expected
+    assert tree.omitted == 0
+
+
+def paths(source: TraceSource, tree: object) -> dict[tuple[str, ...], list[int]]:
+    found: dict[tuple[str, ...], list[int]] = {}
+    path: list[str] = []
+    columns = (tree.depth, tree.name, tree.count, tree.total, tree.self_time)  # type: ignore[attr-defined]
+    for depth, name, count, total, own in zip(*columns, strict=True):
+        names = source.names
+        path[depth:] = [f"{names.channel_name[names.channel[name]]}/{names.label[name]}"]
+        found[tuple(path)] = [count, total, own]
+    return found
+
+
+def test_call_tree_of_one_event(tmp_path: Path) -> None:
+    spans = [
+        (0, 0, 100, "a/o"),
+        (0, 10, 30, "a/i"),
+        (0, 15, 20, "a/leaf"),
+        (0, 40, 60, "a/i"),
+        (0, 120, 150, "a/o"),
+        (0, 121, 122, "a/i"),
+    ]
+    source = make_trace(tmp_path / "t.pvti", spans)
+    tree = call_tree(source, 0, 200, (0, 0, 0))
+    assert paths(source, tree) == {
+        ("a/o",): [1, 100, 60],
+        ("a/o", "a/i"): [2, 40, 35],
+        ("a/o", "a/i", "a/leaf"): [1, 5, 5],
+    }
+
+
+@SMALL
+@given(spans=nested_spans(), text=st.sampled_from(["x", "Y", "z", "none"]), backwards=st.booleans())
+def test_search_goes_through_all_matches_in_time_order(
+    tmp_path: Path, spans: list[Span], text: str, backwards: bool
+) -> None:
+    source = make_trace(tmp_path / "t.pvti", spans)
+    expected = sorted(span[1] for span in spans if text.lower() in span[3].split("/")[1])
+    if backwards:
+        expected.reverse()
+    after = (1 << 40, 0, 0, 0) if backwards else (-1, 0, 0, 0)
+    found, ranks, places = [], [], []
+    for _ in expected:
+        hit = find_event(source, text, after, backwards)
+        assert hit is not None
+        assert hit.matches == len(expected)
+        found.append(hit.start)
+        ranks.append(hit.rank)
+        after = (hit.start, hit.thread, hit.depth, hit.position)
+        places.append(after)
+        assert event_facts(source, hit.thread, hit.depth, hit.position).start == hit.start
+    assert found == expected
+    assert len(set(places)) == len(places)
+    assert sorted(ranks) == list(range(1, len(expected) + 1))
+    again = find_event(source, text, after, backwards)
+    if expected:
+        assert again is not None
+        assert again.start == expected[0]
+    else:
+        assert again is None
+
+
+def test_facts_of_events(tmp_path: Path) -> None:
+    source = make_trace(tmp_path / "t.pvti", [(0, 5, 100, "a/outer"), (0, 10, 30, "b/inner")], [(0, 50, "b/flag")])
+    outer = event_facts(source, 0, 0, 0)
+    assert (outer.label, outer.channel, outer.start, outer.duration, outer.self_time) == ("outer", "a", 5, 95, 75)
+    flag = event_facts(source, 0, -1, 0)
+    assert (flag.label, flag.channel, flag.start, flag.duration) == ("flag", "b", 50, 0)
+    for wrong in ((0, 0, 1), (0, 2, 0), (1, 0, 0), (0, -2, 0), (0, 0, -1)):
+        with pytest.raises(IndexError):
+            event_facts(source, *wrong)
+
+
+def test_metadata_as_rows() -> None:
+    assert metadata_rows('{"name": "conv", "size": [1, 2]}') == [("name", "conv"), ("size", "[1, 2]")]
+    assert metadata_rows("[1]") == [("metadata", "[1]")]
+    assert metadata_rows("no json") == [("metadata", "no json")]
+    assert metadata_rows(None) == []

@@ -1,0 +1,159 @@
+"""The tile x liveness heat map in a browser: pixels, values and selection against loops over the report's facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+
+from tests.analysis.memory.memory_case import Case, make_case
+from tests.browser.memory_pages import Opened, opened
+
+pytestmark = pytest.mark.browser
+
+TILES, INDICES = 6, 12  # of replica 0
+CASE: Case = make_case(12, ipus=4, tiles_per_ipu=3, replicas=2, indices=INDICES)  # the report that `opened` serves
+
+
+@pytest.fixture(scope="module")
+def viewer(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    with opened(chromium, tmp_path_factory.mktemp("heat")) as found:
+        yield found
+
+
+def _bytes(tile: int, index: int, always: bool = True) -> int:
+    one = range(tile, tile + 1)
+    return CASE.bytes_live(index, one) + (CASE.bytes_always(one) if always else 0)
+
+
+def _picture(rows: int, columns: int, always: bool = True) -> list[list[int]]:
+    high, wide = TILES // rows, INDICES // columns
+    return [
+        [
+            max(_bytes(r * high + t, c * wide + i, always) for t in range(high) for i in range(wide))
+            for c in range(columns)
+        ]
+        for r in range(rows)
+    ]
+
+
+def _levels(picture: list[list[int]]) -> list[list[int]]:
+    top = max(max(row) for row in picture)
+    return [[(255 * value + top - 1) // top for value in row] for row in picture]
+
+
+def _answer(viewer: Opened, query: str) -> tuple[dict[str, Any], list[list[int]]]:
+    body = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/liveness/heat?{query}").body()
+    length = int.from_bytes(body[:4], "little")
+    header = json.loads(body[4 : 4 + length])
+    _, kind, offset, count = header["arrays"][0]
+    assert kind == "u1"
+    levels = np.frombuffer(body, np.uint8, count, offset).reshape(header["rows"], header["columns"])
+    return header, levels.tolist()
+
+
+@pytest.mark.parametrize("grid", [(2, 2), (6, 12), (3, 4), (1, 1)])
+@pytest.mark.parametrize("always", [True, False])
+def test_levels_are_those_of_the_highest_place_of_each_cell(
+    viewer: Opened, grid: tuple[int, int], always: bool
+) -> None:
+    query = f"tiles=0-5&indices=0-11&rows={grid[0]}&columns={grid[1]}" + ("&always=1" if always else "")
+    header, levels = _answer(viewer, query)
+    expected = _picture(*grid, always)
+    assert levels == _levels(expected)
+    assert header["top"] == header["highest"] == max(max(row) for row in expected)
+
+
+def _open(viewer: Opened, query: str = "") -> None:
+    viewer.go("liveness", "live_graph=heat" + query)
+    viewer.page.locator("#live-heat[data-drawn]").wait_for(timeout=30_000)
+
+
+def test_every_cell_has_the_colour_of_its_level(viewer: Opened) -> None:
+    viewer.problems.clear()
+    _open(viewer)
+    seen = viewer.page.evaluate(
+        "([rows, columns]) => { const host = document.querySelector('#live-heat');"
+        "const map = host.heatMap, a = map.area, c = map.canvas, ratio = c.width / host.clientWidth;"
+        "const draw = c.getContext('2d'); const found = [];"
+        "for (let r = 0; r < rows; r += 1) for (let k = 0; k < columns; k += 1) {"
+        " const x = a.x + (k + 0.5) * a.width / columns, y = a.y + (r + 0.5) * a.height / rows;"
+        " found.push(Array.from(draw.getImageData(Math.floor(x * ratio), Math.floor(y * ratio), 1, 1).data)); }"
+        "return found; }",
+        [TILES, INDICES],
+    )
+    scale = viewer.page.evaluate(
+        "Array.from(popvision.colourScale('sequential'), p => [p & 255, (p >> 8) & 255, (p >> 16) & 255, 255])"
+    )
+    expected = [scale[level] for row in _levels(_picture(TILES, INDICES)) for level in row]
+    assert seen == expected
+    assert len({tuple(colour) for colour in expected}) > 3
+    assert viewer.problems == []
+
+
+def _reading(viewer: Opened, tile: int, index: int) -> None:
+    viewer.wait_for_text("#live-reading .reading-name", f"Tile {tile}, index {index}:")
+    part = viewer.page.locator("#live-reading .reading-part", has_text="Total")
+    assert part.get_attribute("title") == f"{_bytes(tile, index):,} B"
+
+
+def test_keys_move_a_cursor_that_is_announced_and_stands_in_the_table(viewer: Opened) -> None:
+    _open(viewer, "&tiles=1&liveness=3&live_tab=steps")
+    assert viewer.page.locator("#live-reading").get_attribute("aria-live") == "polite"
+    _reading(viewer, 1, 3)
+    viewer.page.focus("#live-heat")
+    for key, place in (("ArrowDown", (2, 3)), ("ArrowRight", (2, 4)), ("ArrowUp", (1, 4)), ("ArrowLeft", (1, 3))):
+        viewer.page.keyboard.press(key)
+        _reading(viewer, *place)
+    viewer.wait_for_text(".tab-note", "on tile 1")
+    row = viewer.page.locator(".ag-row[row-index='3'] .ag-cell[col-id='Total']")
+    row.wait_for(timeout=8000)
+    address = f"{viewer.base}/data/{viewer.key}/table/liveness-steps.json?where=tile:1"
+    rows = viewer.page.request.get(address).json()
+    assert [each["Total"] for each in rows] == [_bytes(1, index) for index in range(INDICES)]
+
+
+def test_a_click_selects_the_place_and_the_url_brings_it_back(viewer: Opened) -> None:
+    _open(viewer)
+    box = viewer.page.evaluate(
+        "() => { const host = document.querySelector('#live-heat'), b = host.getBoundingClientRect();"
+        "const a = host.heatMap.area;"
+        "return [b.x + a.x, b.y + a.y, a.width, a.height]; }"
+    )
+    viewer.page.mouse.click(box[0] + 7.5 * box[2] / INDICES, box[1] + 4.5 * box[3] / TILES)
+    _reading(viewer, 4, 7)
+    assert "tiles=4" in viewer.page.url
+    assert "liveness=7" in viewer.page.url
+    viewer.page.reload()
+    _reading(viewer, 4, 7)
+    viewer.page.mouse.move(box[0] + 5.5 * box[2] / INDICES, box[1] + 2.5 * box[3] / TILES)
+    viewer.wait_for_text(".heat-tip", f"({_bytes(2, 5):,} B)")
+
+
+def test_zoom_shows_fewer_tiles_and_indices(viewer: Opened) -> None:
+    _open(viewer, "&tiles=1&liveness=6")
+    _reading(viewer, 1, 6)
+    viewer.page.focus("#live-heat")
+    viewer.page.keyboard.press("w")
+    viewer.page.keyboard.press("Shift+W")
+    viewer.page.locator("#live-heat[data-drawn*='tiles=1-3']").wait_for(timeout=8000)
+    assert "live_tiles=1-3" in viewer.page.url
+    assert "live_view=3-8" in viewer.page.url
+    viewer.page.keyboard.press("0")
+    viewer.page.locator("#live-heat[data-drawn*='indices=0-11']").wait_for(timeout=8000)
+
+
+def test_what_cannot_be_answered_is_said(viewer: Opened) -> None:
+    for query, words in (
+        ("tiles=0-99&indices=0-3&rows=2&columns=2", "tiles 0 to 99 do not exist"),
+        ("tiles=0-5&indices=3&rows=2&columns=2", "indices='3' is not a range of whole numbers"),
+        ("tiles=0-5&indices=0-3&rows=0&columns=2", "rows='0' is not a whole number from 1 to"),
+        ("tiles=0-5&indices=0-3&rows=9999&columns=9999", "ask for fewer columns"),
+    ):
+        answer = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/liveness/heat?{query}")
+        assert answer.status == 400
+        assert words in answer.text()
