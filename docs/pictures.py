@@ -1,12 +1,15 @@
-"""Takes the pictures of docs/graph-analyser.md from the sample reports: `make pictures`, or names of pictures after it.
+"""Takes the pictures of the documentation: `make pictures`, or `python docs/pictures.py NAME ...`.
 
-Each is what headless Chromium shows of one address, 1400 x 860. An address carries the whole state of its page, so a
-picture needs no clicks but those named.
+Each picture shows one address in headless Chromium, 1400 x 860. An address carries the whole state of its page. The
+reports are those of sample_reports/, and the two of docs/tutorial.md, which are made first.
 """
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -24,8 +27,8 @@ SIZE = {"width": 1400, "height": 860}
 
 @dataclass(frozen=True)
 class Picture:
-    """`report` is a folder of sample_reports, `against` the one it is compared with, `click` selectors pressed in
-    turn."""
+    """`report` is a folder of sample_reports or a key of TUTORIAL, `against` the report it is compared with; `click`
+    names the selectors to press, in this order."""
 
     report: str
     view: str
@@ -46,17 +49,43 @@ PICTURES: dict[str, Picture] = {
     "operations": Picture("train_mlp", "operations", {"ops_group": "1", "ops_name": "layer1"}),
     "operations-graph": Picture("train_mlp", "operations", {"ops_view": "graph", "ops_group": "1"}, "dark"),
     "source": Picture("train_mlp", "source", {}),
+    "tutorial-summary": Picture("before", "summary", {}),
+    "tutorial-execution": Picture("before", "execution", {}),
+    "tutorial-source": Picture("before", "source", {}),
+    "tutorial-after": Picture("after", "execution", {}),
+    "tutorial-compare": Picture("before", "summary", {}, against="after"),
 }
+
+#: Folder of a report of docs/tutorial.md -> the program and its arguments.
+TUTORIAL: dict[str, list[str]] = {"before": ["row_norms.py"], "after": ["row_norms.py", "--spread"]}
 
 
 def main(names: list[str]) -> None:
     """Take the pictures named, all of them by default."""
     IMAGES.mkdir(exist_ok=True)
-    base, library = serve(HERE.parent / "sample_reports")
-    keys = {entry.path.name: entry.key for entry in library.entries() if entry.kind == "report"}
+    with tempfile.TemporaryDirectory() as folder:
+        reports = Path(folder) / "reports"
+        shutil.copytree(HERE.parent / "sample_reports", reports, ignore=shutil.ignore_patterns("*.py", "*.md"))
+        for report, command in TUTORIAL.items():
+            run_example(command, reports / report)
+        take_all(names or list(PICTURES), reports)
+
+
+def run_example(command: list[str], folder: Path) -> None:
+    """Run a program of examples/ with every report on."""
+    program, *arguments = command
+    path = str(HERE.parent / "examples" / program)
+    run = [sys.executable, "-m", "popvision", "run", "-d", str(folder), path, *arguments]
+    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+
+
+def take_all(names: list[str], reports: Path) -> None:
+    """Serve the reports and take the pictures."""
+    base, library = serve(reports)
+    keys = {e.path.name: e.key for e in library.entries() if e.kind == "report" and not e.is_sample}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for name in names or PICTURES:
+        for name in names:
             picture = PICTURES[name]
             page = browser.new_page(viewport=SIZE, color_scheme="dark" if picture.theme == "dark" else "light")
             take(page, base, keys, picture, IMAGES / f"{name}.png")

@@ -14,7 +14,7 @@ from simulator.poplibs import gcl, poplin, popnn, popops, poprand, poputil
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "libraries.md").read_text()
 NAMED = set(re.findall(r"`([\w.]+)`", TEXT))
-PLACES = {"P/": "tests/poplibs/", "R/": "tests/runtime/test_address_accurate_"}
+PLACES = {"P/": "tests/poplibs/", "R/": "tests/runtime/address_accurate/test_address_accurate_"}
 LIBRARIES = (popops, poplin, popnn, poprand, poputil, gcl)
 ROOMS = (popnn.bn, popnn.gn, popnn.ln, popnn.in_, popnn.lstm, popnn.pooling)
 #: of the simulator itself, or a form of what the table names
@@ -49,7 +49,7 @@ def test_every_function_of_a_room_is_in_the_table(room: ModuleType) -> None:
 
 
 def test_tests_that_the_table_names_exist() -> None:
-    references = re.findall(r"\b([PR]/)([\w]+\.py)(?:::(\w+))?", TEXT)
+    references = re.findall(r"\b([PR]/)([\w/]+\.py)(?:::(\w+))?", TEXT)
     assert len(references) > 40
     for place, file, test in references:
         path = ROOT / (PLACES[place] + file)
