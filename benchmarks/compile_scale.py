@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.document import write_section
 from popvision.arrays import Int64Array
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
-from simulator.graph.store import FieldEdges
+from simulator.graph.vertices import FieldEdges
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Execute, Sequence
 

@@ -16,8 +16,7 @@ from benchmarks.document import write_section
 from popvision.arrays import Int64Array, UInt32Array
 from simulator.compiler.cost.estimate import estimate_compute_set
 from simulator.compiler.machine import Machine, machine_of
-from simulator.graph.store import FieldEdges, VertexBlock
-from simulator.graph.vertex_type import VertexType
+from simulator.graph.vertices import FieldEdges, VertexBlock, VertexType
 from simulator.poplar import IPUModel
 from simulator.poplibs.popops.vertices import elementwise_vertex
 

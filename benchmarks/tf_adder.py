@@ -21,8 +21,7 @@ from popvision.arrays import Int64Array
 from popvision.formats.profile import model
 from simulator.base.target import Target
 from simulator.engine.devices.what_if import TARGET, overridden
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.targets import MK1, MK2
 from simulator.poplar import FLOAT, UNSIGNED_INT, Engine, Graph, OptionFlags, TargetType
 from simulator.poplar.program import Copy, Execute, Sequence

@@ -22,7 +22,7 @@ from simulator.base.types import FLOAT, HALF, QUARTER
 from simulator.codelets.counted_functions import NotCountableError
 from simulator.codelets.counting import CountedArray, Counter, counted, register
 from simulator.codelets.fields import attribute_of
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
 
 #: Slots of entering and leaving a vertex, and of loading pointer and size of an edge. A guess: published estimators

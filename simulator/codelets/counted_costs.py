@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from simulator.arrays import Int64Array
 from simulator.base import notices
 from simulator.codelets.count_run import Figures, count_vertex
 from simulator.codelets.counted_functions import NotCountableError, TooLongError
-from simulator.graph.vertex_type import BlockCosts, CostFunction, FieldSpec
-
-if TYPE_CHECKING:
-    from simulator.graph.store import VertexBlock
-
+from simulator.graph.introspection import value_at, vector_sizes
+from simulator.graph.vertices import BlockCosts, CostFunction, FieldSpec, VertexBlock
 
 #: Vertices of a block that are run, at most; figures of others are interpolated by the number of their elements.
 SAMPLES = 9
@@ -130,8 +127,6 @@ def _figures(
     kept: dict[Any, Figures | NotCountableError],
 ) -> Figures:
     """The figures of one vertex, or why it has none, counted once for each size and state."""
-    from simulator.graph.introspection import value_at, vector_sizes
-
     nested = {field.name for field in fields if field.kind == "vectors"}
     sizes = {name: vector_sizes(edges, row, name in nested) for name, edges in block.edges.items()}
     values = {name: value_at(value, row) for name, value in block.values.items()}

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from simulator.base.errors import graph_object_load_error
 from simulator.base.types import Type
 from simulator.base.vertex_layouts import VectorLayout, VectorListLayout
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import FieldSpec
 
 VECTOR_LAYOUTS = ("span", "short_span", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")
 LIST_LAYOUTS = ("deltan", "deltanelements", "one_ptr", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128")

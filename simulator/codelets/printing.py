@@ -23,7 +23,7 @@ from simulator.base.errors import ErrorLocation
 
 if TYPE_CHECKING:
     from popvision.formats.profile.model import VertexLanes
-    from simulator.graph.store import VertexBlock
+    from simulator.graph.vertices import VertexBlock
 
 
 class Workers:

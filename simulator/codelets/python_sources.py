@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base.errors import poplar_error
+from simulator.codelets.sources import load_module
 from simulator.codelets.vertex import Vertex
 
 
@@ -67,8 +68,6 @@ def _file_of(module: str, file: str, loaded: Any) -> Path | None:
 def _imported(module: str, path: Path) -> Any:
     if module != "__main__" and importlib.util.find_spec(module) is not None:
         return importlib.import_module(module)
-    from simulator.codelets.sources import load_module  # imports this package's types
-
     return load_module(path)
 
 

@@ -14,29 +14,8 @@ import numpy as np
 
 from simulator.arrays import Float32Array, UInt8Array
 from simulator.base.quarter import QuarterMetadata, decoded, encoded
-from simulator.base.types import QUARTER, QUARTER_METADATA
-from simulator.graph.vertex_type import FieldSpec
-
-
-def metadata_field(field: str) -> str:
-    """The hidden field with the metadata of a QUARTER field."""
-    return f"{field}.metadata"
-
-
-def with_metadata_fields(fields: Iterable[FieldSpec]) -> tuple[FieldSpec, ...]:
-    """The fields and the hidden ones behind them."""
-    known = tuple(fields)
-    hidden = [
-        FieldSpec(metadata_field(f.name), "scalar", "in", QUARTER_METADATA)
-        for f in known
-        if f.type is QUARTER and f.kind != "value"
-    ]
-    return (*known, *hidden)
-
-
-def is_hidden(field: FieldSpec) -> bool:
-    """Whether a field is one of metadata that the codelet does not declare."""
-    return field.type is QUARTER_METADATA and field.name.endswith(".metadata")
+from simulator.base.types import QUARTER
+from simulator.graph.vertices import FieldSpec, metadata_field
 
 
 def numbers(values: Any, metadata: Any) -> Float32Array:

@@ -17,7 +17,7 @@ from simulator.base.errors import application_runtime_error, graph_object_load_e
 from simulator.codelets.fields import attribute_of
 from simulator.codelets.float_state import current
 from simulator.codelets.printing import running
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
 
 

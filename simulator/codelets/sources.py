@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator.base.errors import file_load_error, graph_object_load_error
 from simulator.codelets.vertex import MultiVertex, SupervisorVertex, Vertex, vertex_type
-from simulator.graph.vertex_type import VertexType
+from simulator.graph.vertices import VertexType
 
 _BASES = (Vertex, SupervisorVertex, MultiVertex)
 _MODULES: dict[Path, ModuleType] = {}

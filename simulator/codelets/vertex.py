@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -36,12 +36,9 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import graph_object_load_error
 from simulator.codelets.counted_costs import counted_costs
 from simulator.codelets.fields import InOut, Input, Output, Vector, VectorList, field_spec
-from simulator.codelets.quarter_fields import with_metadata_fields, with_numbers
+from simulator.codelets.quarter_fields import with_numbers
 from simulator.codelets.run import batch_runner, vertex_runner
-from simulator.graph.vertex_type import BlockCosts, CostFunction, FieldSpec, VertexType
-
-if TYPE_CHECKING:
-    from simulator.graph.store import VertexBlock
+from simulator.graph.vertices import BlockCosts, CostFunction, FieldSpec, VertexBlock, VertexType, with_metadata_fields
 
 __all__ = [
     "InOut",

@@ -20,7 +20,8 @@ from simulator.compiler.memory.control_code import control_code
 from simulator.compiler.memory.program_variables import program_variables
 from simulator.compiler.memory.vertex_memory import state_bytes
 from simulator.compiler.settings import CompileSettings
-from simulator.graph.store import GraphStore, VertexBlock
+from simulator.graph.store import GraphStore
+from simulator.graph.vertices import VertexBlock
 from simulator.machine.links import Links
 
 

@@ -21,8 +21,8 @@ from simulator.compiler.executable import GraphSource
 from simulator.engine.options import EngineOptions
 from simulator.engine.value_codec import Decoder, Encoder, Node, NotAnExecutableError
 from simulator.graph.program import Execute, LibraryGroup, Program
-from simulator.graph.store import GraphStore, VertexBlock
-from simulator.graph.vertex_type import BlockCosts, VertexType
+from simulator.graph.store import GraphStore
+from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
 
 FORMAT, VERSION = "popvision.executable", "1.0.0"

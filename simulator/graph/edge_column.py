@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.graph.store import FieldEdges
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import FieldEdges, FieldSpec
 
 
 class EdgeColumn:

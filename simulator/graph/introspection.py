@@ -10,8 +10,7 @@ import numpy as np
 
 from simulator.base.errors import index_error, missing_perf_estimate, unknown_field
 from simulator.base.vertex_layouts import layout
-from simulator.graph.store import FieldEdges, VertexBlock
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from simulator.base.errors import type_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.types import Type, check_range, numpy_type
-from simulator.graph.vertex_type import VertexType
+from simulator.graph.vertices import VertexType
 
 
 def state_value(vertex_type: VertexType, field: str, value: Any) -> Any:

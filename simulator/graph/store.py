@@ -10,94 +10,14 @@ added to one compute set, one array per field.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from simulator.arrays import Int64Array, UInt32Array
+from simulator.arrays import Int64Array
 from simulator.base.regions import split_by_table
 from simulator.graph import tile_mapping
-
-if TYPE_CHECKING:
-    from simulator.codelets.compiled.library import CodeletLibrary
-    from simulator.graph.vertex_type import CostFunction, VertexType
-
-
-@dataclass
-class FieldEdges:
-    """Regions connected to one field of the vertices of a block, in element space.
-
-    Vertex i's regions are rows `offsets[i]:offsets[i + 1]`; `offsets` None = exactly one region per vertex.
-    For a field that is a vector of vectors, every region is one inner vector unless `row_offsets` is given:
-    then inner vector j (counted over the block) is regions `row_offsets[j]:row_offsets[j + 1]` and `offsets`
-    counts inner vectors."""
-
-    starts: Int64Array
-    lengths: Int64Array
-    offsets: Int64Array | None = None
-    row_offsets: Int64Array | None = None
-
-    def elements_per_vertex(self, n: int) -> Int64Array:
-        """Number of elements connected to each of the block's n vertices."""
-        if self.offsets is None:
-            return self.lengths
-        rows = self.lengths
-        if self.row_offsets is not None:
-            rows = segment_sums(self.lengths, self.row_offsets)
-        return segment_sums(rows, self.offsets)
-
-    def vertex_of_region(self, n: int) -> Int64Array:
-        """The vertex (row within the block) that each region belongs to."""
-        if self.offsets is None:
-            return np.arange(n, dtype=np.int64)
-        owner = np.repeat(np.arange(n, dtype=np.int64), np.diff(self.offsets))
-        if self.row_offsets is not None:
-            owner = np.repeat(owner, np.diff(self.row_offsets))
-        return owner
-
-
-def segment_sums(values: Int64Array, offsets: Int64Array) -> Int64Array:
-    """Sums of `values[offsets[i]:offsets[i + 1]]`, 0 where there are none."""
-    filled = offsets[1:] > offsets[:-1]
-    values = values[: int(offsets[-1])]
-    if filled.all():
-        return values if len(filled) == len(values) else np.add.reduceat(values, offsets[:-1])
-    sums = np.zeros(len(filled), np.int64)
-    if filled.any():
-        sums[filled] = np.add.reduceat(values, offsets[:-1][filled])
-    return sums
-
-
-@dataclass(frozen=True)
-class ExternalExchange:
-    """How the tile of an external exchange vertex is set up before it runs."""
-
-    incoming_down_count: int
-    uses_east_edge: bool
-    sends_xreq: bool
-
-
-@dataclass
-class VertexBlock:
-    """Vertices of one type in one compute set. `values` hold simple state fields: one for all or one per vertex."""
-
-    compute_set: int
-    type: VertexType
-    first_id: int
-    tiles: UInt32Array
-    edges: dict[str, FieldEdges] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-    #: explicit setPerfEstimate figures per vertex, -1 where none was given; None = none at all
-    cycles: Int64Array | None = None
-    flops: Int64Array | None = None
-    debug_id: int = -1
-    #: of external exchange vertices, by row
-    external: dict[int, ExternalExchange] = field(default_factory=dict)
-    #: field -> row -> function that gives the value when storage is allocated
-    late: dict[str, dict[int, Any]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.tiles)
+from simulator.graph.vertices import CostFunction, VertexBlock, VertexType
 
 
 @dataclass
@@ -146,10 +66,11 @@ class OpenBlock(Protocol):
         """Bring the arrays of `block` up to date."""
 
 
-def _no_codelets() -> CodeletLibrary:
-    from simulator.codelets.compiled.library import CodeletLibrary  # imports vertex types, which look at this module
+class SourceCodelets(Protocol):
+    """The codelets that were added as sources (`simulator.codelets.compiled.library`)."""
 
-    return CodeletLibrary()
+    def copy(self) -> Self:
+        """The same codelets, to which others can be added on their own."""
 
 
 @dataclass
@@ -173,7 +94,7 @@ class GraphStore:
     #: the first of each name. Library vertices of one name may differ in what they are made for (groups of channels,
     #: shape of a kernel), so that a block keeps the type that it was made with.
     vertex_types: dict[str, VertexType] = field(default_factory=dict)
-    codelets: CodeletLibrary = field(default_factory=_no_codelets)  #: compiled sources
+    codelets: SourceCodelets | None = None  #: compiled sources; None until one is added
     #: placeholders whose code came later, which blocks may have been opened before
     supplied: dict[str, VertexType] = field(default_factory=dict)
     #: cost functions of the program, for all vertices of a type name

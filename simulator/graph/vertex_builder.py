@@ -13,13 +13,11 @@ import numpy as np
 
 from simulator.base.errors import graph_connection_error, tensor_metadata_error, type_error, unknown_field
 from simulator.base.types import QUARTER, numpy_type
-from simulator.codelets.quarter_fields import metadata_field
 from simulator.graph.edge_column import EdgeColumn
 from simulator.graph.indexed_fields import IndexedFields
 from simulator.graph.state_values import state_value
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor, tensor_of
-from simulator.graph.vertex_type import FieldSpec, VertexType
+from simulator.graph.vertices import FieldSpec, VertexBlock, VertexType, metadata_field
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore

@@ -15,8 +15,9 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
-from simulator.graph.store import FieldEdges, GraphStore
+from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
 
 

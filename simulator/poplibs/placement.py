@@ -14,9 +14,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.graph.objects import ComputeSet
-from simulator.graph.store import FieldEdges
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import VertexType
+from simulator.graph.vertices import FieldEdges, VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph

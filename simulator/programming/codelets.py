@@ -11,7 +11,11 @@ from typing import IO, Any, overload
 
 from simulator.base.errors import graph_object_load_error
 from simulator.base.types import CodeletFileType
-from simulator.graph.vertex_type import VertexType
+from simulator.codelets.compiled.library import library_of
+from simulator.codelets.compiled.placeholders import placeholder_source
+from simulator.codelets.compiled.source import stream_text
+from simulator.codelets.sources import vertex_types_of
+from simulator.graph.vertices import VertexType
 from simulator.programming.order import OrderMethods
 
 #: Targets that sources are compiled for; others (the CPU) take the second generation's layouts.
@@ -82,11 +86,8 @@ class CodeletMethods(OrderMethods):
         Their code is given by a source with a function `__runCodelet_NAME(vertex)`, by a C++ class or by a Python
         codelet of the same name and fields, all through addCodelets; an engine without it cannot be built
         (`link_error`). Raises `parse_error` for text that is no such list."""
-        from simulator.codelets.compiled.placeholders import placeholder_source
-        from simulator.codelets.compiled.source import stream_text
-
         source = placeholder_source(stream_text(stream))
-        for type_ in self.store.codelets.add_text(source, "codelet placeholder", self._architecture(targetName)):
+        for type_ in library_of(self.store).add_text(source, "codelet placeholder", self._architecture(targetName)):
             self._register(type_)
 
     def _architecture(self, target: str = "") -> str:
@@ -94,9 +95,7 @@ class CodeletMethods(OrderMethods):
         return next((name for name in (target, own) if name in _ARCHITECTURES), "ipu2")
 
     def _add_one(self, source: Any, kind: CodeletFileType, flags: str, output: IO[str] | None, target: str) -> bool:
-        from simulator.codelets.sources import vertex_types_of  # imports the types of this package
-
-        library, architecture = self.store.codelets, self._architecture()
+        library, architecture = library_of(self.store), self._architecture()
         if isinstance(source, VertexType):
             return self._register(source)
         is_path = isinstance(source, str | Path)

@@ -16,7 +16,8 @@ from simulator.graph.programs.parts import programs_within
 from simulator.graph.tensor import Tensor
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 #: Colours that Poplar's documentation names; the shades are ours.
 VARIABLE, COMPUTE_SET, VERTICES, UNLINKED, COPY = "palegreen", "lightblue", "orange", "yellow", "red"

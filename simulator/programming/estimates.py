@@ -14,8 +14,7 @@ from simulator.base.overloads import Overloads, Parameter, instance_of, other_th
 from simulator.base.target import Target
 from simulator.graph.introspection import introspect
 from simulator.graph.objects import VertexPerfEstimate, VertexRef
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts
+from simulator.graph.vertices import BlockCosts, VertexBlock
 from simulator.programming.fields import FieldMethods
 
 _VERTEX = Parameter("v", instance_of(VertexRef))

@@ -22,7 +22,7 @@ from simulator.graph.field_links import FieldLink
 from simulator.graph.objects import FieldRef
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertex_builder import BlockBuilder
-from simulator.graph.vertex_type import FieldSpec, VertexType
+from simulator.graph.vertices import FieldSpec, VertexType
 from simulator.programming.initial_values import InitialValueMethods
 
 _FIELD = Parameter("field", instance_of(FieldRef))

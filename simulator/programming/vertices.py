@@ -17,10 +17,9 @@ from simulator.base.errors import (
 )
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.objects import ComputeSet, VertexRef
-from simulator.graph.store import ExternalExchange, FieldEdges, VertexBlock
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertex_builder import UNMAPPED, BlockBuilder
-from simulator.graph.vertex_type import FieldSpec, VertexType
+from simulator.graph.vertices import ExternalExchange, FieldEdges, FieldSpec, VertexBlock, VertexType
 from simulator.programming.estimates import EstimateMethods, elements_of
 
 __all__ = ["VertexMethods", "elements_of"]

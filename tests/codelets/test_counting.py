@@ -25,7 +25,7 @@ from simulator.codelets.vertex import (
     Vertex,
     vertex_type,
 )
-from simulator.graph.store import FieldEdges, VertexBlock
+from simulator.graph.vertices import FieldEdges, VertexBlock
 from simulator.machine.instructions import SLOTS, OperationCounts
 from simulator.poplar import FLOAT, HALF, INT, Engine, Graph
 from simulator.poplar.program import Execute

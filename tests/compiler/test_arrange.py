@@ -11,7 +11,7 @@ from simulator.codelets.vertex import Input, Output, Vector, Vertex, vertex_type
 from simulator.compiler.lowering.arrange import arrange_compute_set
 from simulator.compiler.lowering.arrange_copies import arrange_copy
 from simulator.compiler.lowering.element_map import element_map
-from simulator.graph.store import FieldEdges, VertexBlock
+from simulator.graph.vertices import FieldEdges, VertexBlock
 from simulator.poplar import FLOAT
 
 TILES, ELEMENTS, BORDER = 3, 24, 14  # variable 0: elements 0-13 of 4 bytes; variable 1: 14-23 of 2 bytes

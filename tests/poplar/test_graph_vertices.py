@@ -9,7 +9,7 @@ import pytest
 
 from simulator.codelets.vertex import InOut, Input, MultiVertex, Output, SupervisorVertex, Vector, VectorList, Vertex
 from simulator.compiler.checks.unfinished import check_graph
-from simulator.graph.store import FieldEdges
+from simulator.graph.vertices import FieldEdges
 from simulator.poplar import (
     FLOAT,
     HALF,

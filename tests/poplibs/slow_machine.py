@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from simulator.base import regions
-from simulator.graph.store import FieldEdges, VertexBlock
 from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges, VertexBlock
 from simulator.poplar.program import (
     Call,
     Copy,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.base.errors import memory_elem_constraints_error
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import FieldSpec
 
 _CONSTRAINT = re.compile(
     r"\s*(elem|region)\s*\(\s*\*{0,2}\s*(\w+)\s*\)\s*!=\s*(elem|region)\s*\(\s*\*{0,2}\s*(\w+)\s*\)\s*"

@@ -10,11 +10,11 @@ import functools
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +24,14 @@ from simulator.base.types import QUARTER, numpy_type
 from simulator.codelets.compiled.assembly import instrumented, operations
 from simulator.codelets.compiled.host_compiler import cached, compiler
 from simulator.codelets.compiled.linking import Program, linked
-from simulator.codelets.compiled.unit import Unit, UnitClass, compile_text
+from simulator.codelets.compiled.session import Session
+from simulator.codelets.compiled.unit import Unit, called_symbol, compile_text
 from simulator.codelets.count_run import ENTRY, Figures
 from simulator.codelets.counted_costs import costs_by_counting
 from simulator.codelets.counted_functions import NotCountableError
-from simulator.codelets.quarter_fields import metadata_field
-from simulator.graph.vertex_type import CostFunction, FieldSpec
+from simulator.graph.vertices import CompiledClass, CostFunction, FieldSpec, metadata_field
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.machine.instructions import OperationCounts
-
-if TYPE_CHECKING:
-    from simulator.codelets.compiled.library import CodeletLibrary
-    from simulator.codelets.compiled.session import Session
 
 #: Before the user's flags, and after them: one instruction for one operation, and room for counters.
 _BEFORE = {"c++": ("-std=c++17", "-O2"), "c": ("-std=gnu11", "-O2")}
@@ -57,20 +53,20 @@ _AFTER = (
 _PATIENCE = 5.0
 
 
-def counted_costs(library: CodeletLibrary, class_: UnitClass) -> CostFunction:
-    """The cost function of a vertex class."""
+def counted_costs(program: Callable[[Mapping[str, str]], Program], class_: CompiledClass) -> CostFunction:
+    """The cost function of a vertex class. `program`: `CodeletLibrary.program`, called when a vertex is counted."""
     layout = class_.layout
     fields = tuple(field.spec for field in layout.fields)
 
     def count(sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]) -> Figures:
-        external = {class_.symbol_here: class_.symbol} if class_.symbol else {}
-        return _count(library.program(external), class_, sizes, values)
+        external = {called_symbol(class_): class_.symbol} if class_.symbol else {}
+        return _count(program(external), class_, sizes, values)
 
     return costs_by_counting(layout.name, layout.kind, fields, count, "register a performance estimator")
 
 
 def _count(
-    program: Program, class_: UnitClass, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]
+    program: Program, class_: CompiledClass, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any]
 ) -> Figures:
     """Run one vertex on made-up data. Raises NotCountableError where that fails."""
     counted = _counted_program(program)
@@ -87,7 +83,7 @@ def _count(
 
 def _figures(
     counted: _CountedProgram,
-    class_: UnitClass,
+    class_: CompiledClass,
     sizes: Mapping[str, tuple[int, ...]],
     values: Mapping[str, Any],
     fill: int,
@@ -123,8 +119,6 @@ class _CountedProgram:
     """The units with counters, running. `blocks`: what each counter's block does, in the order of the counters."""
 
     def __init__(self, program: Program) -> None:
-        from simulator.codelets.compiled.session import Session
-
         if platform.machine() not in ("x86_64", "AMD64"):
             raise NotCountableError(f"is compiled for {platform.machine()}, whose instructions have no table")
         self.blocks: list[dict[str, int]] = []
@@ -133,9 +127,9 @@ class _CountedProgram:
             object_, blocks = _counted_object(unit)
             self.blocks += blocks
             objects.append(object_)
-        self._session: Session = Session(_Linked(program.units, program.external, tuple(objects)), limit=_PATIENCE)
+        self._session = Session(_Linked(program.units, program.external, tuple(objects)), limit=_PATIENCE)
 
-    def run(self, class_: UnitClass, given: SimpleNamespace, workers: tuple[int, int]) -> OperationCounts:
+    def run(self, class_: CompiledClass, given: SimpleNamespace, workers: tuple[int, int]) -> OperationCounts:
         """Count one vertex, or some workers of it."""
         name = class_.layout.name
         times = self._session.run_one(

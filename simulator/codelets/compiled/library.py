@@ -23,9 +23,8 @@ from simulator.codelets.compiled.source import (
     refuse_assembly,
     stream_text,
 )
-from simulator.codelets.compiled.unit import Unit, UnitClass, unit_of
-from simulator.codelets.quarter_fields import with_metadata_fields
-from simulator.graph.vertex_type import VertexType
+from simulator.codelets.compiled.unit import Unit, called_symbol, unit_of
+from simulator.graph.vertices import CompiledClass, VertexType, with_metadata_fields
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
@@ -43,8 +42,13 @@ class CodeletLibrary:
         """All units as they are now. `external`: for functions that entries call, the ones to take."""
         return Program(tuple(self._units), tuple(sorted((external or {}).items())))
 
-    def __len__(self) -> int:
-        return len(self._units)
+    def copy(self) -> CodeletLibrary:
+        """A library of the same sources, which grows on its own."""
+        copied = CodeletLibrary()
+        copied._units += self._units
+        copied._paths |= self._paths
+        copied._texts |= self._texts
+        return copied
 
     def add_file(
         self, path: Path, type_: CodeletFileType, flags: str, output: IO[str] | None, target: str, architecture: str
@@ -99,7 +103,7 @@ class CodeletLibrary:
         self._units += [unit for unit in units if unit.key not in known]
         return types
 
-    def _vertex_type(self, class_: UnitClass, unit: Unit) -> VertexType:
+    def _vertex_type(self, class_: CompiledClass, unit: Unit) -> VertexType:
         layout = class_.layout
         declared = tuple(field.spec for field in layout.fields)
         fields, apart = constrained(layout.name, class_.constraints, declared)
@@ -107,7 +111,7 @@ class CodeletLibrary:
             name=layout.name,
             kind=layout.kind,
             fields=with_metadata_fields(fields),
-            costs=counted_costs(self, class_),
+            costs=counted_costs(self.program, class_),
             apart=apart,
             constrained=bool(apart),
             compiled=class_,
@@ -138,11 +142,19 @@ def split_flags(flags: str) -> tuple[str, ...]:
         raise graph_program_compilation_error(f"Compile flags '{flags}' cannot be split: {error}.") from None
 
 
+def library_of(store: GraphStore) -> CodeletLibrary:
+    """The compiled codelets of a graph; made with the first call."""
+    if store.codelets is None:
+        store.codelets = CodeletLibrary()
+    assert isinstance(store.codelets, CodeletLibrary)
+    return store.codelets
+
+
 def linked_codelets(store: GraphStore) -> Program | None:
     """The program of a graph's compiled codelets, None when no vertex is one of them. Raises link_error."""
     used = [block.type.compiled for block in store.settled_blocks if block.type.compiled is not None and len(block)]
     if not used:
         return None
-    program = store.codelets.program({class_.symbol_here: class_.symbol for class_ in used if class_.symbol})
+    program = library_of(store).program({called_symbol(class_): class_.symbol for class_ in used if class_.symbol})
     program.path()
     return program

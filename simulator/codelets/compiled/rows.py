@@ -14,8 +14,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, BoolArray, Int64Array, UInt64Array
 from simulator.base.types import QUARTER, numpy_type
-from simulator.codelets.compiled.struct_fields import ClassLayout, HostField
-from simulator.codelets.quarter_fields import metadata_field
+from simulator.graph.vertices import ClassLayout, HostField, metadata_field
 
 _LIST_ROW = np.dtype([("pointer", "u8"), ("count", "u4"), ("padding", "u4")])
 _POINTER = np.dtype("u8")

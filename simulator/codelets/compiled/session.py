@@ -14,9 +14,7 @@ from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
 from simulator.codelets.compiled.runner import Place, Printer, Runner, seconds_allowed
 from simulator.codelets.compiled.shared_bytes import SharedBytes
-from simulator.codelets.compiled.unit import UnitClass
-from simulator.codelets.quarter_fields import metadata_field
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import CompiledClass, FieldSpec, metadata_field
 from simulator.machine.cycles.rounding import WORKERS
 
 
@@ -69,7 +67,7 @@ class Session:
 
     def run_one(
         self,
-        class_: UnitClass,
+        class_: CompiledClass,
         given: SimpleNamespace,
         place: Place,
         printer: Printer,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from simulator.base import types
 from simulator.base.errors import graph_object_load_error
 from simulator.codelets.compiled.debug_entries import DebugEntries, Entry
-from simulator.graph.vertex_type import FieldSpec
+from simulator.graph.vertices import ClassLayout, FieldSpec, HostField, VertexKind
 
 #: Types by what the compiler calls them.
 TYPES = {
@@ -51,40 +51,12 @@ _LIST_LAYOUTS = (
     "deltanelements",
     "compact_deltan",
 )
-Kind = Literal["worker", "supervisor", "multi"]
-
 #: Bases that say what kind of vertex a class is.
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, VertexKind] = {
     "poplar::Vertex": "worker",
     "poplar::SupervisorVertex": "supervisor",
     "poplar::MultiVertex": "multi",
 }
-
-
-@dataclass(frozen=True)
-class HostField:
-    """A field and its place. `wide`: a number of 8 bytes here that has 4 on a tile (long, size_t)."""
-
-    spec: FieldSpec
-    offset: int
-    wide: bool = False
-
-    @property
-    def vector(self) -> bool:
-        """Whether it is vertex state that is a vector (pointer and size), not a number."""
-        return self.spec.elements
-
-
-@dataclass(frozen=True)
-class ClassLayout:
-    """A vertex class as the compiler laid it out."""
-
-    name: str
-    kind: Kind
-    bytes: int
-    fields: tuple[HostField, ...]
-    external: bool
-    computes: bool  #: it has a member function `compute`
 
 
 def class_layout(entry: Entry, entries: DebugEntries) -> ClassLayout | None:
@@ -139,7 +111,7 @@ def _type_name(type_: Entry, entries: DebugEntries) -> str:
     return f"{path}::{type_.name}" if path else type_.name
 
 
-def _kind(entry: Entry, entries: DebugEntries) -> Kind | None:
+def _kind(entry: Entry, entries: DebugEntries) -> VertexKind | None:
     """By the nearest base that says so."""
     for base in _with_bases(entry, entries):
         kind = _KINDS.get(f"{base.path()}::{base.name}")

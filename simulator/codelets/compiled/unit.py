@@ -19,8 +19,8 @@ from simulator.codelets.compiled.debug_entries import debug_entries
 from simulator.codelets.compiled.declarations import ClassHead, Declared, declared_in
 from simulator.codelets.compiled.host_compiler import cached, compiler, key_of
 from simulator.codelets.compiled.source import DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
-from simulator.codelets.compiled.struct_fields import ClassLayout, HostField, class_layout
-from simulator.graph.vertex_type import FieldSpec
+from simulator.codelets.compiled.struct_fields import class_layout
+from simulator.graph.vertices import ClassLayout, CompiledClass, FieldSpec, HostField
 
 _ENTRY = """
 namespace {space} {{ using popvision_type_{k} = {type}; }}
@@ -43,26 +43,10 @@ _RUN_EXTERNAL = """if constexpr ({typed}::isExternalCodelet)
 
 
 @dataclass(frozen=True)
-class UnitClass:
-    """A vertex class of a unit. `entry` names the function that runs rows of it. `symbol`: where its code is when it is
-    not the class's own `compute`: a function that another source defines."""
-
-    layout: ClassLayout
-    entry: str
-    constraints: tuple[str, ...]
-    symbol: str = ""
-
-    @property
-    def symbol_here(self) -> str:
-        """What the entry function calls in its place."""
-        return f"popvision_external_{self.entry}"
-
-
-@dataclass(frozen=True)
 class Unit:
     key: str
     source: Preprocessed
-    classes: tuple[UnitClass, ...]
+    classes: tuple[CompiledClass, ...]
     messages: str  #: warnings of the compiler
 
     def object_file(self) -> Path:
@@ -105,7 +89,7 @@ def _describe(source: Preprocessed, key: str, path: Path) -> None:
     path.write_text(json.dumps({"messages": messages, "classes": [_dumped(one) for one in classes]}))
 
 
-def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) -> Iterator[UnitClass]:
+def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) -> Iterator[CompiledClass]:
     candidates = {f"{key}_{k}": head for k, (head, _, _) in enumerate(_candidates(declared, source.text))}
     if not candidates:
         return
@@ -120,7 +104,12 @@ def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) 
         if layout is None or not (layout.computes or layout.external):
             continue
         outside = layout.external and not head.has_compute
-        yield UnitClass(layout, entry, head.constraints, external_symbol(layout.name) if outside else "")
+        yield CompiledClass(layout, entry, head.constraints, external_symbol(layout.name) if outside else "")
+
+
+def called_symbol(class_: CompiledClass) -> str:
+    """The function that the entry of an external vertex calls, to be defined as `class_.symbol` when linking."""
+    return f"popvision_external_{class_.entry}"
 
 
 def external_symbol(name: str) -> str:
@@ -201,7 +190,7 @@ def compile_text(source: Preprocessed, text: str, out: Path, before: tuple[str, 
 # ---- what the cache holds of a class ---------------------------------------------------------------------------
 
 
-def _dumped(one: UnitClass) -> dict[str, Any]:
+def _dumped(one: CompiledClass) -> dict[str, Any]:
     def type_name(value: Any) -> str:
         return str(value.name)
 
@@ -214,7 +203,7 @@ def _dumped(one: UnitClass) -> dict[str, Any]:
     return {"layout": layout, "entry": one.entry, "constraints": list(one.constraints), "symbol": one.symbol}
 
 
-def _class_of(data: dict[str, Any]) -> UnitClass:
+def _class_of(data: dict[str, Any]) -> CompiledClass:
     fields = tuple(
         HostField(
             FieldSpec(**{**one["spec"], "type": type_named(one["spec"]["type"])}), int(one["offset"]), bool(one["wide"])
@@ -222,4 +211,4 @@ def _class_of(data: dict[str, Any]) -> UnitClass:
         for one in data["layout"]["fields"]
     )
     layout = ClassLayout(**{**data["layout"], "fields": fields})
-    return UnitClass(layout, data["entry"], tuple(data["constraints"]), data["symbol"])
+    return CompiledClass(layout, data["entry"], tuple(data["constraints"]), data["symbol"])

@@ -18,7 +18,8 @@ from simulator.base.errors import graph_cycle_error
 from simulator.compiler.lowering.element_map import union_in_groups
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 Touched = tuple[Int64Array, Int64Array, Int64Array]  #: (vertex within the compute set, first element, end)

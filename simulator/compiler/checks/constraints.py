@@ -11,7 +11,8 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import memory_elem_constraints_error
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 def check_constraints(store: GraphStore) -> None:

@@ -18,8 +18,9 @@ from simulator.base.errors import graph_replication_error
 from simulator.graph import program as host
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
     from simulator.graph.tensor import Tensor
+    from simulator.graph.vertices import VertexBlock
 
 Variables = frozenset[int]
 

@@ -19,7 +19,8 @@ from simulator.graph.objects import DataStream, Function, FunctionBuffer, Remote
 from simulator.graph.vertex_builder import UNMAPPED, BlockBuilder
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 def check_graph(store: GraphStore) -> None:

@@ -23,7 +23,8 @@ from simulator.compiler.lowering.items import Items
 from simulator.compiler.memory.layout import ALIGNMENT, CODE_CATEGORIES
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 _CODE = [model.CATEGORIES.index(name) for name in CODE_CATEGORIES]

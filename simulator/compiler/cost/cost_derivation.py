@@ -18,7 +18,7 @@ from simulator.compiler.cost.elements import elements_of_vertex
 from simulator.machine import footprint, launch
 
 if TYPE_CHECKING:
-    from simulator.graph.store import VertexBlock
+    from simulator.graph.vertices import VertexBlock
 
 
 _GIVEN = "exact: field of the dearest vertex"

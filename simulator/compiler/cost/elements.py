@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simulator.arrays import Int64Array
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, VertexBlock
+    from simulator.graph.vertices import FieldEdges, VertexBlock
 
 
 class Elements(Mapping[str, Int64Array]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,8 @@ from simulator.compiler.cost.elements import Elements
 from simulator.compiler.cost.workers import schedule
 from simulator.compiler.lowering.arrange import LocalCopy
 from simulator.compiler.machine import Machine
-from simulator.graph.store import segment_sums
-from simulator.graph.vertex_type import BlockCosts
+from simulator.graph.vertices import BlockCosts, VertexBlock, segment_sums
 from simulator.machine import footprint, launch, local_copy
-
-if TYPE_CHECKING:
-    from simulator.graph.store import VertexBlock
 
 T = TypeVar("T", bound=np.generic)
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from simulator.compiler.lowering.items import Items
     from simulator.compiler.machine import Machine
     from simulator.compiler.settings import CompileSettings
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 def estimate_all(

@@ -25,8 +25,7 @@ from simulator.compiler.lowering.accesses import Accesses, Elements, elements_of
 from simulator.compiler.lowering.element_map import ElementMap, Pieces, union_in_groups
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, VertexBlock
-    from simulator.graph.vertex_type import FieldSpec
+    from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
 
 
 _NONE = np.empty(0, np.int64)

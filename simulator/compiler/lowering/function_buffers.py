@@ -25,7 +25,7 @@ from simulator.graph.objects import Function, FunctionBuffer
 
 if TYPE_CHECKING:
     from simulator.compiler.lowering.items import Items
-    from simulator.graph.store import VertexBlock
+    from simulator.graph.vertices import VertexBlock
 
 
 @dataclass(frozen=True)

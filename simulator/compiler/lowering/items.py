@@ -31,7 +31,8 @@ from simulator.compiler.machine import Machine
 
 if TYPE_CHECKING:
     from simulator.compiler.lowering.sent_words import SentWords
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from simulator.graph.introspection import StorageInfo, VertexEdgeInfo, vector_si
 from simulator.graph.state_values import state_value
 
 if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore, VertexBlock
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import VertexBlock
 
 
 def settle_late_values(store: GraphStore) -> None:

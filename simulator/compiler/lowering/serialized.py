@@ -12,7 +12,8 @@ from popvision.formats.serialized_graph import SerializedGraph
 from simulator.arrays import Int64Array
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, GraphStore
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import FieldEdges
 
 
 def serialized_graph(store: GraphStore, compilation: Compilation) -> SerializedGraph:

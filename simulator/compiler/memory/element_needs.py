@@ -22,7 +22,7 @@ from simulator.compiler.memory.layout import ALIGNMENT
 from simulator.compiler.memory.layout_needs import Needs
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, VertexBlock
+    from simulator.graph.vertices import FieldEdges, VertexBlock
 
 
 Pairs = tuple[Int64Array, Int64Array]

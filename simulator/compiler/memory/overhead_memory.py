@@ -22,7 +22,7 @@ from simulator.machine.footprint import SOURCE
 
 if TYPE_CHECKING:
     from simulator.compiler.memory.overlays import Overlays
-    from simulator.graph.store import VertexBlock
+    from simulator.graph.vertices import VertexBlock
 
 
 #: Lowered programs that decide what runs next, and how often.

@@ -24,7 +24,7 @@ from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.vertex_memory import vertex_memory
 
 if TYPE_CHECKING:
-    from simulator.graph.store import VertexBlock
+    from simulator.graph.vertices import VertexBlock
 
 
 CODE, DATA = "sharedCodeStorage", "sharedDataStorage"

@@ -28,8 +28,7 @@ from simulator.machine.footprint import (
 )
 
 if TYPE_CHECKING:
-    from simulator.graph.store import VertexBlock
-    from simulator.graph.vertex_type import FieldSpec, VertexType
+    from simulator.graph.vertices import FieldSpec, VertexBlock, VertexType
 
 
 _DELTA_LAYOUTS = ("deltan", "deltanelements")

@@ -9,8 +9,8 @@ from simulator.base import regions
 from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
-from simulator.graph.store import FieldEdges
 from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.poplin.partial_vertices import convolve_vertex, outer_product_vertex

@@ -11,8 +11,8 @@ from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
-from simulator.graph.store import FieldEdges
 from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
 from simulator.machine.flops import MAC
 from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.poplin.convolve import output_runs

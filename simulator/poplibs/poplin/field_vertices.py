@@ -18,8 +18,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.convolution import amp_nx1, nx1_item
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.multiply import dot_product, hmac, vmac

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.codelets.run import store
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.convolution import amp_1x1, amp_launch, amp_worker
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.multiply import dot_product, hmac, outer_product, vmac

@@ -19,9 +19,8 @@ from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, Program, WriteUndef
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor, concat
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplibs.pieces import vector_edges

@@ -21,9 +21,8 @@ from simulator.codelets.run import store
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, Program, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import partial_reduction
 from simulator.machine.cycles.described import described
 from simulator.poplibs.pieces import rows_edges, vector_edges

@@ -17,9 +17,8 @@ from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Copy, Execute, Program, Repeat, Sequence, WriteUndef
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.slices import CIRCULAR_BUFFER_INDEX, dynamic_slice_1d
 from simulator.poplibs.pieces import vector_edges

@@ -12,9 +12,8 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import FLOAT, Type
 from simulator.codelets.run import store
 from simulator.graph.program import Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import norms as cycles
 from simulator.machine.cycles.described import described_as

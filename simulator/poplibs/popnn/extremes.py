@@ -18,9 +18,8 @@ from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Program, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor, concat
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import classes as cycles
 from simulator.machine.cycles.described import described_as

@@ -10,8 +10,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.codelets.run import store
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import classes
 from simulator.machine.cycles.described import described, described_as

@@ -21,7 +21,7 @@ from enum import IntEnum
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
-from simulator.graph.store import segment_sums
+from simulator.graph.vertices import segment_sums
 from simulator.machine.cycles import broadcast, rates
 from simulator.machine.cycles.rounding import WORKERS, vector_width
 from simulator.poplibs.popops.broadcast_patterns import Patterns, Segments

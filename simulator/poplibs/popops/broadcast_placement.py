@@ -14,9 +14,8 @@ from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
-from simulator.graph.store import FieldEdges
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import VertexType
+from simulator.graph.vertices import FieldEdges, VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
 from simulator.poplibs.popops import broadcast_vertices as vertices
 from simulator.poplibs.popops.broadcast_choice import Choice, choices, dealt

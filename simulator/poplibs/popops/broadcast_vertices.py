@@ -14,8 +14,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import UNSIGNED_SHORT
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles.described import described

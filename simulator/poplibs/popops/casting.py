@@ -11,14 +11,13 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import graph_connection_error, graph_object_creation_error
 from simulator.base.types import BOOL, FLOAT, HALF, QUARTER, QUARTER_METADATA, Type
-from simulator.codelets.quarter_fields import metadata_field, numbers, stored
+from simulator.codelets.quarter_fields import numbers, stored
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType, metadata_field
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import movement, slices
 from simulator.machine.cycles.described import described

@@ -12,9 +12,8 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.graph.debug_context import Context
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor, concat
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import movement
 from simulator.machine.cycles.described import described
 from simulator.poplibs.debug import operation

@@ -12,9 +12,8 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import INT, UNSIGNED_INT
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Repeat, RepeatWhileTrue, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import slices
 from simulator.poplibs.debug import operation
 from simulator.poplibs.pieces import vector_edges

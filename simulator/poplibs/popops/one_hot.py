@@ -14,9 +14,8 @@ from simulator.base.errors import graph_connection_error
 from simulator.base.types import INT, UNSIGNED_INT
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import movement
 from simulator.machine.cycles.described import described, described_as
 from simulator.poplibs.debug import operation

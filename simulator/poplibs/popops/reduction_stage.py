@@ -17,8 +17,8 @@ from simulator.base import regions
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
-from simulator.graph.store import FieldEdges
 from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.pieces import aligned_runs, mapping_of, rows_edges, vector_edges
 from simulator.poplibs.popops.reduction_vertices import Kind, ReduceForm, reduce_vertex

@@ -18,8 +18,7 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base.types import FLOAT
 from simulator.codelets.run import store
-from simulator.graph.store import VertexBlock, segment_sums
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType, segment_sums
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import reduction as cycles
 from simulator.machine.cycles.described import described

@@ -17,9 +17,8 @@ from simulator.base.types import BOOL, FLOAT, HALF, UNSIGNED_INT
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described_as

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.graph.store import FieldEdges, VertexBlock, segment_sums
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldEdges, FieldSpec, VertexBlock, VertexType, segment_sums
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import broadcast
 from simulator.machine.cycles import elementwise as cycles

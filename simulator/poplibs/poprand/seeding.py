@@ -12,9 +12,8 @@ from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.debug import operation

@@ -21,9 +21,8 @@ from simulator.codelets.run import store
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.machine.cycles.described import described

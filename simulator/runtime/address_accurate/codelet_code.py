@@ -8,7 +8,7 @@ from typing import Any
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.session import Session
 from simulator.codelets.printing import VertexPlaces
-from simulator.graph.vertex_type import VertexType
+from simulator.graph.vertices import VertexType
 
 VertexPlace = tuple[VertexPlaces, int, int]
 """(places of its block, replica, row)"""

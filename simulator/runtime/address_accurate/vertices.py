@@ -19,8 +19,8 @@ from simulator.runtime.address_accurate.codelet_code import CodeletCode, VertexP
 from simulator.runtime.address_accurate.tile_memory import TileMemory
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, GraphStore, VertexBlock
-    from simulator.graph.vertex_type import FieldSpec
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock
 
 
 Addresses = dict[tuple[int, str], Int64Array]

@@ -17,12 +17,10 @@ from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
 from simulator.codelets.printing import VertexPlaces
-from simulator.graph.store import segment_sums
+from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock, segment_sums
 
 if TYPE_CHECKING:
     from simulator.codelets.compiled.session import Session
-    from simulator.graph.store import FieldEdges, VertexBlock
-    from simulator.graph.vertex_type import FieldSpec
     from simulator.runtime.values.arena import Arena, ArenaLayout
 
 

@@ -11,7 +11,8 @@ from simulator.base.types import Type
 from simulator.runtime.values.arena import ArenaLayout
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, GraphStore
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import FieldEdges
 
 
 @dataclass(frozen=True)

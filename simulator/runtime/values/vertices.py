@@ -24,8 +24,8 @@ from simulator.codelets.run import agrees
 from simulator.runtime.values.arena import Arena, ArenaLayout
 
 if TYPE_CHECKING:
-    from simulator.graph.store import FieldEdges, GraphStore, VertexBlock
-    from simulator.graph.vertex_type import FieldSpec, VertexType
+    from simulator.graph.store import GraphStore
+    from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock, VertexType
 
 
 #: Blocks of at most this many vertices keep their windows from run to run.

@@ -7,7 +7,7 @@ import pytest
 from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
 from simulator.engine.devices.what_if import overridden
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexType
 from simulator.machine.targets import MK1, MK2
 from simulator.poplar import FLOAT, Graph, TargetType
 from simulator.poplar.program import Execute, Sequence

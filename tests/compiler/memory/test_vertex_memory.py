@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.compiler.memory.vertex_memory import state_bytes, vertex_memory
-from simulator.graph.store import FieldEdges, VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldEdges, FieldSpec, VertexBlock, VertexType
 from simulator.poplar import FLOAT, UNSIGNED_INT, UNSIGNED_SHORT
 
 

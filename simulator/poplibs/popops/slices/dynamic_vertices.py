@@ -14,8 +14,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows

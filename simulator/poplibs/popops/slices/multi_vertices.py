@@ -15,8 +15,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_INT
 from simulator.codelets.run import store
-from simulator.graph.store import VertexBlock
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.described import described

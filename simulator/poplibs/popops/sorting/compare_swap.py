@@ -19,9 +19,8 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL, UNSIGNED_INT
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.poplibs.pieces import vector_edges

@@ -18,9 +18,8 @@ from simulator.base import regions
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, RepeatWhileTrue, Sequence
-from simulator.graph.store import VertexBlock
 from simulator.graph.tensor import Tensor
-from simulator.graph.vertex_type import BlockCosts, FieldSpec, VertexType
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.debug import operation
