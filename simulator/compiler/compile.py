@@ -88,7 +88,7 @@ class _Compiler:
         check_conflicts(store)
         check_constraints(store)
         check_external_exchange(store, target.getTilesPerIPU(), target.getNumTilesPerXBContext())
-        self.store = _snapshot(store)
+        self.store = store.copy()
         settle_late_values(self.store)
         tiles, memory = target.getNumTiles(), target.getBytesPerTile()
         self.addresses = place_externals(self.store, settings.preallocations, tiles, memory)
@@ -198,43 +198,6 @@ class _Compiler:
         self.done = done
         if self.progress is not None:
             self.progress(done, _PHASES)
-
-
-def _snapshot(store: GraphStore) -> GraphStore:
-    """The store as it is now: columns that later calls would change are copied, arrays are shared (they are replaced,
-    never written)."""
-    blocks = [replace(b, edges=dict(b.edges), values=dict(b.values)) for b in store.blocks]
-    v = store.variables
-    for variable in list(v.pending_mapping):
-        store.mapping_of(variable)
-    columns = replace(
-        v,
-        **{name: list(getattr(v, name)) for name in ("base", "numel", "type", "name", "debug_id", "constant")},
-        initial=[list(values) for values in v.initial],
-        host_visible=list(v.host_visible),
-        mapping=list(v.mapping),
-        by_replica=dict(v.by_replica),
-        metadata=dict(v.metadata),
-        external=dict(v.external),
-        pending_mapping={},
-    )
-    streams = replace(store.streams, **{name: list(value) for name, value in vars(store.streams).items()})
-    return replace(
-        store,
-        variables=columns,
-        streams=streams,
-        compute_set_names=list(store.compute_set_names),
-        compute_set_debug_ids=list(store.compute_set_debug_ids),
-        settled_blocks=blocks,
-        open_blocks={},
-        vertex_types=dict(store.vertex_types),
-        functions=list(store.functions),
-        function_buffers=list(store.function_buffers),
-        remote_buffers=list(store.remote_buffers),
-        host_functions=list(store.host_functions),
-        host_copies=list(store.host_copies),
-        debug_infos=list(store.debug_infos),
-    )
 
 
 def _elements(store: GraphStore) -> ElementMap:

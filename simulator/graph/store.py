@@ -9,8 +9,9 @@ added to one compute set, one array per field.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,17 @@ from simulator.arrays import Int64Array
 from simulator.base.regions import split_by_table
 from simulator.graph import tile_mapping
 from simulator.graph.vertices import CostFunction, VertexBlock, VertexType
+
+Columns = TypeVar("Columns", "VariableColumns", "StreamColumns", "GraphStore")
+
+
+def _with_own_containers(columns: Columns) -> Columns:
+    """The same columns with lists, dictionaries and sets of their own."""
+    copied = copy.copy(columns)
+    for name, value in vars(columns).items():
+        if isinstance(value, list | dict | set):
+            setattr(copied, name, copy.copy(value))
+    return copied
 
 
 @dataclass
@@ -44,6 +56,12 @@ class VariableColumns:
     #: `GraphStore.mapping_of`, which first carries out `pending_mapping`
     pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
 
+    def copy(self) -> VariableColumns:
+        """The columns as they are now; arrays are shared, as they are replaced and never written."""
+        initial = [list(values) for values in self.initial]
+        pending = {variable: list(writes) for variable, writes in self.pending_mapping.items()}
+        return replace(_with_own_containers(self), initial=initial, pending_mapping=pending)
+
 
 @dataclass
 class StreamColumns:
@@ -55,6 +73,10 @@ class StreamColumns:
     #: "fifo" for user streams, "read"/"write" for createHostRead/Write
     kind: list[str] = field(default_factory=list)
     broadcast: list[bool] = field(default_factory=list)  #: all replicas get the same transfer
+
+    def copy(self) -> StreamColumns:
+        """The columns as they are now."""
+        return _with_own_containers(self)
 
 
 class OpenBlock(Protocol):
@@ -116,6 +138,23 @@ class GraphStore:
     plain_variables: set[int] = field(default_factory=set)
     #: `variables.base` as an array, grown on demand
     base_array: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def copy(self) -> GraphStore:
+        """The graph as it is now: what is added later does not reach the copy.
+
+        Blocks are settled and tile mappings painted first. Arrays are shared, as they are replaced and never written;
+        so are programs and tensors, which are values, and the contents of debug records."""
+        for variable in list(self.variables.pending_mapping):
+            self.mapping_of(variable)
+        blocks = [block.copy() for block in self.blocks]
+        return replace(
+            _with_own_containers(self),
+            variables=self.variables.copy(),
+            streams=self.streams.copy(),
+            codelets=None if self.codelets is None else self.codelets.copy(),
+            settled_blocks=blocks,
+            open_blocks={},
+        )
 
     @property
     def blocks(self) -> list[VertexBlock]:

@@ -8,7 +8,7 @@ as columns; a cost function estimates a whole block in one call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -218,3 +218,8 @@ class VertexBlock:
 
     def __len__(self) -> int:
         return len(self.tiles)
+
+    def copy(self) -> VertexBlock:
+        """The block with containers of its own; arrays are shared, as they are replaced and never written."""
+        late = {name: dict(functions) for name, functions in self.late.items()}
+        return replace(self, edges=dict(self.edges), values=dict(self.values), external=dict(self.external), late=late)
