@@ -1,0 +1,230 @@
+"""Rooms and layers: folders stay small, and imports run one way, for typing and inside functions too.
+
+Reads the layers from pyproject.toml and the imports from syntax trees, apart from import-linter."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("popvision", "simulator", "webapp")
+MOST_MODULES = 30
+MODULE_SUFFIXES = (".py", ".js")
+
+# What one distribution may import of another. "__version__" is the name in popvision/__init__.py.
+ACROSS = {
+    ("simulator", "popvision"): {"analysis", "arrays", "formats", "pva", "pvti", "__version__"},
+    ("webapp", "popvision"): {"analysis", "export"},
+}
+VIEWER_COMMANDS = {"popvision.cli.view", "popvision.cli.html"}
+
+
+class Import(NamedTuple):
+    """One import: `module` imports `target` in line `line`."""
+
+    module: str
+    target: str
+    line: int
+
+
+def crowded_folders(root: Path, names: tuple[str, ...]) -> dict[str, int]:
+    """Folders below root/names that hold more than MOST_MODULES modules, `__init__` not counted."""
+    counts: dict[str, int] = {}
+    for name in names:
+        for path in (root / name).rglob("*"):
+            if path.suffix in MODULE_SUFFIXES and path.name != "__init__.py":
+                folder = str(path.parent.relative_to(root))
+                counts[folder] = counts.get(folder, 0) + 1
+    return {folder: count for folder, count in counts.items() if count > MOST_MODULES}
+
+
+def module_name(root: Path, path: Path) -> str:
+    """The dotted name of a Python file below `root`."""
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(root: Path, package: str) -> Iterator[Import]:
+    """Every import of `package`'s modules of any of PACKAGES: at the top, under TYPE_CHECKING, inside functions, and by
+    `import_module` with a literal name."""
+    for path in sorted((root / package).rglob("*.py")):
+        module = module_name(root, path)
+        base = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+            for target in targets(node, base):
+                if target.split(".")[0] in PACKAGES:
+                    yield Import(module, target, node.lineno)  # type: ignore[attr-defined]
+
+
+def targets(node: ast.AST, base: str) -> list[str]:
+    """The dotted names that a statement or call imports; `base` is the package that relative imports start from."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=source, names=names, level=level):
+            if level:
+                start = base.split(".")[: len(base.split(".")) - level + 1]
+                source = ".".join([*start, source] if source else start)
+            return [f"{source}.{alias.name}" for alias in names]
+        case ast.Call(
+            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(name)), *_],
+        ):
+            return [name]
+    return []
+
+
+class Layers(NamedTuple):
+    """The layers contract of one package: the rank of each room (0 on top), rooms that may not import each other, and
+    the imports exempt from it."""
+
+    rank: dict[str, int]
+    apart: dict[str, int]
+    exempt: list[tuple[str, str]]
+    complete: bool
+
+
+def layers_of(root: Path, package: str) -> Layers:
+    """Reads the layers contract of `package` from root/pyproject.toml."""
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    contract = next(c for c in settings["contracts"] if c["type"] == "layers" and c["containers"] == [package])
+    rank: dict[str, int] = {}
+    apart: dict[str, int] = {}
+    for depth, layer in enumerate(contract["layers"]):
+        for room in layer.replace("|", " ").replace(":", " ").split():
+            rank[room.strip("()")] = depth
+            if "|" in layer:
+                apart[room.strip("()")] = depth
+    exempt = [tuple(line.replace("**", "*").split(" -> ")) for line in contract.get("ignore_imports", [])]
+    return Layers(rank, apart, [(source, target) for source, target in exempt], contract.get("exhaustive", False))
+
+
+def room(dotted: str) -> str:
+    """The room of a module: `graph` of `simulator.graph.store`, "" of the package itself."""
+    parts = dotted.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def upward_imports(root: Path, package: str) -> list[str]:
+    """Sentences on imports within `package` that run upwards, or sideways where the contract forbids it."""
+    layers = layers_of(root, package)
+    wrong = []
+    for module, target, line in imports(root, package):
+        here, there = room(module), room(target)
+        if not target.startswith(f"{package}.") or here == there or not {here, there} <= layers.rank.keys():
+            continue
+        if any(
+            fnmatchcase(module, source) and fnmatchcase(f"{target}.", f"{into}.*") for source, into in layers.exempt
+        ):
+            continue
+        sideways = here in layers.apart and layers.apart[here] == layers.apart.get(there)
+        if layers.rank[there] < layers.rank[here] or sideways:
+            wrong.append(f"{module}, line {line}, imports {target}: {here} lies below or beside {there}")
+    return wrong
+
+
+def rooms_without_layer(root: Path, package: str) -> set[str]:
+    """Rooms of `package` that its layers contract does not place."""
+    layers = layers_of(root, package)
+    rooms = {room(module_name(root, path)) for path in (root / package).rglob("*.py")} - {""}
+    return rooms - layers.rank.keys() if layers.complete else set()
+
+
+def foreign_imports(root: Path, package: str) -> list[str]:
+    """Sentences on imports of `package` from another package's rooms that it may not use."""
+    wrong = []
+    for module, target, line in imports(root, package):
+        other = target.split(".")[0]
+        if other == package or room(target) in ACROSS.get((package, other), ()):
+            continue
+        if other == "webapp" and module in VIEWER_COMMANDS:
+            continue
+        wrong.append(f"{module}, line {line}, imports {target}")
+    return wrong
+
+
+def test_no_folder_holds_over_thirty_modules() -> None:
+    crowded = crowded_folders(ROOT, (*PACKAGES, "tests", "benchmarks"))
+    crowded.pop("simulator/poplibs/poplin", None)  # until its modules are joined
+    assert crowded == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_imports_upwards(package: str) -> None:
+    assert upward_imports(ROOT, package) == []
+    assert rooms_without_layer(ROOT, package) == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_only_the_public_rooms_of_others(package: str) -> None:
+    assert foreign_imports(ROOT, package) == []
+
+
+CONTRACT = """
+[[tool.importlinter.contracts]]
+name = "layers"
+type = "layers"
+containers = ["simulator"]
+exhaustive = true
+layers = ["engine", "graph | codelets", "(base)"]
+"""
+
+
+def plant(root: Path, files: dict[str, str]) -> Path:
+    """A small tree of packages below `root`, with CONTRACT as its layers."""
+    (root / "pyproject.toml").write_text(CONTRACT, encoding="utf-8")
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import simulator.engine.run\n",
+        "from simulator.engine import run\n",
+        "from simulator import engine\n",
+        "from ..engine import run\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from simulator.engine.run import Run\n",
+        "def call():\n    from simulator.engine.run import run\n    run()\n",
+        "from importlib import import_module\nimport_module('simulator.engine.run')\n",
+        "from simulator.codelets.vertex import Vertex\n",
+    ],
+)
+def test_a_planted_upward_import_is_found(tmp_path: Path, planted: str) -> None:
+    root = plant(tmp_path, {"simulator/graph/store.py": planted, "simulator/engine/run.py": "import simulator.graph\n"})
+    (sentence,) = upward_imports(root, "simulator")
+    assert sentence.startswith("simulator.graph.store, line ")
+
+
+def test_a_room_without_a_layer_is_found(tmp_path: Path) -> None:
+    root = plant(tmp_path, {"simulator/graph/store.py": "", "simulator/attic/old.py": ""})
+    assert rooms_without_layer(root, "simulator") == {"attic"}
+
+
+def test_a_planted_import_of_another_package_is_found(tmp_path: Path) -> None:
+    files = {
+        "webapp/app.py": "from popvision.formats import errors\n",
+        "simulator/graph/store.py": "from popvision.export import cells\nfrom popvision.formats import errors\n",
+        "popvision/cli/view.py": "def command():\n    from webapp.serve import serve\n",
+        "popvision/cli/run.py": "def command():\n    import simulator\n",
+    }
+    root = plant(tmp_path, files)
+    assert foreign_imports(root, "webapp") == ["webapp.app, line 1, imports popvision.formats.errors"]
+    assert foreign_imports(root, "simulator") == ["simulator.graph.store, line 1, imports popvision.export.cells"]
+    assert foreign_imports(root, "popvision") == ["popvision.cli.run, line 2, imports simulator"]
+
+
+def test_a_crowded_folder_is_found(tmp_path: Path) -> None:
+    files = {f"webapp/assets/part_{number}.js": "" for number in range(MOST_MODULES)}
+    assert crowded_folders(plant(tmp_path, files), ("webapp",)) == {}
+    assert crowded_folders(plant(tmp_path, {"webapp/assets/more.js": ""}), ("webapp",)) == {"webapp/assets": 31}
