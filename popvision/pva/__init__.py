@@ -1,4 +1,4 @@
-"""libpva's names: open a graph profile or a host trace and ask it questions.
+"""libpva's names for a graph profile or a host trace.
 
 import popvision.pva as pva
 report = pva.openReport("profile.pop")

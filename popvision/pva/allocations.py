@@ -1,4 +1,4 @@
-"""Allocations of all tiles as one long list, read tile by tile: those of the tiles used last are kept."""
+"""Allocations of all tiles as one list, read tile by tile through a least-recently-used cache of tiles."""
 
 from __future__ import annotations
 
@@ -15,37 +15,30 @@ from popvision.analysis.report.kept import kept
 from popvision.arrays import AnyArray, Int64Array, IntegerArray
 from popvision.formats.profile import model
 from popvision.pva import errors
-from popvision.pva.plain import ints
+from popvision.pva.plain import ListColumns, ints
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile import ProfileReader
 
 
-#: Tiles whose allocations are kept, some 200 kB each on a full tile; more of them while there are few allocations.
+#: Tiles that stay in memory, about 200 kB for a full one; more stay while they hold few allocations.
 MOST_TILES = 48
 MOST_ROWS = 400_000
 
-#: Tiles that are read together when a script goes from tile to tile.
-_AT_ONCE = 32
+#: Tiles read together when a script goes from tile to tile.
+_TILES_READ_AHEAD = 32
 
 _COLUMNS = ("bytes", "address", "category", "region", "variable", "eq_class", "name")
 
 
 class TileAllocations:
-    """The allocations of one tile, and what scripts ask of all of them at once."""
+    """The allocations of one tile as lists, and sums over all of them."""
 
     def __init__(self, allocations: Allocations, lowered: model.LoweredTile) -> None:
-        self._of = allocations
+        self._allocations = allocations
         self.lowered = lowered
-        self._lists: dict[str, list[int]] = {}
-
-    def column(self, name: str) -> list[int]:
-        """A column of model.LoweredTile; it becomes a list when it is first asked for."""
-        values = self._lists.get(name)
-        if values is None:
-            values = self._lists[name] = ints(getattr(self.lowered, name))
-        return values
+        self.columns = ListColumns(lowered)
 
     @cached_property
     def size_of_variable(self) -> dict[int, int]:
@@ -57,29 +50,29 @@ class TileAllocations:
     @cached_property
     def live_bytes(self) -> list[int]:
         """Not-always-live bytes at each liveness index."""
-        return ints(self._of.curve(self.lowered))
+        return ints(self._allocations.curve(self.lowered))
 
     @cached_property
     def by_class(self) -> Group:
-        """Bytes by variable, those of a class beside each other."""
+        """Bytes by variable, grouped by equivalence class."""
         return group_of(self.lowered)
 
 
 class Allocations:
-    """Rows count over all tiles, tile by tile; ids are those of the file."""
+    """A row is an allocation, counted tile by tile; ids are the file's."""
 
     def __init__(self, source: ReportSource, reader: Callable[[], ProfileReader], target: model.Target) -> None:
         self._source = source
-        self._opened = reader
+        self._open_reader = reader
         self._num_tiles = target.num_tiles
-        self._kept: OrderedDict[int, TileAllocations] = OrderedDict()
-        self._rows_kept = 0
-        self._read_last = -1  #: number of the tile that was read last
-        self._intervals: dict[int, list[tuple[int, int]]] = {}  #: of classes asked for so far
+        self._tiles: OrderedDict[int, TileAllocations] = OrderedDict()  #: the least recently used first
+        self._cached_rows = 0
+        self._last_read = -1  #: position of the tile that was read last
+        self._intervals: dict[int, list[tuple[int, int]]] = {}  #: by equivalence class
 
     @property
     def _reader(self) -> ProfileReader:
-        return self._opened()
+        return self._open_reader()
 
     @cached_property
     def names(self) -> list[str]:
@@ -87,43 +80,43 @@ class Allocations:
 
     @cached_property
     def _counts(self) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """(tile, first row, first id) of each tile that was written; one more first row stands at the end."""
+        """(tile, first row, first id) of each recorded tile; the number of rows ends the first rows."""
         tiles, counts, ids = self._reader.lowered_counts()
         return tiles, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), ids
 
     def __len__(self) -> int:
         return int(self._counts[1][-1])
 
-    def place(self, row: int) -> tuple[int, int]:
-        """(tile, row on it) of a row."""
+    def locate(self, row: int) -> tuple[int, int]:
+        """(tile, row on that tile) of a row."""
         tiles, first, _ = self._counts
         number = int(np.searchsorted(first, row, side="right")) - 1
         return int(tiles[number]), row - int(first[number])
 
     def on_tile(self, tile: int) -> TileAllocations | None:
-        """None where nothing was recorded."""
-        if tile not in self._kept:
+        """The allocations of a tile; None where nothing was recorded."""
+        if tile not in self._tiles:
             for lowered in self._read(tile):
-                self._kept[lowered.tile] = TileAllocations(self, lowered)
-                self._rows_kept += len(lowered.bytes)
-            while len(self._kept) > MOST_TILES and self._rows_kept > MOST_ROWS:
-                _, given_up = self._kept.popitem(last=False)
-                self._rows_kept -= len(given_up.lowered.bytes)
-        found = self._kept.get(tile)
-        if found is not None:
-            self._kept.move_to_end(tile)
-        return found
+                self._tiles[lowered.tile] = TileAllocations(self, lowered)
+                self._cached_rows += len(lowered.bytes)
+            while len(self._tiles) > MOST_TILES and self._cached_rows > MOST_ROWS:
+                _, dropped = self._tiles.popitem(last=False)
+                self._cached_rows -= len(dropped.lowered.bytes)
+        allocations = self._tiles.get(tile)
+        if allocations is not None:
+            self._tiles.move_to_end(tile)
+        return allocations
 
     def _read(self, tile: int) -> Iterator[model.LoweredTile]:
-        """The allocations of a tile; those of further ones before it, where tiles are asked for one after another."""
+        """Read a tile. When a script reads tile after tile, the next tiles are read with it and come first."""
         tiles, _, ids = self._counts
-        number = int(np.searchsorted(tiles, tile))
-        in_order, self._read_last = number and self._read_last == number - 1, number
-        if in_order and number < len(tiles) and int(tiles[number]) == tile:
-            ahead = tiles[number : number + _AT_ONCE].tolist()
-            self._read_last = number + len(ahead) - 1
+        position = int(np.searchsorted(tiles, tile))
+        in_order, self._last_read = position and self._last_read == position - 1, position
+        if in_order and position < len(tiles) and int(tiles[position]) == tile:
+            ahead = tiles[position : position + _TILES_READ_AHEAD].tolist()
+            self._last_read = position + len(ahead) - 1
             for batch in self._reader.lowered_tiles(ahead, _COLUMNS):
-                for each, columns in reversed(batch):  # so that the tile that was asked for is the last to be given up
+                for each, columns in reversed(batch):  # the requested tile last, so that the cache drops it last
                     wide = {name: values.astype(np.int64) for name, values in columns.items()}
                     yield model.LoweredTile(each, int(ids[int(np.searchsorted(tiles, each))]), **wide)
             return
@@ -131,29 +124,29 @@ class Allocations:
         if lowered is not None:
             yield lowered
 
-    def needed(self, tile: int) -> TileAllocations:
-        """The same; raises AbsentError where nothing was recorded."""
-        found = self.on_tile(tile)
-        if found is None:
+    def on_recorded_tile(self, tile: int) -> TileAllocations:
+        """The allocations of a tile. Raises AbsentError where nothing was recorded."""
+        allocations = self.on_tile(tile)
+        if allocations is None:
             raise errors.absent(errors.LOWERED_VARIABLES)
-        return found
+        return allocations
 
-    def brief(self, rows: range) -> Iterator[tuple[int, int, int, int]]:
-        """(id, bytes, tile, class) of rows, streamed."""
+    def brief_rows(self, rows: range) -> Iterator[tuple[int, int, int, int]]:
+        """(id, bytes, tile, class) of each row, streamed from the file."""
         tiles, first, ids = self._counts
         begin, end = (int(np.searchsorted(first, row, side="right")) - 1 for row in (rows.start, rows.stop - 1))
-        number = begin
+        position = begin
         for batch in self._reader.lowered_tiles(tiles[begin : end + 1].tolist(), ("bytes", "eq_class")):
             for tile, columns in batch:
-                window = slice(max(0, rows.start - int(first[number])), max(0, rows.stop - int(first[number])))
+                window = slice(max(0, rows.start - int(first[position])), max(0, rows.stop - int(first[position])))
                 sizes, classes = (columns[name][window].tolist() for name in ("bytes", "eq_class"))
-                start = int(ids[number]) + window.start
+                start = int(ids[position]) + window.start
                 yield from zip(range(start, start + len(sizes)), sizes, [tile] * len(sizes), classes, strict=True)
-                number += 1
+                position += 1
 
     @cached_property
     def _rows_by_variable(self) -> tuple[AnyArray, Int64Array]:
-        """Rows of all allocations ordered by variable, and where each variable's begin."""
+        """Rows of all allocations ordered by variable, and the position of each variable's first one."""
         tiles = self._counts[0].tolist()
         parts = [np.empty(0, np.int32)]
         for batch in self._reader.lowered_tiles(tiles, ("variable",)):
@@ -187,28 +180,28 @@ class Allocations:
         return 0 if liveness is None else len(liveness.program)
 
     def intervals_of(self, eq_class: int) -> list[tuple[int, int]]:
-        """Half-open ranges of liveness indices of a class; none of an always-live one."""
+        """Half-open ranges of liveness indices of a class; an always-live one has none."""
         classes = self._classes
         if classes is None or eq_class < 0:
             return []
-        found = self._intervals.get(eq_class)
-        if found is None:
+        intervals = self._intervals.get(eq_class)
+        if intervals is None:
             rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))
             pairs = zip(classes.starts[rows].tolist(), classes.ends[rows].tolist(), strict=True)
-            found = self._intervals[eq_class] = list(pairs)
-        return found
+            intervals = self._intervals[eq_class] = list(pairs)
+        return intervals
 
     def scope(self, where: Where) -> Group:
         """Bytes by variable over all tiles, one IPU or one tile; raises AbsentError where they were not recorded."""
         if where.kind == "tile":
-            return self.needed(where.number).by_class
+            return self.on_recorded_tile(where.number).by_class
         try:
             return scope(self._source, where)
         except errors.NotRecordedError:
             raise errors.absent(errors.LOWERED_VARIABLES) from None
 
-    def live(self, group: Group, index: int) -> Group:
-        """Those of `group` that are live at a liveness index."""
+    def live_at(self, group: Group, index: int) -> Group:
+        """The part of `group` that is live at a liveness index."""
         return (
             group.take(slice(0, 0))
             if self._classes is None

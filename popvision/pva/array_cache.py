@@ -1,6 +1,6 @@
-"""Arrays of a report by id: those asked for lately, and those that a loop will ask for next.
+"""A least-recently-used cache of a report's arrays, with read-ahead.
 
-A loop over programs or steps asks for one array at a time. Opening the file costs more than an array does, so a miss
+A loop over programs or steps reads one array at a time. Opening the file costs more than reading an array, so a miss
 reads the next rows of the same column as well.
 """
 
@@ -16,36 +16,34 @@ if TYPE_CHECKING:
     from popvision.formats.profile import ProfileReader
 
 
-#: Rows read ahead at a miss, and bytes that are kept.
+#: Rows read at a miss, and bytes in memory.
 AHEAD, MOST_BYTES = 64, 32 << 20
 
 
 class ArrayCache:
-    """Stored arrays in their narrow types; those used last go last."""
+    """Stored arrays by id, in their narrow types."""
 
     def __init__(self, reader: Callable[[], ProfileReader]) -> None:
         self._reader = reader
-        self._kept: OrderedDict[int, AnyArray] = OrderedDict()
+        self._arrays: OrderedDict[int, AnyArray] = OrderedDict()
         self._bytes = 0
 
     def get(self, column: IntegerArray, row: int) -> AnyArray | None:
-        """The array whose id stands in a row of a column of ids; None where that is -1."""
+        """The array whose id a row of `column` holds; None where the id is -1."""
         identity = int(column[row])
         if identity < 0:
             return None
-        found = self._kept.get(identity)
-        if found is None:
+        if identity not in self._arrays:
             self._read(identity, column[row : row + AHEAD].tolist())
-            found = self._kept[identity]
-        self._kept.move_to_end(identity)
-        return found
+        self._arrays.move_to_end(identity)
+        return self._arrays[identity]
 
-    def _read(self, wanted: int, near: Sequence[int]) -> None:
-        missing = sorted({wanted, *(each for each in near if each >= 0 and each not in self._kept)})
+    def _read(self, wanted: int, next_ids: Sequence[int]) -> None:
+        missing = sorted({wanted, *(each for each in next_ids if each >= 0 and each not in self._arrays)})
         for identity, values in zip(missing, self._reader().arrays(missing, narrow=True), strict=True):
-            self._kept[identity] = values
+            self._arrays[identity] = values
             self._bytes += values.nbytes
-        self._kept.move_to_end(wanted)
-        while self._bytes > MOST_BYTES and len(self._kept) > 1:
-            _, old = self._kept.popitem(last=False)
-            self._bytes -= old.nbytes
+        self._arrays.move_to_end(wanted)
+        while self._bytes > MOST_BYTES and len(self._arrays) > 1:
+            _, dropped = self._arrays.popitem(last=False)
+            self._bytes -= dropped.nbytes

@@ -1,4 +1,4 @@
-"""Blocks of lightweight profiling: when marked programs ran on one tile, each time they ran."""
+"""Blocks of lightweight profiling: begin and end of each execution of a marked program on one tile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Answer(int):
-    """True or False, of use with and without a call: `block.isCommon` and `block.isCommon()` say the same."""
+    """A bool that may also be called: `block.isCommon` and `block.isCommon()` are equal."""
 
     def __call__(self) -> bool:
         return bool(self)
@@ -27,7 +27,7 @@ class Answer(int):
 
 
 class Block:
-    """A program as it ran once, seen from one tile. Cycles are absolute, on the axis of the execution steps."""
+    """One execution of a program on one tile. Cycles are absolute, on the axis of the execution steps."""
 
     __slots__ = ("_blocks", "_columns", "_row")
 
@@ -36,7 +36,7 @@ class Block:
 
     @property
     def program(self) -> Program | None:
-        """The program: a Block, one that profiler.programs.filter names, or a part of a stream copy; None of an
+        """A Block, a program that profiler.programs.filter names, or a part of a stream copy; None for an
         overflow."""
         program = int(self._blocks.program[self._row])
         return make_program(self._columns, program) if program >= 0 else None
@@ -55,22 +55,22 @@ class Block:
 
     @property
     def isCommon(self) -> Answer:
-        """A Block program, or one around which an implicit block stands."""
+        """True for a Block program and for a program with an implicit block around it."""
         return self._is(COMMON)
 
     @property
     def isOverflow(self) -> Answer:
-        """A time during which the tile's buffer was full and nothing was recorded."""
+        """True for a time in which the tile's buffer was full and nothing was recorded."""
         return self._is(OVERFLOW)
 
     @property
     def isBlockFlush(self) -> Answer:
-        """A part of a copy that empties the buffers."""
+        """True for a part of a copy that empties the buffers."""
         return self._is(FLUSH)
 
     @property
     def isStreamCopy(self) -> Answer:
-        """A part of another copy between tiles and host."""
+        """True for a part of any other copy between tiles and host."""
         return self._is(STREAM_COPY)
 
     def _is(self, kind: int) -> Answer:
@@ -91,14 +91,12 @@ class Block:
 
 
 def blocks_of_tile(columns: Columns, tile: int) -> ListView[Block]:
-    """The blocks of all runs by beginning, an outer one before those within it."""
-    if not 0 <= tile < columns.shape.num_tiles:
-        raise IndexError(f"tile {tile} is none of the {columns.shape.num_tiles} tiles of the target")
+    """The blocks of all runs by begin, an outer block before the blocks inside it."""
+    tile = columns.check_tile(tile)
     runs = columns.reader.blocks(tile)
-    none = [np.empty(0, np.int64)]
-    joined = [np.concatenate([getattr(run, name) for run in runs] or none) for name in _COLUMNS]
-    together = TileBlocks(tile, *joined)
-    return ListView(len(together.start), lambda row: Block(columns, together, row))
+    empty = [np.empty(0, np.int64)]
+    blocks = TileBlocks(tile, *(np.concatenate([getattr(run, name) for run in runs] or empty) for name in _COLUMNS))
+    return ListView(len(blocks.start), lambda row: Block(columns, blocks, row))
 
 
 _COLUMNS = ("program", "kind", "start", "end")

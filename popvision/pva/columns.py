@@ -1,7 +1,7 @@
-"""The columns behind one opened report, each read once: what every object of this package points into.
+"""The columns of one opened report, each read once. Every object of this package is an index into them.
 
-Runs are counted when any of them is first asked for; what a live program appends later belongs to the next opening, so
-that steps, runs and totals of one report agree.
+The number of runs is fixed at the first question about runs; what a live program appends later belongs to the next
+opening, so that steps, runs and totals of one report agree.
 """
 
 from __future__ import annotations
@@ -22,44 +22,43 @@ from popvision.pva.allocations import Allocations
 from popvision.pva.array_cache import ArrayCache
 from popvision.pva.control_code import ControlCode
 from popvision.pva.listview import Printing
-from popvision.pva.plain import Lists, ints
-from popvision.pva.step_columns import StepColumns
+from popvision.pva.plain import ListColumns, ints
 from popvision.pva.vertex_columns import VertexColumns
 
 Figure = Literal["cycles", "rx", "tx", "exchange_code", "control_code"]
 
 
-def _state(path: Path) -> tuple[int, int, int] | None:
-    """What tells one file of that name from another."""
+def _file_state(path: Path) -> tuple[int, int, int] | None:
+    """Inode, size and time of change, which tell whether a file was replaced; None for a missing file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class Columns:
-    """Lazy columns of one report. Compares by identity: two objects of one report share one instance."""
+    """Lazy columns of one report. All objects of a report share one instance and compare it by identity."""
 
     def __init__(self, source: ReportSource) -> None:
         self.source = source
         self.printing = Printing()
-        self.arrays = ArrayCache(self.same_reader)
+        self.arrays = ArrayCache(self.open_reader)
         self._report_id = source.reader.report_id
-        self._seen = _state(source.reader.path)
+        self._seen_state = _file_state(source.reader.path)
 
     @property
     def reader(self) -> ProfileReader:
-        """The opened file. Raises FormatError when another report has taken its place, so that two are never mixed."""
-        reader, now = self.source.reader, _state(self.source.reader.path)
-        if now is not None and now != self._seen:
+        """The opened file. Raises FormatError when another report has taken its place, so that two never mix."""
+        reader, state = self.source.reader, _file_state(self.source.reader.path)
+        if state is not None and state != self._seen_state:
             if reader.report_id != self._report_id:
-                raise FormatError(f"{reader.path} was replaced by another report since it was opened: open it again.")
-            self._seen = now
+                raise FormatError(f"{reader.path} was replaced by another report since it was opened; open it again.")
+            self._seen_state = state
         return reader
 
-    def same_reader(self) -> ProfileReader:
-        """The same as a method."""
+    def open_reader(self) -> ProfileReader:
+        """`reader` as a method, for objects that read later."""
         return self.reader
 
     @cached_property
@@ -68,8 +67,7 @@ class Columns:
 
     @cached_property
     def shape(self) -> model.Target:
-        """How many IPUs and tiles there are: of the target, else as far as another tool's file tells; nothing more of
-        it means anything."""
+        """A target of which only the numbers of IPUs and tiles are valid: another tool's file may tell no more."""
         ipus, tiles = self.reader.shape()
         return model.Target("Unknown", "Unknown", ipus, tiles, 0, 0.0)
 
@@ -83,21 +81,20 @@ class Columns:
 
     @cached_property
     def vertices(self) -> VertexColumns:
-        return VertexColumns(self.same_reader, self.shape)
+        return VertexColumns(self.open_reader, self.shape)
 
     @cached_property
     def variables(self) -> model.Variables | None:
         return self.reader.variables()
 
     @cached_property
-    def is_of_the_graph(self) -> list[bool]:
-        """Of each variable whether it is one of the graph, or of a program's exchange; not the compiler's own memory,
-        which stands in the table under the name of its category."""
+    def is_graph_variable(self) -> list[bool]:
+        """By variable: False for the compiler's own memory, which the table lists under the name of its category."""
         if self.variables is None:
             return []
-        own = set(model.CATEGORIES)
+        categories = set(model.CATEGORIES)
         ids = np.asarray(self.variables.debug_id).tolist()
-        return [id >= 0 or name not in own for id, name in zip(ids, self.variables.name, strict=True)]
+        return [id >= 0 or name not in categories for id, name in zip(ids, self.variables.name, strict=True)]
 
     @cached_property
     def liveness(self) -> model.Liveness | None:
@@ -105,7 +102,7 @@ class Columns:
 
     @cached_property
     def live_programs(self) -> list[int]:
-        """Program of each liveness index."""
+        """Program at each liveness index."""
         return [] if self.liveness is None else ints(self.liveness.program)
 
     @cached_property
@@ -115,17 +112,17 @@ class Columns:
 
     @cached_property
     def allocations(self) -> Allocations:
-        return Allocations(self.source, self.same_reader, self.shape)
+        return Allocations(self.source, self.open_reader, self.shape)
 
     @cached_property
-    def tile_memory(self) -> Lists | None:
-        """The columns of model.TileMemory: bytes of each tile."""
-        found = self.reader.tile_memory()
-        return None if found is None else Lists(found)
+    def tile_memory(self) -> ListColumns[model.TileMemory] | None:
+        """Bytes of each tile."""
+        memory = self.reader.tile_memory()
+        return None if memory is None else ListColumns(memory)
 
     @cached_property
     def category_memory(self) -> dict[tuple[str, int], list[model.CategoryMemory]]:
-        """By category and IPU."""
+        """Parts of the memory by (category, IPU)."""
         grouped: dict[tuple[str, int], list[model.CategoryMemory]] = {}
         for part in self.reader.category_memory():
             grouped.setdefault((part.category, part.ipu), []).append(part)
@@ -133,7 +130,7 @@ class Columns:
 
     @cached_property
     def bytes_by_category(self) -> dict[str, list[int]]:
-        """Bytes of each category on each tile, as the table of variables of another tool's file adds up."""
+        """Bytes of each category on each tile, summed over the table of variables of another tool's file."""
         return {name: ints(values) for name, values in self.reader.bytes_by_category().items()}
 
     @cached_property
@@ -142,7 +139,7 @@ class Columns:
 
     @cached_property
     def num_steps(self) -> int:
-        """Steps of the runs that are counted; a database without runs may have steps all the same."""
+        """Steps of the counted runs; another tool's database may have steps without runs."""
         runs = self.runs
         if self.reader.foreign:
             return self.reader.step_count()
@@ -150,7 +147,7 @@ class Columns:
 
     @cached_property
     def _all_steps(self) -> model.Steps:
-        _ = self.runs  # first, so that no run has steps that are not here
+        _ = self.runs  # read first, so that every counted run has its steps here
         return self.reader.steps()
 
     @cached_property
@@ -162,9 +159,17 @@ class Columns:
         return ints(self._all_steps.compute_set[: self.num_steps])
 
     @cached_property
-    def steps_on_ipu(self) -> list[StepColumns]:
+    def steps_on_ipu(self) -> list[ListColumns[model.StepsOnIpu]]:
         _ = self.runs
-        return [StepColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.shape.num_ipus)]
+        return [ListColumns(self.reader.steps_on_ipu(ipu)) for ipu in range(self.shape.num_ipus)]
+
+    def cycles_by_tile(self, step: int) -> list[int]:
+        """Cycles of a step on every tile of the target; empty where no IPU's are known."""
+        by_ipu = [self.arrays.get(each.arrays.cycles_array, step) for each in self.steps_on_ipu]
+        if all(cycles is None for cycles in by_ipu):
+            return []
+        tiles = self.shape.tiles_per_ipu
+        return [number for cycles in by_ipu for number in ([0] * tiles if cycles is None else cycles.tolist())]
 
     @cached_property
     def program_of_compute_set(self) -> dict[int, int]:
@@ -182,14 +187,14 @@ class Columns:
         """`tile` as an int; raises IndexError for one that the target does not have."""
         number = operator.index(tile)
         if not 0 <= number < self.shape.num_tiles:
-            raise IndexError(f"tile {tile} is none of the {self.shape.num_tiles} tiles of the target")
+            raise IndexError(f"tile {tile} does not exist: the target has {self.shape.num_tiles} tiles")
         return number
 
     def check_ipu(self, ipu: int) -> int:
         """`ipu` as an int; raises IndexError for one that the target does not have."""
         number = operator.index(ipu)
         if not 0 <= number < self.shape.num_ipus:
-            raise IndexError(f"IPU {ipu} is none of the {self.shape.num_ipus} IPUs of the target")
+            raise IndexError(f"IPU {ipu} does not exist: the target has {self.shape.num_ipus} IPUs")
         return number
 
     @cached_property
@@ -206,7 +211,7 @@ class Columns:
         return rows
 
     def program_by_tile(self, program: int, figure: Figure) -> list[int]:
-        """One figure of a program on every tile of the target; empty when it is known on no IPU."""
+        """One figure of a program on every tile of the target; empty when no IPU has it."""
         ipus, ids = self._figures["ipu"], self._figures[f"{figure}_array"]
         values: list[int] = []
         for row in self._figure_rows.get(program, ()):
@@ -214,7 +219,7 @@ class Columns:
             if array is None:
                 continue
             if len(array) == self.shape.num_tiles:
-                return ints(array)  # one IPU, hence one row
+                return ints(array)  # the only IPU
             values = values or [0] * self.shape.num_tiles
             values[self.tiles_of(int(ipus[row]))] = ints(array)
         return values
@@ -228,7 +233,7 @@ class Columns:
         return self.reader.program_variables()
 
     def variables_touched(self, programs: list[int]) -> IntegerArray | None:
-        """Rows of the variables that any of these programs reads or writes; None where the report does not say."""
+        """Rows of the variables that any of these programs reads or writes; None where the report lacks them."""
         if self._touched is None:
             return None
         ids = sorted({self._touched[program] for program in programs if program in self._touched})
@@ -240,5 +245,5 @@ class Columns:
 
     @cached_property
     def absent_execution(self) -> str:
-        """Why there is no step: the sentence that lists of runs and steps give."""
+        """Why lists of runs and steps are empty; "" when something ran."""
         return "" if len(self.runs.name) else errors.EXECUTION_PROFILE

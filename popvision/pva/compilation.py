@@ -1,4 +1,4 @@
-"""Everything known when compilation ended."""
+"""The compilation: target, graph, memory, programs and liveness."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from popvision.pva import errors
 from popvision.pva.listview import ListView, PrintedList
-from popvision.pva.liveness import LivenessProgramStep, Variable, always_live, always_live_on_tile
-from popvision.pva.lowered import LoweredVariables
+from popvision.pva.liveness import LivenessProgramStep, always_live, always_live_on_tile
+from popvision.pva.lowered import LoweredVariables, Variable
 from popvision.pva.program import Program, make_program
 from popvision.pva.target import IPU, Graph, Target
 from popvision.pva.tile import Tile
@@ -40,7 +40,7 @@ class CompilationReport:
         return Graph(*(int(counts[name]) for name in names))
 
     def _graph_of_tables(self, absent: errors.AbsentError) -> Graph:
-        """What the tables of another tool's file count."""
+        """Counts of the graph from the tables of another tool's file."""
 
         def unknown() -> int:
             raise absent
@@ -70,13 +70,13 @@ class CompilationReport:
 
     @cached_property
     def programs(self) -> ListView[Program]:
-        """Every program once, those inside others too; position = `_id`."""
+        """Every program once, nested ones included; position = `_id`."""
         c = self._columns
         return ListView(len(c.programs.type), partial(make_program, c), c.printing)
 
     @cached_property
     def livenessProgramSteps(self) -> ListView[LivenessProgramStep]:
-        """Leaf programs in static order with the memory live then; empty without a graph profile."""
+        """Leaf programs in static order with the memory live there; empty without a graph profile."""
         c = self._columns
         return ListView(len(c.live_programs), partial(LivenessProgramStep, c), c.printing, errors.GRAPH_PROFILE)
 
@@ -97,28 +97,27 @@ class CompilationReport:
 
     @property
     def engineOptions(self) -> dict[str, str]:
-        """Options of the engine that compiled it, by name, those left at their defaults included; empty where the file
-        does not say."""
+        """Options of the engine that compiled it, by name, defaults included; empty where the file lacks them."""
         return self._strings("engineOptions")
 
     @property
     def targetOptions(self) -> dict[str, str]:
-        """What was said of the target: its type, architecture, and what a what-if changed."""
+        """Options of the target: its type, its architecture, and constants that a what-if changed."""
         return self._strings("targetOptions")
 
     @property
     def hostInfo(self) -> dict[str, str]:
-        """The machine and the software that compiled it, without anything that names it or its user."""
+        """Host machine and software of the compilation, without names of hosts or users."""
         return self._strings("host")
 
     @property
     def name(self) -> str:
-        """Name of the engine, maybe empty."""
+        """Name of the engine, possibly empty."""
         return str(self._columns.reader.meta.get("engineName", ""))
 
     @property
     def timestamp(self) -> str:
-        """When it was compiled: ISO 8601 in UTC, "" where the file does not say."""
+        """Time of the compilation, ISO 8601 in UTC; "" where the file lacks it."""
         return str(self._columns.reader.meta.get("timestamp", ""))
 
     def _strings(self, key: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Control code of programs with everything below them, summed once for each program that has children."""
+"""Control code of programs and everything below them, summed once for each program that has children."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from popvision.formats.profile import model
 from popvision.pva.array_cache import ArrayCache
 from popvision.pva.plain import ints
 
-#: Bytes of sums that are kept; those made last, hence nearest to the root, stay.
+#: Bytes of sums in memory. The newest sums stay: they are nearest to the root.
 _MOST_BYTES = 32 << 20
 
 
 class ControlCode:
-    """`figures` and `rows_of` are the table of programs on IPUs: its columns, and its rows by program."""
+    """`figures` are the columns of the table of programs on IPUs, `rows_of` its rows by program."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class ControlCode:
         self._sums: OrderedDict[int, Int64Array | None] = OrderedDict()
 
     def by_tile(self, program: int) -> list[int]:
-        """Bytes on every tile; empty where they are known for none of the programs."""
+        """Bytes on every tile; empty when the report has them for no program."""
         if not self._recorded:
             return []
-        found = self._sums[program] if program in self._sums else self._sum(program)
-        return [] if found is None else ints(found)
+        total = self._sums[program] if program in self._sums else self._sum(program)
+        return [] if total is None else ints(total)
 
     def _sum(self, program: int) -> Int64Array | None:
-        """Own code and that of everything below, children before their parents."""
+        """Sum a program's own code and the code of everything below, children before parents."""
         order, seen, pending = [], {program}, [program]
         while pending:
             each = pending.pop()
@@ -61,10 +61,10 @@ class ControlCode:
                     total = part.copy() if total is None else total + part
             done[each] = total
             if len(children):
-                self._keep(each, total)
+                self._cache(each, total)
         return done[program]
 
-    def _keep(self, program: int, total: Int64Array | None) -> None:
+    def _cache(self, program: int, total: Int64Array | None) -> None:
         self._sums[program] = total
         if len(self._sums) * 8 * self._target.num_tiles > _MOST_BYTES:
             self._sums.popitem(last=False)
@@ -74,12 +74,12 @@ class ControlCode:
         return ints(self._programs.children[offsets[program] : offsets[program + 1]])
 
     def _own(self, program: int) -> Int64Array | None:
-        found: Int64Array | None = None
+        code: Int64Array | None = None
         tiles = self._target.tiles_per_ipu
         for row in self._rows_of.get(program, ()):
             array = self._arrays.get(self._ids, row)
             if array is not None:
-                found = np.zeros(self._target.num_tiles, np.int64) if found is None else found
+                code = np.zeros(self._target.num_tiles, np.int64) if code is None else code
                 first = int(self._ipu[row]) * tiles
-                found[first : first + tiles] = array
-        return found
+                code[first : first + tiles] = array
+        return code

@@ -1,4 +1,4 @@
-"""Debug contexts: where in the user's program, and in which software layer, an object was made."""
+"""Debug contexts: the line of the user's program and the software layer that made an object."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A line of the user's program; "" and 0 where it is not known."""
+    """A line of the user's program; "" and 0 when unknown."""
 
     fileName: str
     lineNumber: int
 
 
 class DebugContext:
-    """One record of the debug file; compares by id. One that the file does not hold reads as empty."""
+    """One record of the debug file; compares by id. A record that the file lacks reads as empty."""
 
     __slots__ = ("_columns", "_number")
 
@@ -49,14 +49,14 @@ class DebugContext:
 
     @property
     def json(self) -> str:
-        """What its layer says of it, as the text of a JSON object: its arguments by name, and the record's own keys
-        (id, parents, layer, name, arguments, outputs, file, line)."""
+        """JSON text of an object: the layer's arguments by name, and the record's own keys (id, parents, layer, name,
+        arguments, outputs, file, line)."""
         record = self._record
         return json.dumps({**_object(record.get("arguments")), **record})
 
     @property
     def parents(self) -> list[DebugContext]:
-        """The contexts that it was made under, as far as the file holds them."""
+        """The contexts above it, as far as the file holds them."""
         known = self._columns.source.debug
         ids = [id for id in self._record.get("parents", []) if isinstance(id, int) and id in known]
         return PrintedList([DebugContext(self._columns, id) for id in ids], self._columns.printing)
@@ -69,7 +69,7 @@ class DebugContext:
 
     @property
     def replaced(self) -> list[DebugContext]:
-        """Contexts that a framework says this one stands for: its argument `replacedDebugContextIds`."""
+        """The contexts that this one replaces, from the argument `replacedDebugContextIds` that frameworks write."""
         ids = _object(self._record.get("arguments")).get("replacedDebugContextIds", [])
         try:
             ids = json.loads(ids) if isinstance(ids, str) else ids

@@ -1,4 +1,4 @@
-"""Enums as libpva's bindings have them: besides Python's own, `int(member)` gives the value."""
+"""Enums as libpva's bindings have them: `int(member)` gives the value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class BoundEnum(Enum):
-    """Members have `.name` and `.value`, are hashable, and are no integers, but turn into one."""
+    """Members have `.name` and `.value`, are hashable, and convert to integers without being integers."""
 
     def __int__(self) -> int:
         return int(self.value)
@@ -17,5 +17,5 @@ class BoundEnum(Enum):
 
 
 def member(enum: Any, name: object) -> Any:
-    """The member of that name; `Unknown` for a name that is none."""
+    """The member of that name; `Unknown` for any other name."""
     return enum.__members__.get(str(name), enum.Unknown)

@@ -1,7 +1,10 @@
-"""What this package raises: FormatError, a RuntimeError as scripts written for libpva expect, of one sentence.
+"""The exceptions of this package, and the sentences that say which option records a missing part.
 
-AbsentError is the FormatError of a question whose part was not recorded; its sentence names the option that records it.
-Beside them only what Python's own lists and objects raise: IndexError, AttributeError, TypeError for bad arguments.
+    RuntimeError                 which scripts written for libpva expect
+    +- FormatError               a file is missing, damaged, locked, of a newer version or of another run
+       +- AbsentError            the part that answers a question was not recorded (also a LookupError)
+
+Bad arguments raise what Python's own lists and objects raise: IndexError, AttributeError, TypeError, ValueError.
 """
 
 from popvision.formats.errors import AbsentError, FormatError, NotRecordedError
@@ -14,6 +17,9 @@ EXECUTION_PROFILE = (
     "this report holds no execution profile: run with autoReport.outputExecutionProfile=true, and "
     "autoReport.executionProfileProgramRunCount for the number of runs"
 )
+TOUCHED_VARIABLES = (
+    "this report does not record which variables programs read or write: its format is older than 1.2; compile again"
+)
 DEBUG_INFORMATION = (
     "this report has no debug information: run with autoReport.outputDebugInfo=true and give openReport the debug.cbor "
     "that was written with it"
@@ -21,5 +27,5 @@ DEBUG_INFORMATION = (
 
 
 def absent(sentence: str) -> AbsentError:
-    """The error of a part that was not recorded."""
+    """An AbsentError with this sentence, capitalised and with a full stop."""
     return AbsentError(f"{sentence[0].upper()}{sentence[1:]}.")

@@ -1,4 +1,4 @@
-"""What ran: runs, their steps and totals. Cycles are tile clock cycles, `microseconds` host time."""
+"""Recorded execution: runs, their steps and totals. Cycles are tile clock cycles, `microseconds` host time."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The text given to `run`."""
+        """The name that was passed to `run`."""
         return self._columns.runs.name[self._run]
 
     @property
     def microseconds(self) -> HostInterval:
-        """When the host began and ended it."""
+        """When the run began and ended on the host."""
         runs = self._columns.runs
         return HostInterval(int(runs.host_start_us[self._run]), int(runs.host_end_us[self._run]))
 
@@ -70,8 +70,8 @@ class Run:
 
 
 class TotalCycles:
-    """Cycles of all recorded runs. `total` is the device's; the others add up what tiles spent in steps of a kind, over
-    all tiles, so that with the tails of the runs they make up `total` x tiles."""
+    """Cycles of all recorded runs. `total` counts device cycles. The others sum cycles of steps of one kind over all
+    tiles; together with the tails of the runs they give `total` x tiles."""
 
     __slots__ = ("_columns",)
 
@@ -120,7 +120,7 @@ class TotalCycles:
 
 
 class ExecutionReport:
-    """What ran; lists are empty when the program was not profiled or did not run."""
+    """Recorded execution; lists are empty when the program was not profiled or did not run."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -138,7 +138,7 @@ class ExecutionReport:
         return ListView(c.num_steps, partial(ExecutionStep, c), c.printing, c.absent_execution)
 
     def blocks(self, tile: int) -> ListView[Block]:
-        """What lightweight profiling recorded on one tile (numbered over all IPUs), by beginning; empty where it
+        """Blocks that lightweight profiling recorded on one tile (numbered over all IPUs), by begin; empty where it
         recorded nothing. Raises IndexError for a tile that the target does not have."""
         return blocks_of_tile(self._columns, tile)
 

@@ -1,7 +1,7 @@
-"""Read-only lists whose items are made when they are asked for, and lists that print their first items.
+"""Read-only lists that make an item at each access, and lists that print only their first items.
 
 Reports hold up to millions of tiles, variables and steps; scripts index, iterate, slice and take `max(key=...)` of
-them as lists. Items compare by what they stand for, so making one twice is harmless.
+them as lists. Items compare by content, so two copies of one item are equal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Printing:
-    """How many elements a printed list of one report shows; `Report.listPrintLength` sets it."""
+    """The number of elements that a printed list of one report shows; `Report.listPrintLength` sets it."""
 
     def __init__(self, length: int = 10) -> None:
         self.length = length
@@ -26,7 +26,7 @@ class Printing:
 
 
 class ListView(Sequence[T], Generic[T]):
-    """`size` items, item i made by `make(i)`. `absent` says which option would have recorded an empty list."""
+    """`size` items; `make(i)` makes item i. `absent`: why the list is empty, for the IndexError."""
 
     __slots__ = ("_absent", "_make", "_printing", "_size")
 
@@ -81,7 +81,7 @@ def nothing(index: int) -> Any:
 
 
 class PrintedList(list[T]):
-    """A list of few objects, printed as a ListView is."""
+    """A list of a few objects that prints like a ListView."""
 
     __slots__ = ("_printing",)
 

@@ -1,4 +1,4 @@
-"""What is live at each step of the static order, over all tiles, one IPU or one tile. Sizes in bytes."""
+"""Live memory at each step of the static order, over all tiles, one IPU or one tile. Sizes are bytes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from popvision.analysis.liveness.curve import Where
 from popvision.analysis.liveness.variables import Group, names_of
 from popvision.pva import errors
 from popvision.pva.listview import ListView, nothing
+from popvision.pva.lowered import Variable
 from popvision.pva.program import Program, make_program
 
 if TYPE_CHECKING:
@@ -19,31 +20,8 @@ if TYPE_CHECKING:
 _EVERYWHERE = Where("all", 0)
 
 
-class Variable:
-    """A variable of the graph, or a pseudo-variable named like a memory category; equal across all access paths.
-    `size` is bytes within what was asked: all tiles, an IPU or a tile. A variable whose parts live at different times
-    is several, one for each part, of the same name."""
-
-    __slots__ = ("_columns", "_id", "name", "size")
-
-    def __init__(self, columns: Columns, id: int, name: str, size: int) -> None:
-        self._columns = columns
-        self._id = id
-        self.name = name
-        self.size = size
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Variable) and self._id == other._id and self._columns is other._columns
-
-    def __hash__(self) -> int:
-        return hash((id(self._columns), "variable", self._id))
-
-    def __repr__(self) -> str:
-        return f"Variable({self.name!r}, {self.size} B)"
-
-
 class LiveMemory:
-    """Bytes live at one step, and the variables that make them up, the largest first."""
+    """Bytes live at one step, and their variables, largest first."""
 
     __slots__ = ("_columns", "_index", "_where", "bytes")
 
@@ -55,19 +33,19 @@ class LiveMemory:
 
     @property
     def variables(self) -> ListView[Variable]:
-        """They add up to `bytes`. Raises AbsentError where those of an IPU were not recorded."""
+        """Variables whose sizes add up to `bytes`. Raises AbsentError for an IPU without recorded allocations."""
         allocations = self._columns.allocations
-        return variable_list(self._columns, allocations.live(allocations.scope(self._where), self._index))
+        return variable_list(self._columns, allocations.live_at(allocations.scope(self._where), self._index))
 
     def __repr__(self) -> str:
         return f"LiveMemory({self.bytes} B)"
 
 
-def variable_list(columns: Columns, rows: Group, times: int = 1) -> ListView[Variable]:
-    """Variables with their sizes, the largest first; `times` = how many replicas are meant."""
-    key = np.where(rows.variable >= 0, rows.variable, -2 - rows.name)  # without a variable: the allocations of a name
+def variable_list(columns: Columns, rows: Group, replicas: int = 1) -> ListView[Variable]:
+    """Variables with their sizes, largest first, summed over `replicas` equal replicas."""
+    key = np.where(rows.variable >= 0, rows.variable, -2 - rows.name)  # allocations without a variable: by name
     ids, first, back = np.unique(key, return_index=True, return_inverse=True)
-    size = np.bincount(back, rows.bytes, len(ids)).astype(np.int64) * times
+    size = np.bincount(back, rows.bytes, len(ids)).astype(np.int64) * replicas
     order = np.argsort(-size, kind="stable")
     names = names_of(columns.source, rows.take(first[order]))
     numbers, sizes = ids[order].tolist(), size[order].tolist()
@@ -89,7 +67,7 @@ def always_live_on_tile(columns: Columns, tile: int) -> ListView[Variable]:
 
 
 class LivenessProgramStep:
-    """One step of the static order: its program and what is live then besides the always-live variables."""
+    """One step of the static order: its program, and the memory live there besides the always-live variables."""
 
     __slots__ = ("_columns", "_index")
 
@@ -99,7 +77,7 @@ class LivenessProgramStep:
 
     @property
     def program(self) -> Program:
-        """A leaf of the program tree; one that several places call stands at several steps."""
+        """A leaf of the program tree. A program that is called from several places has several steps."""
         return make_program(self._columns, self._columns.live_programs[self._index])
 
     @property
@@ -109,7 +87,7 @@ class LivenessProgramStep:
         return LiveMemory(columns, index, _EVERYWHERE, columns.live_bytes[index])
 
     def notAlwaysLiveMemoryForIpu(self, ipu: int) -> LiveMemory:
-        """One IPU. Its variables need the allocations of its tiles: AbsentError where they were not recorded."""
+        """One IPU. Its `variables` raise AbsentError where allocations were not recorded."""
         number = self._columns.check_ipu(ipu)
         liveness = self._columns.liveness
         assert liveness is not None
@@ -119,7 +97,7 @@ class LivenessProgramStep:
     def notAlwaysLiveMemoryForTile(self, tile: int) -> LiveMemory:
         """One tile. Raises AbsentError where allocations were not recorded."""
         number = self._columns.check_tile(tile)
-        total = self._columns.allocations.needed(number).live_bytes[self._index]
+        total = self._columns.allocations.on_recorded_tile(number).live_bytes[self._index]
         return LiveMemory(self._columns, self._index, Where("tile", number), total)
 
     def __eq__(self, other: object) -> bool:

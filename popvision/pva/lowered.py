@@ -1,4 +1,4 @@
-"""Lowered variables: the allocations on each tile after layout."""
+"""Variables, and the allocations that they become on each tile after layout."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from popvision.formats.profile import model
 from popvision.pva import errors
 from popvision.pva.listview import ListView, PrintedList, nothing
-from popvision.pva.liveness import Variable
 
 if TYPE_CHECKING:
     from popvision.pva.allocations import TileAllocations
     from popvision.pva.columns import Columns
 
-#: Brief variables that are made together while a script goes through all of them.
-_AT_ONCE = 1 << 20
+#: Brief records read together while a script goes through all of them.
+_ROWS_AT_ONCE = 1 << 20
 
 _INTERLEAVED = model.REGIONS.index("interleaved")
 
@@ -29,7 +28,7 @@ class Interval(NamedTuple):
 
 
 class EquivalenceClass:
-    """Variables that are live over the same steps; an always-live variable has the id -1 and no steps."""
+    """Variables that are live over the same steps. Always-live variables have the id -1 and no steps."""
 
     __slots__ = ("_columns", "id")
 
@@ -54,12 +53,35 @@ class EquivalenceClass:
 
 
 class BriefVar(NamedTuple):
-    """The light record of an allocation; `id` is the `_id` of the full one."""
+    """The short record of an allocation; `id` is the `_id` of the full record."""
 
     id: int
     bytes: int
     tileId: int
     equivalenceClass: EquivalenceClass
+
+
+class Variable:
+    """A variable of the graph, or a pseudo-variable named after a memory category; equal across all access paths.
+    `size` is bytes within the scope of the question: all tiles, an IPU or a tile. A variable whose parts live at
+    different times appears once for each part, under the same name."""
+
+    __slots__ = ("_columns", "_id", "name", "size")
+
+    def __init__(self, columns: Columns, id: int, name: str, size: int) -> None:
+        self._columns = columns
+        self._id = id
+        self.name = name
+        self.size = size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variable) and self._id == other._id and self._columns is other._columns
+
+    def __hash__(self) -> int:
+        return hash((id(self._columns), "variable", self._id))
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r}, {self.size} B)"
 
 
 class LoweredVar:
@@ -73,7 +95,7 @@ class LoweredVar:
         self._row = row
 
     def _at(self, column: str) -> int:
-        return self._tile.column(column)[self._row]
+        return self._tile.columns.at(column, self._row)  # type: ignore[no-any-return]
 
     @property
     def _id(self) -> int:
@@ -129,15 +151,15 @@ class LoweredVar:
 
     @property
     def hasUnloweredVar(self) -> bool:
-        """False of the compiler's own memory: code, vertex state, stacks ..."""
+        """False for the compiler's own memory: code, vertex state, stacks ..."""
         row = self._at("variable")
-        return row >= 0 and self._columns.is_of_the_graph[row]
+        return row >= 0 and self._columns.is_graph_variable[row]
 
     @property
     def unloweredVar(self) -> Variable:
-        """The variable this allocation is, with its bytes on this tile. Raises AttributeError where there is none."""
+        """The variable that was lowered, with its bytes on this tile. Raises AttributeError where there is none."""
         variables, row = self._columns.variables, self._at("variable")
-        if variables is None or row < 0 or not self._columns.is_of_the_graph[row]:
+        if variables is None or row < 0 or not self._columns.is_graph_variable[row]:
             raise AttributeError(f"lowered variable {self._id} has no unlowered variable; test hasUnloweredVar first")
         return Variable(self._columns, row, variables.name[row], self._tile.size_of_variable[row])
 
@@ -155,8 +177,23 @@ class LoweredVar:
         return f"LoweredVar(_id={self._id}, name={self.name!r}, bytes={self.bytes})"
 
 
+def lowered_of(columns: Columns, programs: list[int]) -> ListView[LoweredVar]:
+    """Allocations of the variables that these programs read or write, tile by tile."""
+    variables = columns.variables_touched(programs)
+    if variables is None:
+        return ListView(0, nothing, columns.printing, errors.TOUCHED_VARIABLES)
+    rows = columns.allocations.rows_of_variables(variables)
+
+    def make(i: int) -> LoweredVar:
+        tile, row = columns.allocations.locate(int(rows[i]))
+        return LoweredVar(columns, columns.allocations.on_recorded_tile(tile), row)
+
+    absent = "" if len(columns.allocations) else errors.LOWERED_VARIABLES
+    return ListView(len(rows), make, columns.printing, absent)
+
+
 class BriefVars(ListView[BriefVar]):
-    """All allocations of all tiles; going through them reads the file in large parts."""
+    """All allocations of all tiles; iteration reads the file in large parts."""
 
     __slots__ = ("_columns",)
 
@@ -166,16 +203,16 @@ class BriefVars(ListView[BriefVar]):
 
     def _brief(self, row: int) -> BriefVar:
         columns = self._columns
-        tile, at = columns.allocations.place(row)
-        found = columns.allocations.needed(tile)
-        eq_class = EquivalenceClass(columns, found.column("eq_class")[at])
-        return BriefVar(found.lowered.first_id + at, found.column("bytes")[at], tile, eq_class)
+        tile, at = columns.allocations.locate(row)
+        found = columns.allocations.on_recorded_tile(tile)
+        eq_class = EquivalenceClass(columns, found.columns.at("eq_class", at))
+        return BriefVar(found.lowered.first_id + at, found.columns.at("bytes", at), tile, eq_class)
 
     def __iter__(self) -> Iterator[BriefVar]:
         classes: dict[int, EquivalenceClass] = {}
-        for begin in range(0, len(self), _AT_ONCE):
-            rows = range(begin, min(begin + _AT_ONCE, len(self)))
-            for id, size, tile, number in self._columns.allocations.brief(rows):
+        for begin in range(0, len(self), _ROWS_AT_ONCE):
+            rows = range(begin, min(begin + _ROWS_AT_ONCE, len(self)))
+            for id, size, tile, number in self._columns.allocations.brief_rows(rows):
                 eq_class = classes.get(number)
                 if eq_class is None:
                     eq_class = classes[number] = EquivalenceClass(self._columns, number)

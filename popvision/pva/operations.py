@@ -1,7 +1,7 @@
 """OperationAnalysis: programs grouped by the call of a software layer that made them.
 
-Which operation a program or variable belongs to is said in `popvision.analysis.operations.owners`, so that scripts and
-the viewer's Operations page speak of the same operations.
+`popvision.analysis.operations.owners` assigns programs and variables to operations, for scripts and for the viewer's
+Operations page alike.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from popvision.analysis.operations.owners import Owners, chosen_layer, owners
 from popvision.pva import errors
 from popvision.pva.debug_context import DebugContext
 from popvision.pva.listview import ListView, PrintedList
-from popvision.pva.program import Program, lowered_of, make_program
+from popvision.pva.lowered import LoweredVar, lowered_of
+from popvision.pva.program import Program, make_program
+from popvision.pva.report import Report, columns_of
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
-    from popvision.pva.lowered import LoweredVar
-    from popvision.pva.report import Report
 
 
 class Operation:
-    """One call of the layer. Indices count `livenessProgramSteps`; last is inclusive; both -1 when it has no step."""
+    """One call of the layer. Step indices are positions in `livenessProgramSteps`; the last is inclusive; both are -1
+    when the operation has no step."""
 
     __slots__ = ("_analysis", "_columns", "_row")
 
@@ -45,11 +46,11 @@ class Operation:
 
     @property
     def replacedDebugContext(self) -> list[DebugContext]:
-        """What a framework says that the call stands for; empty for programs that name nothing."""
+        """The contexts that this call replaces, as a framework recorded them; empty when none did."""
         return self.debugContext.replaced
 
     def programs(self) -> list[Program]:
-        """The programs it made, in the order of their ids; empty for a call that made variables alone."""
+        """The programs the call made, by id; empty for a call that only made variables."""
         ids = self._analysis._programs_of(self._row)
         return PrintedList([make_program(self._columns, program) for program in ids], self._columns.printing)
 
@@ -82,21 +83,18 @@ class Operation:
 
 
 class OperationAnalysis:
-    """The operations of one software layer of a report: PopLibs' by default where it has that layer, else the layer
-    with most contexts.
+    """The operations of one software layer of a report; by default PopLibs, or the layer with most contexts where the
+    report has no PopLibs.
 
-    Raises TypeError for what is no Report, AbsentError when the report has no debug file of its own run, ValueError
-    for a layer that the program does not use."""
+    Raises TypeError when `report` is not a Report, AbsentError when the report has no debug file of its own run,
+    ValueError for a layer that the program does not use."""
 
     def __init__(self, report: Report, layer: str = "") -> None:
-        columns = getattr(report, "_columns", None)
-        if columns is None:
-            raise TypeError(f"OperationAnalysis takes what openReport gave, not {type(report).__name__}")
-        self._columns: Columns = columns
+        columns = self._columns = columns_of(report)
         try:
             self.layer: str = chosen_layer(columns.source, layer)
         except errors.NotRecordedError:
-            raise errors.absent(_why_no_debug_file(columns)) from None
+            raise errors.absent(_debug_file_problem(columns)) from None
 
     @cached_property
     def _owners(self) -> Owners:
@@ -104,7 +102,7 @@ class OperationAnalysis:
 
     @cached_property
     def _order(self) -> tuple[list[int], list[int]]:
-        """Programs by operation, and where each operation's begin."""
+        """Program ids ordered by operation, and the position of each operation's first one."""
         of_program = self._owners.program
         first = np.searchsorted(np.sort(of_program), np.arange(len(self._owners.name) + 1))
         return np.argsort(of_program, kind="stable").tolist(), first.tolist()
@@ -118,7 +116,7 @@ class OperationAnalysis:
         """Liveness indices by operation."""
         steps = self._owners.program[np.array(self._columns.live_programs, np.int64)]
         first, last = (np.full(len(self._owners.name), -1, np.int64) for _ in range(2))
-        first[steps[::-1]] = np.arange(len(steps))[::-1]  # of equal rows the assignment made last stays
+        first[steps[::-1]] = np.arange(len(steps))[::-1]  # backwards: the last assignment to a row stays
         last[steps] = np.arange(len(steps))
         return first.tolist(), last.tolist()
 
@@ -131,7 +129,7 @@ class OperationAnalysis:
         return f"OperationAnalysis({self.layer!r}, {len(self.operations)} operations)"
 
 
-def _why_no_debug_file(columns: Columns) -> str:
+def _debug_file_problem(columns: Columns) -> str:
     files = columns.source.files
     stale = next((files[name] for name in ("debug.cbor", "debug.json") if files[name].state == "stale"), None)
     if stale is None:

@@ -1,4 +1,4 @@
-"""Figures of which another tool's report may know some: the others raise AbsentError when they are asked for."""
+"""Records of which another tool's report may hold only some fields; reading another field raises AbsentError."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class PartlyKnown:
 
     @classmethod
     def of(cls: type[T], **fields: Callable[[], Any]) -> T:
-        """One whose fields are what these return; a field whose question raises AbsentError raises it again."""
-        made, sentences = object.__new__(cls), {}
-        for name, ask in fields.items():
+        """Fill each field from its function; a field whose function raises AbsentError raises it again when read."""
+        record, sentences = object.__new__(cls), {}
+        for name, read in fields.items():
             try:
-                made.__dict__[name] = ask()
+                record.__dict__[name] = read()
             except AbsentError as absent:
                 sentences[name] = str(absent)
-        made.__dict__["_sentences"] = sentences
-        return made
+        record.__dict__["_sentences"] = sentences
+        return record
 
     def __getattr__(self, name: str) -> Any:
         sentence = self.__dict__.get("_sentences", {}).get(name)

@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.profile import model
-from popvision.pva import errors
+from popvision.pva.debug_context import DebugContext
 from popvision.pva.enums import BoundEnum
-from popvision.pva.listview import ListView, PrintedList, nothing
+from popvision.pva.listview import ListView, PrintedList
+from popvision.pva.lowered import LoweredVar, lowered_of
 from popvision.pva.vertices import ComputeSet
 
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
-    from popvision.pva.debug_context import DebugContext
-    from popvision.pva.lowered import LoweredVar
 
 _ProgramType: Any = BoundEnum("Type", list(model.PROGRAM_TYPES), start=0)  # type: ignore[call-arg]
 
 
 class Program:
-    """One program of the tree. `_id` is the Id shown in the viewer and stable between all access paths; programs
-    are equal when they are the same program of the same opened report."""
+    """One program of the tree. `_id` is the Id that the viewer shows, the same by every access path; two objects are
+    equal when they are the same program of the same opened report."""
 
     Type = _ProgramType
 
@@ -48,12 +47,12 @@ class Program:
 
     @property
     def vars(self) -> ListView[LoweredVar]:
-        """Allocations, on all tiles, of the variables that it reads or writes by itself; nothing of its children's."""
+        """Allocations on all tiles of the variables that it reads or writes itself; its children's are left out."""
         return lowered_of(self._columns, [self._id])
 
     @property
     def controlCodeByTile(self) -> list[int]:
-        """Bytes of control code per tile, children included; empty when not known for any of them."""
+        """Bytes of control code per tile, children included; empty when the report has none of them."""
         return self._columns.control_code.by_tile(self._id)
 
     @property
@@ -63,9 +62,7 @@ class Program:
 
     @property
     def debugContexts(self) -> list[DebugContext]:
-        """The debug context this program was made under, if the debug file is there."""
-        from popvision.pva.debug_context import DebugContext
-
+        """The debug context of this program; empty without a debug file."""
         id = int(self._columns.programs.debug_id[self._id])
         found = [DebugContext(self._columns, id)] if id in self._columns.source.debug else []
         return PrintedList(found, self._columns.printing)
@@ -96,13 +93,13 @@ class OnTileExecuteProgram(Program):
 
 
 class _Exchange(Program):
-    """What moves data between tiles, IPUs or the host, and has code for it on the tiles."""
+    """A program that moves data between tiles, IPUs or the host, with code for it on the tiles."""
 
     __slots__ = ()
 
     @property
     def codeBytesByTile(self) -> list[int]:
-        """Bytes of exchange code per tile; empty when not known."""
+        """Bytes of exchange code per tile; empty when unknown."""
         return self._columns.program_by_tile(self._id, "exchange_code")
 
 
@@ -155,24 +152,6 @@ _CLASSES: dict[str, type[Program]] = {
 def make_program(columns: Columns, id: int) -> Program:
     """The program with this id, as the class of its type."""
     return _CLASSES.get(columns.programs.type[id], Program)(columns, id)
-
-
-def lowered_of(columns: Columns, programs: list[int]) -> ListView[LoweredVar]:
-    """Allocations of the variables that these programs touch, tile by tile."""
-    from popvision.pva.lowered import LoweredVar
-
-    variables = columns.variables_touched(programs)
-    if variables is None:
-        why = "this report does not say which variables programs touch: compile it again, its format is before 1.2"
-        return ListView(0, nothing, columns.printing, why)
-    rows = columns.allocations.rows_of_variables(variables)
-
-    def make(i: int) -> LoweredVar:
-        tile, row = columns.allocations.place(int(rows[i]))
-        return LoweredVar(columns, columns.allocations.needed(tile), row)
-
-    absent = "" if len(columns.allocations) else errors.LOWERED_VARIABLES
-    return ListView(len(rows), make, columns.printing, absent)
 
 
 class ProgramVisitor:

@@ -1,12 +1,12 @@
-"""The name under which libpva's compiled module holds its classes; scripts annotate with `pva.pva_core.Report`."""
+"""All classes under the name of libpva's compiled module; scripts annotate with `pva.pva_core.Report`."""
 
 from popvision.pva.block import Block
 from popvision.pva.compilation import CompilationReport
 from popvision.pva.debug_context import DebugContext, SourceLocation
 from popvision.pva.errors import AbsentError, FormatError
 from popvision.pva.execution import ExecutionReport, HostInterval, Run, TotalCycles
-from popvision.pva.liveness import LiveMemory, LivenessProgramStep, Variable
-from popvision.pva.lowered import BriefVar, EquivalenceClass, Interval, LoweredVar, LoweredVariables
+from popvision.pva.liveness import LiveMemory, LivenessProgramStep
+from popvision.pva.lowered import BriefVar, EquivalenceClass, Interval, LoweredVar, LoweredVariables, Variable
 from popvision.pva.operations import Operation, OperationAnalysis
 from popvision.pva.program import (
     DoExchangeProgram,

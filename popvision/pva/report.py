@@ -16,19 +16,19 @@ from popvision.pva.versions import InstrumentationSettings, PoplarVersion, Profi
 
 
 class Report:
-    """An opened report. Objects taken from it stay valid as long as they are held."""
+    """An opened report. Objects taken from it stay valid when the report itself is dropped."""
 
     def __init__(self, source: ReportSource) -> None:
         self._columns = Columns(source)
 
     @cached_property
     def compilation(self) -> CompilationReport:
-        """Everything known when compilation ended."""
+        """Target, graph, memory, programs and liveness."""
         return CompilationReport(self._columns)
 
     @cached_property
     def execution(self) -> ExecutionReport:
-        """What ran; there, but empty, when nothing was recorded."""
+        """What ran; empty when nothing was recorded."""
         return ExecutionReport(self._columns)
 
     @cached_property
@@ -47,15 +47,22 @@ class Report:
         return ProfileReportVersion(*self._columns.reader.format_version)
 
     def listPrintLength(self, newLength: int) -> None:
-        """Set how many elements of a list of this report are shown when it is printed (10 at first).
+        """Set how many elements a printed list of this report shows (10 by default).
 
         Raises ValueError for a negative count."""
         if newLength < 0:
-            raise ValueError(f"listPrintLength takes a count of elements, not {newLength}")
+            raise ValueError(f"the length of a printed list must be 0 or more, not {newLength}")
         self._columns.printing.length = int(newLength)
 
     def __repr__(self) -> str:
         return f"Report({self._columns.source.label!r}, {self.poplarVersion.string!r})"
+
+
+def columns_of(report: object) -> Columns:
+    """The columns behind a report. Raises TypeError when it is not a Report."""
+    if not isinstance(report, Report):
+        raise TypeError(f"expected the Report that openReport returns, not {type(report).__name__}")
+    return report._columns
 
 
 def openReport(
@@ -64,16 +71,16 @@ def openReport(
     *,
     profileFilename: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """Open a profile.pop, with its debug.cbor (or debug.json) when the second name is given.
+    """Open a profile.pop, with the debug.cbor (or debug.json) that the second name gives.
 
-    Without the second name the debug file beside the profile, or one folder up, is used where there is one of the same
-    run. Raises FormatError (a RuntimeError) with one sentence when a file is missing, damaged, locked or of a newer
-    version, or when the debug file is none or belongs to another run."""
+    Without a second name, uses the debug file of the same run beside the profile or one folder up, if there is one.
+    Raises FormatError (a RuntimeError) with one sentence when a file is missing, damaged, locked or of a newer version,
+    and when the debug file is of another kind or of another run."""
     path = filename if filename is not None else profileFilename
     if path is None:
         raise TypeError("openReport needs the path of a profile.pop")
     if not os.fspath(path):
-        raise FormatError("openReport was given an empty path; give that of a profile.pop.")
+        raise FormatError("openReport was given an empty path; give the path of a profile.pop.")
     debug = Path(debugInfoFilename) if debugInfoFilename is not None else None
     source = ReportSource(Path(path), debug_path=debug)
     if debug is not None:
@@ -82,7 +89,7 @@ def openReport(
 
 
 def _check_debug(path: Path, run_id: str) -> None:
-    """Look at the head of the file alone: the rest is read when a debug context is first asked for."""
+    """Read only the head of the file; a debug context reads the rest at its first use."""
     try:
         with path.open("rb") as file:
             head = file.read(512)
@@ -90,7 +97,7 @@ def _check_debug(path: Path, run_id: str) -> None:
     except OSError as error:
         raise FormatError(f"cannot open {path}: {error.strerror or error}.") from None
     if FORMAT.encode() not in head:
-        raise FormatError(f"{path} is no debug information; give the debug.cbor or debug.json of the report.")
+        raise FormatError(f"{path} is not debug information; give the debug.cbor or debug.json of the report.")
     if run_id and found and found != run_id:
         raise FormatError(
             f"{path} was written by another run ({found}) than the profile ({run_id}): give the debug information that "

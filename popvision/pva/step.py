@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 from popvision.pva import errors
 from popvision.pva.listview import PrintedList
 from popvision.pva.partly_known import PartlyKnown
+from popvision.pva.plain import ListColumns
 from popvision.pva.program import Program, make_program
-from popvision.pva.step_columns import StepColumns
 from popvision.pva.vertices import ComputeSet
 
 if TYPE_CHECKING:
+    from popvision.formats.profile import model
     from popvision.pva.columns import Columns
 
 
 @dataclass(frozen=True, repr=False)
 class MinMax(PartlyKnown):
-    """Least and greatest over the tiles concerned."""
+    """Least and greatest value over tiles."""
 
     min: int
     max: int
@@ -27,7 +28,7 @@ class MinMax(PartlyKnown):
 
 @dataclass(frozen=True)
 class CycleWindow:
-    """When tiles began and ended a step, in absolute cycles."""
+    """When tiles began and ended a step, absolute cycles."""
 
     cyclesFrom: MinMax
     cyclesTo: MinMax
@@ -38,7 +39,7 @@ class StepIpu:
 
     __slots__ = ("_columns", "_step")
 
-    def __init__(self, columns: StepColumns, step: int) -> None:
+    def __init__(self, columns: ListColumns[model.StepsOnIpu], step: int) -> None:
         self._columns = columns
         self._step = step
 
@@ -63,8 +64,8 @@ class StepIpu:
             edges = (int(at(f"{tiles}_{edge}", step)) for edge in _EDGES)
             return CycleWindow(MinMax(next(edges), next(edges)), MinMax(next(edges), next(edges)))
         except errors.AbsentError:
-            asked = [partial(at, f"{tiles}_{edge}", step) for edge in _EDGES]
-            return CycleWindow(MinMax.of(min=asked[0], max=asked[1]), MinMax.of(min=asked[2], max=asked[3]))
+            edge_of = [partial(at, f"{tiles}_{edge}", step) for edge in _EDGES]
+            return CycleWindow(MinMax.of(min=edge_of[0], max=edge_of[1]), MinMax.of(min=edge_of[2], max=edge_of[3]))
 
     @property
     def dataIn(self) -> int:
@@ -83,7 +84,7 @@ class StepIpu:
 
     @property
     def tileBalance(self) -> float:
-        """Mean over all tiles of the IPU / maximum of the tiles' cycles, 0..1."""
+        """Mean / maximum of the tiles' cycles over all tiles of the IPU, 0 to 1."""
         return float(self._columns.at("tile_balance", self._step))
 
     @property
@@ -96,15 +97,6 @@ class StepIpu:
 
 
 _EDGES = ("from_min", "from_max", "to_min", "to_max")
-
-
-def cycles_by_tile(columns: Columns, step: int) -> list[int]:
-    """Cycles of a step on every tile of the target; empty where they are known on no IPU."""
-    found = [columns.arrays.get(each.arrays.cycles_array, step) for each in columns.steps_on_ipu]
-    if all(array is None for array in found):
-        return []
-    tiles = columns.shape.tiles_per_ipu
-    return [c for array in found for c in ([0] * tiles if array is None else array.tolist())]
 
 
 class ExecutionStep:
@@ -129,12 +121,12 @@ class ExecutionStep:
 
     @property
     def cyclesByTile(self) -> list[int]:
-        """Cycles each tile spent in the step, waiting included for syncs."""
-        return cycles_by_tile(self._columns, self._step)
+        """Cycles that each tile spent in the step; a sync's include waiting."""
+        return self._columns.cycles_by_tile(self._step)
 
     @property
     def computeSets(self) -> list[ComputeSet]:
-        """The compute set that ran, with what it took on each tile; empty for other programs."""
+        """The compute set that ran, with its cycles on each tile; empty for other programs."""
         compute_set = self._columns.step_compute_sets[self._step]
         found = [ComputeSet(self._columns, compute_set, self._step)] if compute_set >= 0 else []
         return PrintedList(found, self._columns.printing)

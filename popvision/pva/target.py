@@ -35,7 +35,7 @@ class IPU:
 
 
 class Target:
-    """What the program was compiled for. Memory in bytes, frequency in Hz, delays in tile clock cycles."""
+    """The machine that the program was compiled for. Memory in bytes, frequency in Hz, delays in tile clock cycles."""
 
     class Type(BoundEnum):
         """Kinds of device."""
@@ -64,7 +64,7 @@ class Target:
 
     @property
     def relativeSyncDelayByTile(self) -> list[int]:
-        """What each tile's synchronisation takes beyond `minSyncDelay`; empty where the report does not say."""
+        """Cycles of each tile's synchronisation beyond `minSyncDelay`; empty where the report lacks them."""
         return [] if self._delays is None else ints(self._delays) * self.numIPUs
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class Target:
 
 @dataclass(frozen=True, repr=False)
 class Graph(PartlyKnown):
-    """How large the graph is, over all tiles of one replica."""
+    """Counts of the graph over all tiles of one replica."""
 
     numComputeSets: int
     numVertices: int

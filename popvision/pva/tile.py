@@ -16,13 +16,13 @@ from popvision.pva.vertices import VertexType, vertex_type
 if TYPE_CHECKING:
     from popvision.pva.columns import Columns
 
-#: Names that read as zero where a report has none of them: its categories, and one that only other writers have.
+#: Categories that read as zero where a report has none: ours, and one that only other writers have.
 CATEGORIES = (*model.CATEGORIES, "padding")
 
 
 @dataclass(frozen=True, repr=False)
 class MemorySum(PartlyKnown):
-    """Bytes of address space taken, holes included, and bytes that hold data."""
+    """Bytes of address space in use, gaps included, and bytes that hold data."""
 
     includingGaps: int
     excludingGaps: int
@@ -30,8 +30,8 @@ class MemorySum(PartlyKnown):
 
 @dataclass(frozen=True)
 class RegionMemory:
-    """Bytes of one category in one region; `overlapped` bytes share their address with another variable. A shared
-    address counts once, in the category of the allocation that begins first."""
+    """Bytes of one category in one region. `overlapped` bytes share their address with another variable; a shared
+    address counts once, in the category of the allocation with the lowest address."""
 
     nonOverlapped: int
     overlapped: int
@@ -58,9 +58,9 @@ class Categories:
 
     def __getattr__(self, name: str) -> CategoryMemory:
         if name not in CATEGORIES:
-            raise AttributeError(f"there is no memory category {name!r}; known: {', '.join(CATEGORIES)}")
+            raise AttributeError(f"there is no memory category {name!r}; use one of {', '.join(CATEGORIES)}")
         if not self._columns.category_memory and self._columns.reader.foreign:
-            return self._by_another_tool(name)
+            return self._from_variables(name)
         ipu, tile = divmod(self._tile, self._columns.shape.tiles_per_ipu)
         sums = {(region, overlapped): 0 for region in model.REGIONS for overlapped in (False, True)}
         for part in self._columns.category_memory.get((name, ipu), ()):
@@ -68,14 +68,14 @@ class Categories:
         regions = {region: RegionMemory(sums[region, False], sums[region, True]) for region in model.REGIONS}
         return CategoryMemory(total=sum(sums.values()), **regions)
 
-    def _by_another_tool(self, name: str) -> CategoryMemory:
-        """The sum of its table of variables, which knows no regions."""
+    def _from_variables(self, name: str) -> CategoryMemory:
+        """The sum over another tool's table of variables, which has no regions."""
         bytes_of = self._columns.bytes_by_category
         if not bytes_of:
-            raise errors.absent("this report does not say what memory is used for: it was written by another tool")
+            raise errors.absent("this report has no memory by category: it was written by another tool")
 
         def region() -> RegionMemory:
-            raise errors.absent("this report does not say which region memory lies in: it was written by another tool")
+            raise errors.absent("this report has no memory by region: it was written by another tool")
 
         total = bytes_of[name][self._tile] if name in bytes_of else 0
         regions = dict.fromkeys(("nonInterleaved", "interleaved", "overflowed"), region)
@@ -91,8 +91,8 @@ class Categories:
 
 @dataclass(frozen=True)
 class TileVertex:
-    """A vertex type resident on a tile: the bytes of its code there (0 where the report counts none, as on an IPU
-    Model that compiles no IPU code) and of the state of its instances there."""
+    """A vertex type on a tile: bytes of its code there (0 where the report counts no code, as for an IPU Model without
+    IPU code) and of the state of its instances there."""
 
     type: VertexType
     codeBytes: int
@@ -100,7 +100,7 @@ class TileVertex:
 
 
 class TileMemory:
-    """What fills the memory of one tile."""
+    """The memory of one tile."""
 
     __slots__ = ("_columns", "_tile")
 
@@ -114,7 +114,7 @@ class TileMemory:
 
     @property
     def total(self) -> MemorySum:
-        """Up to the highest address used, and bytes that hold data, whatever did not fit included."""
+        """Bytes up to the highest address in use, and bytes that hold data; what did not fit counts too."""
         try:
             return MemorySum(self._figure("including_gaps"), self._figure("excluding_gaps"))
         except errors.AbsentError:
@@ -125,19 +125,19 @@ class TileMemory:
 
     @property
     def nonInterleaved(self) -> MemorySum:
-        """The same below the border of interleaved memory. `includingGaps` of this, `interleaved` and `overflowed` add
-        up to the total's: a region below the highest address used counts whole."""
+        """Memory below the interleaved region. `includingGaps` of this, `interleaved` and `overflowed` add up to the
+        total's: a region that ends below the highest address in use counts in full."""
         return MemorySum(self._below_border(), self._data("nonInterleaved"))
 
     @property
     def interleaved(self) -> MemorySum:
-        """The same in interleaved memory, the upper part of a tile's."""
+        """Memory in the interleaved region, the upper part of a tile's memory."""
         rest = self._figure("including_gaps") - self._below_border() - self.overflowed.includingGaps
         return MemorySum(max(0, rest), self._data("interleaved"))
 
     @property
     def overflowed(self) -> MemorySum:
-        """Bytes that did not fit; 0 unless out of memory."""
+        """Bytes that did not fit; 0 unless the tile is out of memory."""
         beyond = max(0, self._figure("including_gaps") - self._columns.target.bytes_per_tile)
         overflowed = self._figure("overflowed")
         return MemorySum(max(beyond, overflowed), overflowed)
@@ -164,12 +164,12 @@ class TileMemory:
 
     @property
     def category(self) -> Categories:
-        """Bytes by what they are for."""
+        """Bytes by memory category."""
         return Categories(self._columns, self._tile)
 
     @property
     def vertices(self) -> list[TileVertex]:
-        """Vertex types that live on this tile."""
+        """Vertex types with instances on this tile."""
         columns = self._columns
         count = columns.vertices.count_of_types[:, self._tile]
         found = []
@@ -184,7 +184,7 @@ class TileMemory:
 
 
 class Tile:
-    """One tile; `memory` says what fills it."""
+    """One tile; its memory is `memory`."""
 
     __slots__ = ("_columns", "id")
 

@@ -28,7 +28,7 @@ class Event:
 
     @property
     def label(self) -> str:
-        """What the program called it."""
+        """The name that the program gave it."""
         names = self._thread._reader.names
         return names.label[int(names.of_site[self._site])]
 
@@ -40,7 +40,7 @@ class Event:
 
     @property
     def timestamp(self) -> int:
-        """Begin, whole microseconds since the Unix epoch."""
+        """Begin, in whole microseconds since the Unix epoch."""
         return self.nanoseconds[0] // 1000
 
     @property
@@ -120,7 +120,7 @@ class Thread:
         raise IndexError(key)
 
     def _inside(self, depth: int, index: int) -> ListView[Event]:
-        """Slices one lane deeper and instants whose encloser is that event, by time."""
+        """Slices one lane deeper and instants directly inside that event, by time."""
         events = self._columns
         rows: NDArray[np.int64] = np.zeros(0, np.int64)
         first = 0
@@ -148,7 +148,7 @@ class Thread:
 
     @cached_property
     def _instants_by_depth(self) -> dict[int, NDArray[np.int64]]:
-        """Positions of instants by the number of events open around them; within one their parents ascend."""
+        """Positions of instants by the number of events open around them, each list by ascending parent."""
         depth = self._columns.instants.depth
         return {int(level): np.flatnonzero(depth == level) for level in np.unique(depth)}
 
@@ -187,7 +187,7 @@ class Trace:
 
     @property
     def processes(self) -> list[Process]:
-        """Its processes; a file of ours holds one."""
+        """Its processes; our files hold one."""
         return list(self._processes)
 
     def process(self, pid: int) -> Process:

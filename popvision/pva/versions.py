@@ -1,4 +1,4 @@
-"""Which software wrote a report, which layout it has, and how the program was instrumented."""
+"""The software that wrote a report, the version of its layout, and how the program was instrumented."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from popvision.pva.enums import BoundEnum, member
 
 @dataclass(frozen=True)
 class PoplarVersion:
-    """The API level that wrote the report; `string` is `major.minor.point (who)`. A simulated report names us there,
-    and in `packageHash`: no SDK has been at work."""
+    """The API level that wrote the report; `string` is `major.minor.point (writer)`. A simulated report names popvision
+    there and in `packageHash`, because no SDK was involved."""
 
     major: int
     minor: int
@@ -22,7 +22,7 @@ class PoplarVersion:
 
 
 def poplar_version(text: str) -> PoplarVersion:
-    """Take `3.4.0 (popvision 0.1.0)` apart; parts that are not there are 0 and empty."""
+    """Parse `3.4.0 (popvision 0.1.0)`; missing parts are 0 and ""."""
     match = re.match(r"(\d+)\.(\d+)\.(\d+)(?:\s*\((.*)\))?", text)
     if not match:
         return PoplarVersion(0, 0, 0, "", text)
@@ -32,7 +32,7 @@ def poplar_version(text: str) -> PoplarVersion:
 
 @dataclass(frozen=True)
 class ProfileReportVersion:
-    """Version of the layout of profile.pop; 0.0.0 of a file that does not say."""
+    """Version of the layout of profile.pop; 0.0.0 for a file that does not name one."""
 
     major: int
     minor: int
@@ -60,8 +60,8 @@ class ExternalExchangeInstrumentationLevel(BoundEnum):
 
 
 class InstrumentationSettings:
-    """How the program was instrumented; `Unknown` where the report does not say. Enum members are also names of this
-    class, as in libpva, where the second enum wins: `.Off`, `.Tile` and `.Unknown` are the external exchange's."""
+    """How the program was instrumented; `Unknown` where the report does not say. As in libpva, enum members are also
+    names of this class; `.Off`, `.Tile` and `.Unknown` are those of the second enum, the external exchange's."""
 
     ComputeInstrumentationLevel = ComputeInstrumentationLevel
     ExternalExchangeInstrumentationLevel = ExternalExchangeInstrumentationLevel

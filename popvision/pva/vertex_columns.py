@@ -1,4 +1,4 @@
-"""Vertices of all compute sets by type, and the types on each tile, from the counts of the report."""
+"""Counts of vertices: by compute set and type, and by type and tile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VertexColumns:
-    """Rows of the report's table of vertices by compute set, and instances of each type on each tile."""
+    """The report's table of vertices by compute set, and instances of each type on each tile."""
 
     def __init__(self, reader: Callable[[], ProfileReader], target: model.Target) -> None:
         self._reader = reader
@@ -34,7 +34,7 @@ class VertexColumns:
 
     @cached_property
     def by_set(self) -> dict[int, dict[int, list[int]]]:
-        """Compute set -> vertex type -> rows, one for each IPU."""
+        """Compute set -> vertex type -> rows of the table, one per IPU."""
         found: dict[int, dict[int, list[int]]] = {}
         keys = (self._rows[name].tolist() for name in ("compute_set", "vertex_type"))
         for row, (compute_set, vertex_type) in enumerate(zip(*keys, strict=True)):
@@ -46,7 +46,7 @@ class VertexColumns:
         return self._by_tile("count_array", rows)
 
     def cycles(self, rows: list[int]) -> int:
-        """Estimated cycles of these rows, all tiles together; -1 where they are not known."""
+        """Estimated cycles of these rows over all tiles; -1 when unknown."""
         return sum(self._by_tile("cycles_array", rows)) if (self._rows["cycles_array"][rows] >= 0).all() else -1
 
     def _by_tile(self, column: str, rows: list[int]) -> list[int]:

@@ -51,8 +51,8 @@ class VertexInstances:
 
 
 class ComputeSet:
-    """A set of vertices that may run at the same time: as compiled, or as one execution step ran it. `_id` is its
-    position in `compilation.computeSets`; two are equal when they are the same set, whichever step ran them."""
+    """Vertices that may run at the same time: as compiled, or as one execution step ran them. `_id` is the position in
+    `compilation.computeSets`; two objects of the same set are equal, whichever step ran them."""
 
     __slots__ = ("_columns", "_id", "_step")
 
@@ -81,10 +81,8 @@ class ComputeSet:
 
     @property
     def cyclesByTile(self) -> list[int]:
-        """What the step took on each tile; empty for a member of `compilation.computeSets`, which has not run."""
-        from popvision.pva.step import cycles_by_tile
-
-        return [] if self._step < 0 else cycles_by_tile(self._columns, self._step)
+        """Cycles of the step on each tile; empty for a member of `compilation.computeSets`, which has not run."""
+        return [] if self._step < 0 else self._columns.cycles_by_tile(self._step)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComputeSet) and self._id == other._id and self._columns is other._columns

@@ -94,10 +94,10 @@ def test_debug_file_of_another_run(made_path: Path, tmp_path: Path) -> None:
 def test_debug_files_that_are_none(made_path: Path, tmp_path: Path) -> None:
     (tmp_path / "debug.cbor").write_text("hello")
     cases = {
-        tmp_path / "debug.cbor": "is no debug information",
+        tmp_path / "debug.cbor": "is not debug information",
         tmp_path / "gone.cbor": "does not exist",
         tmp_path: "does not exist|Is a directory",
-        made_path: "is no debug information",
+        made_path: "is not debug information",
     }
     for path, sentence in cases.items():
         with pytest.raises(pva.FormatError, match=sentence):
@@ -114,9 +114,9 @@ def test_places_that_are_not_there(made: pva.Report) -> None:
         lambda: made.execution.blocks(16),
     ]
     for ask in asked:
-        with pytest.raises(IndexError, match=r"tile -?\d+ is none of the 16 tiles"):
+        with pytest.raises(IndexError, match=r"tile -?\d+ does not exist: the target has 16 tiles"):
             ask()
-    with pytest.raises(IndexError, match="IPU 2 is none of the 2 IPUs"):
+    with pytest.raises(IndexError, match="IPU 2 does not exist: the target has 2 IPUs"):
         c.livenessProgramSteps[0].notAlwaysLiveMemoryForIpu(2)
     with pytest.raises(IndexError, match=r"index 44\d* is outside a list of \d+$"):
         _ = c.programs[44_000]
@@ -181,5 +181,5 @@ def test_a_replaced_file_is_not_mixed(tmp_path: Path, made_path: Path) -> None:
     assert len(report.execution.steps) == 4
     path.unlink()
     shutil.copy(made_path, path)
-    with pytest.raises(pva.FormatError, match="was replaced by another report since it was opened: open it again"):
+    with pytest.raises(pva.FormatError, match="was replaced by another report since it was opened; open it again"):
         _ = report.execution.steps[0].cyclesByTile

@@ -40,5 +40,5 @@ def test_layers(made: pva.Report) -> None:
     assert pva.OperationAnalysis(made, "PopLibs").layer == "poplibs"
     with pytest.raises(ValueError, match=r"there is no layer 'onnx': this report has .*poplibs"):
         pva.OperationAnalysis(made, "onnx")
-    with pytest.raises(TypeError, match="takes what openReport gave, not str"):
+    with pytest.raises(TypeError, match="the Report that openReport returns, not str"):
         pva.OperationAnalysis("profile.pop")  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ def test_tiles_without_blocks_and_tiles_that_are_not_there(path):
     execution = pva.openReport(str(path)).execution
     assert list(execution.blocks(0)) == []
     for tile in (-1, 4):
-        with pytest.raises(IndexError, match=f"tile {tile} is none of the 4 tiles"):
+        with pytest.raises(IndexError, match=f"tile {tile} does not exist: the target has 4 tiles"):
             execution.blocks(tile)
 
 

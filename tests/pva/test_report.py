@@ -155,7 +155,7 @@ def test_printed_lists_are_cut(report: pva.Report) -> None:
     finally:
         report.listPrintLength(10)
     assert "more" not in repr(report.compilation.programs)
-    with pytest.raises(ValueError, match="listPrintLength takes a count"):
+    with pytest.raises(ValueError, match="must be 0 or more"):
         report.listPrintLength(-1)
 
 
