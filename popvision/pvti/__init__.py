@@ -23,16 +23,16 @@ from popvision.pvti.session import session as _session
 from popvision.pvti.tracepoint import Tracepoint
 
 channel = createTraceChannel
-"""Short name of `createTraceChannel` for our own code."""
+"""Our short name of `createTraceChannel`."""
 
 
 def getCurrentTraceFilename() -> str:
-    """The path of this process's trace, absolute; "" when tracing is off. The file exists from the first event on."""
+    """The absolute path of this process's trace; "" when tracing is off. The first event creates the file."""
     return _session.path
 
 
 def closeTrace() -> None:
-    """End the trace of this process and finalise its file; nothing is recorded after it."""
+    """End the trace of this process and finalise its file; later events are dropped."""
     _session.close()
 
 
@@ -42,12 +42,12 @@ def isRecording() -> bool:
 
 
 def runId() -> str:
-    """What the files of this run have in common with the trace; "" when tracing is off."""
+    """The id that the files of this run share; "" when tracing is off."""
     return _session.run_id
 
 
 def setTraceMetadata(key: str, value: object) -> None:
-    """State a fact about the whole trace, such as `simulated_device`; shown in the viewer's summary."""
+    """Record a fact about the whole trace, such as `simulated_device`; the viewer's summary shows it."""
     _session.set_meta(key, value)
 
 

@@ -1,17 +1,16 @@
-"""Trace channels: named switches that every event belongs to."""
+"""Trace channels: each event belongs to one; switching it off drops its events."""
 
 from __future__ import annotations
 
 import threading
 
 from popvision.formats.pvti.schema import KIND_BITS
+from popvision.pvti.scopes import Scope
 from popvision.pvti.session import session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from popvision.pvti.tracepoint import Scope
 
 _MOST_LABELS = 1 << 16
 
@@ -23,10 +22,10 @@ class TraceChannel:
 
     def __init__(self, name: str, enabled: bool) -> None:
         self.name = name
-        self.id = session.next_id()
+        self.id = session.declarations.next_id()
         self._labels: dict[str, Scope] = {}
         self.scopes: dict[str, Scope] | None = None
-        """Label -> its scope, None while the channel is off; starts again at 65,536 labels."""
+        """Label -> scope; None while the channel is off. Emptied at 65,536 labels."""
         self.enabled = enabled
 
     @property
@@ -45,7 +44,7 @@ class TraceChannel:
         return createTraceChannel, (self.name,)
 
     def scope(self, label: str, metadata: object = None) -> Scope:
-        """The scope of a label; declared in the file at its first use, with metadata at each use."""
+        """The scope of a label. Declares it in the file at its first use; with metadata at each use."""
         if metadata is None:
             known = self._labels.get(label)
             if known is not None:
@@ -55,12 +54,10 @@ class TraceChannel:
         return self._new_scope(label, metadata)
 
     def _new_scope(self, label: str, metadata: object) -> Scope:
-        from popvision.pvti.tracepoint import Scope
-
         with session.lock:
-            text = None if metadata is None else session.string_id(as_json(metadata))
-            site = session.next_id()
-            session.declare("add_site", site, self.id, session.string_id(label), text)
+            text = None if metadata is None else session.declarations.string_id(as_json(metadata))
+            site = session.declarations.next_id()
+            session.declarations.declare("add_site", site, self.id, session.declarations.string_id(label), text)
             scope = Scope(site << KIND_BITS)
             if metadata is None:
                 if len(self._labels) >= _MOST_LABELS:
@@ -69,20 +66,21 @@ class TraceChannel:
             return scope
 
     def declare(self) -> None:
-        """Declare the channel and its labels in a new file; codes in use stay as they are."""
-        session.declare("set_channel", self.id, self.name, self.enabled)
+        """Declare the channel and its labels in a new file, with the codes already in use."""
+        session.declarations.declare("set_channel", self.id, self.name, self.enabled)
         for label, scope in self._labels.items():
-            session.declare("add_site", scope.begin_code >> KIND_BITS, self.id, session.string_id(label), None)
+            text = session.declarations.string_id(label)
+            session.declarations.declare("add_site", scope.begin_code >> KIND_BITS, self.id, text, None)
 
 
 class Metadata(str):
-    """JSON text that an event carries; made by `createJsonMetadata`."""
+    """JSON text attached to an event; made by `createJsonMetadata`."""
 
     __slots__ = ()
 
 
 def createJsonMetadata(text: str) -> Metadata:
-    """Metadata from JSON text; ValueError when it is not JSON."""
+    """Metadata from JSON text. Raises ValueError when it is not JSON."""
     import json
 
     try:
@@ -93,7 +91,7 @@ def createJsonMetadata(text: str) -> Metadata:
 
 
 def as_json(metadata: object) -> str:
-    """Metadata given as JSON text or as an object; what JSON cannot hold is stored by its str."""
+    """JSON text of metadata given as text or as an object; values that JSON cannot hold become their str."""
     if isinstance(metadata, str):
         return metadata
     import json
@@ -105,10 +103,10 @@ _channels: dict[str, TraceChannel] = {}
 
 
 def createTraceChannel(name: str) -> TraceChannel:
-    """The channel of that name; made at the first call, on if `PVTI_OPTIONS` asks for it."""
-    found = _channels.get(name)
-    if found is not None:
-        return found
+    """The channel of that name; the first call makes it, enabled if `PVTI_OPTIONS` names it."""
+    channel = _channels.get(name)
+    if channel is not None:
+        return channel
     if not isinstance(name, str):
         raise TypeError(f"the name of a channel must be a str, not {type(name).__name__}.")
     with session.lock:
@@ -120,18 +118,18 @@ def createTraceChannel(name: str) -> TraceChannel:
 
 
 def enableTraceChannel(channel: TraceChannel) -> None:
-    """Record the channel's events from now on; without effect unless `PVTI_OPTIONS` turned tracing on."""
+    """Record the channel's events from now on; no effect unless `PVTI_OPTIONS` turned tracing on."""
     _switch(channel, session.recording)
 
 
 def disableTraceChannel(channel: TraceChannel) -> None:
-    """Drop the channel's events from now on. A `with Tracepoint` that has begun still ends."""
+    """Drop the channel's events from now on. A `with Tracepoint` that has begun still records its end."""
     _switch(channel, False)
 
 
 def _switch(channel: TraceChannel, enabled: bool) -> None:
     channel.enabled = enabled
-    session.declare("set_channel", channel.id, channel.name, enabled)
+    session.declarations.declare("set_channel", channel.id, channel.name, enabled)
 
 
 def checkTraceChannel(channel: TraceChannel) -> bool:
@@ -140,7 +138,7 @@ def checkTraceChannel(channel: TraceChannel) -> bool:
 
 
 def listTraceChannel() -> list[list[object]]:
-    """`[name, enabled]` of each channel, in the order they were made."""
+    """`[name, enabled]` of each channel, in the order of creation."""
     return [[channel.name, channel.enabled] for channel in _channels.values()]
 
 
@@ -164,5 +162,5 @@ tracePoplar = createTraceChannel("Poplar")
 
 
 def ThreadName(name: str) -> None:
-    """Name the calling thread in the trace; a Python thread that has a name already needs none of this."""
+    """Name the calling thread in the trace. Threads named through `threading` need no call."""
     threading.current_thread().name = name

@@ -1,4 +1,4 @@
-"""What waits to be written besides events: names, texts, samples, histograms."""
+"""A queue of what waits to be written besides events: names, texts, samples, histograms."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MOST_STRINGS = 1 << 16
 
 
 class Declarations:
-    """Calls of `TraceWriter` methods in the order they were asked for, and the numbers that they use."""
+    """Calls of `TraceWriter` methods in the order in which they were queued, and the ids that they use."""
 
     def __init__(self, recording: bool) -> None:
-        self.recording = recording
         self.lock = threading.RLock()
+        self._recording = recording
         self._samples: dict[int, list[tuple[int, float]]] = {}
         self._pending: list[tuple[str, tuple[Any, ...]]] = []
         self._permanent: list[tuple[str, tuple[Any, ...]]] = []
@@ -26,7 +26,7 @@ class Declarations:
         self._last_id = 0
 
     def next_id(self) -> int:
-        """A number unused in this process so far; strings, sites, threads, graphs and the like are numbered so."""
+        """An unused id of this process, for a string, a site, a thread, a graph ..."""
         with self.lock:
             self._last_id += 1
             return self._last_id
@@ -36,13 +36,17 @@ class Declarations:
 
         A permanent declaration is repeated in the files of forked children.
         """
-        if self.recording:
+        if self._recording:
             self._pending.append((method, arguments))
             if permanent:
                 self._permanent.append((method, arguments))
 
+    def declare_first(self, method: str, *arguments: Any) -> None:
+        """Queue a call in front of all others."""
+        self._pending.insert(0, (method, arguments))
+
     def string_id(self, text: str) -> int:
-        """The id of a text in the file; declared at its first use."""
+        """The id of a text in the file; declares the text at its first use."""
         with self.lock:
             id = self._strings.get(text)
             if id is None:
@@ -52,39 +56,43 @@ class Declarations:
                 self.declare("add_string", id, text)
             return id
 
-    def sample(self, series: int, time_ns: int, value: float) -> None:
-        """A sample of a line graph."""
+    def add_sample(self, series: int, time_ns: int, value: float) -> None:
+        """Queue a sample of a line graph."""
         with self.lock:
             self._samples.setdefault(series, []).append((time_ns, value))
 
     @property
     def is_waiting(self) -> bool:
-        """True when something is not in the file yet."""
+        """True while something is not in the file yet."""
         return bool(self._pending or self._samples)
 
     def count(self) -> tuple[int, dict[int, int]]:
-        """How much there is now: what `write` writes and `wrote` then drops."""
+        """Numbers of queued calls and of samples by series, for `write` and `drop`."""
         return len(self._pending), {series: len(rows) for series, rows in self._samples.items()}
 
-    def write(self, writer: TraceWriter, counted: tuple[int, dict[int, int]]) -> None:
-        """Write what was counted; it stays here until `wrote`, so that an interruption loses nothing."""
-        for method, arguments in self._pending[: counted[0]]:
+    def write(self, writer: TraceWriter, counts: tuple[int, dict[int, int]]) -> None:
+        """Write that many entries; they stay queued until `drop`, so that an interruption loses nothing."""
+        for method, arguments in self._pending[: counts[0]]:
             getattr(writer, method)(*arguments)
-        for series, rows in counted[1].items():
-            taken = self._samples[series][:rows]
-            writer.add_samples(series, [time for time, _ in taken], [value for _, value in taken])
+        for series, rows in counts[1].items():
+            samples = self._samples[series][:rows]
+            writer.add_samples(series, [time for time, _ in samples], [value for _, value in samples])
 
-    def wrote(self, counted: tuple[int, dict[int, int]]) -> None:
-        """Drop what is in the file."""
-        del self._pending[: counted[0]]
-        for series, rows in counted[1].items():
+    def drop(self, counts: tuple[int, dict[int, int]]) -> None:
+        """Drop that many entries, which are in the file now."""
+        del self._pending[: counts[0]]
+        for series, rows in counts[1].items():
             del self._samples[series][:rows]
             if not self._samples[series]:
                 del self._samples[series]
 
-    def start_again(self) -> None:
-        """For a new file: nothing but the permanent declarations is known to it."""
+    def start_new_file(self) -> None:
+        """Queue only the permanent declarations, for the file of a forked child."""
         self.lock = threading.RLock()
         self._samples = {}
         self._strings.clear()
         self._pending = list(self._permanent)
+
+    def close(self) -> None:
+        """Ignore all further declarations."""
+        self._recording = False

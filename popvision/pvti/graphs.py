@@ -21,12 +21,12 @@ class Graph:
 
     def __init__(self, name: str, unit: str = "", enable: bool = True) -> None:
         self.name, self.unit, self.enabled = str(name), str(unit), bool(enable)
-        self._id = session.next_id()
+        self.id = session.declarations.next_id()
         if self.enabled:
-            session.declare("add_graph", self._id, self.name, self.unit, permanent=True)
+            session.declarations.declare("add_graph", self.id, self.name, self.unit, permanent=True)
 
     def addSeries(self, name: str) -> Series:
-        """A new line of this graph."""
+        """Add a line to this graph."""
         return Series(self, str(name))
 
 
@@ -35,23 +35,23 @@ class Series:
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
-        self._id = session.next_id()
+        self._id = session.declarations.next_id()
         if graph.enabled:
-            session.declare("add_series", self._id, graph._id, name, permanent=True)
+            session.declarations.declare("add_series", self._id, graph.id, name, permanent=True)
 
     def add(self, value: Any) -> None:
-        """A sample now: anything that `float` accepts, NumPy and torch scalars included."""
+        """Add a sample at the current time: anything that `float` accepts, NumPy and torch scalars included."""
         if session.recording and self.graph.enabled:
             now = time.perf_counter_ns() + session.clock_offset_ns
-            session.sample(self._id, now, float(value))
+            session.declarations.add_sample(self._id, now, float(value))
             session.write_if_late()
 
 
 class HeatmapDouble:
     """A histogram over time: each `add` is one column.
 
-    `edges`: ascending bin edges, n + 1 for n bins. Bins are half-open, [edge, next edge); values below the first edge
-    or from the last one up count as underflow or overflow; NaN counts nowhere. With the unit "2^x" the edges are
+    `edges`: ascending bin edges, n + 1 for n bins. Bins are half-open, [edge, next edge). Values below the first edge
+    count as underflow, values from the last edge up as overflow, NaN not at all. With the unit "2^x" the edges are
     exponents: bin i holds the values in [2^edge i, 2^edge i+1).
     """
 
@@ -62,18 +62,18 @@ class HeatmapDouble:
         if len(self.edges) < 2 or not ordered or not all(map(math.isfinite, self.edges)):
             raise ValueError(f"heat map {self.name!r} needs two or more finite, ascending bin edges.")
         self._limits = [_power_of_two(edge) for edge in self.edges] if self.unit == "2^x" else self.edges
-        self._id = session.next_id()
-        session.declare("add_heatmap", self._id, self.name, self.unit, self.edges, permanent=True)
+        self._id = session.declarations.next_id()
+        session.declarations.declare("add_heatmap", self._id, self.name, self.unit, self.edges, permanent=True)
 
     def add(self, values: Iterable[Any]) -> None:
-        """The histogram of these values now: a list, or an array of any shape."""
+        """Add the histogram of these values (a list, or an array of any shape) at the current time."""
         if session.recording:
             now = time.perf_counter_ns() + session.clock_offset_ns
-            session.declare("add_heatmap_column", self._id, now, self.quantities(values))
+            session.declarations.declare("add_heatmap_column", self._id, now, self.quantities(values))
             session.write_if_late()
 
     def quantities(self, values: Iterable[Any]) -> list[int]:
-        """How many values fall in each bin: underflow, bins from the lowest edge up, overflow."""
+        """The number of values in each bin: underflow, bins from the lowest edge up, overflow."""
         flat = values.ravel().tolist() if hasattr(values, "ravel") else values
         counts = [0] * (len(self._limits) + 1)
         for value in flat:

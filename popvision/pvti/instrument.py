@@ -1,10 +1,10 @@
-"""`instrument` and `instrument_fn`: trace methods and functions without changing their source."""
+"""`instrument` and `instrument_fn` trace methods and functions without a change to their source."""
 
 from __future__ import annotations
 
 import functools
 
-from popvision.pvti.channels import TraceChannel
+from popvision.pvti.channels import TraceChannel, createTraceChannel
 from popvision.pvti.session import session
 from popvision.pvti.tracepoint import Tracepoint
 
@@ -21,7 +21,7 @@ _CHANNELS = "_pvti_channels"
 
 
 def instrument_fn(channel: TraceChannel) -> Callable[[F], F]:
-    """Decorator: each call is an event labelled `module.qualified_name`.
+    """Decorator that records each call as an event labelled `module.qualified_name`.
 
     Returns the function itself when tracing is off. A coroutine function is traced until it returns, a generator
     function until its generator exists.
@@ -39,9 +39,9 @@ def instrument(obj: T, methods: Iterable[str], channel: TraceChannel) -> T:
     """Trace the named methods of this one object, dunder methods included; returns the object.
 
     Events are labelled `module.Class.method`. The object gets a subclass of its class, so that calls through the
-    type (`data[i]`, `len(data)`, `model()`) are seen and other instances are not touched. Instrumenting again
-    replaces the channel of a method and never wraps twice. Pickled, copied and forked objects stay instrumented.
-    Raises AttributeError for a method that the object has not, TypeError for an object of a built-in type.
+    type (`data[i]`, `len(data)`, `model()`) are traced and other instances are not. Instrumenting again replaces the
+    channel of a method and never wraps it twice. Pickled, copied and forked objects stay instrumented.
+    Raises AttributeError for a missing method, TypeError for an object of a built-in type.
     """
     if not session.recording:
         return obj
@@ -110,7 +110,7 @@ def _traced(function: F, label: str, channel: TraceChannel) -> F:
 
 
 def _reduce(self: Any, protocol: int) -> Any:
-    """Pickle as an instance of the original class that is instrumented again when it is made."""
+    """Pickle as an instance of the original class that is instrumented again when it is unpickled."""
     cls = type(self)
     original = getattr(cls, _ORIGINAL)
     reduced = super(cls, self).__reduce_ex__(protocol)
@@ -123,8 +123,6 @@ def _reduce(self: Any, protocol: int) -> Any:
 
 
 def _restore(function: Callable[..., Any], arguments: tuple[Any, ...], channels: Mapping[str, str]) -> Any:
-    from popvision.pvti.channels import createTraceChannel
-
     obj = function(*arguments)
     for method, channel in channels.items():
         instrument(obj, [method], createTraceChannel(channel))

@@ -6,8 +6,6 @@ import json
 import sys
 from dataclasses import dataclass
 
-VARIABLE = "PVTI_OPTIONS"
-
 
 @dataclass(frozen=True)
 class Options:
@@ -22,19 +20,18 @@ class Options:
 def from_text(text: str) -> Options | None:
     """The options in the variable; None when they switch tracing off.
 
-    A value that cannot be understood means tracing with all defaults, as documented for libpvti, and one line on
-    stderr that says so.
+    An invalid value turns tracing on with all defaults, as documented for libpvti, and prints one line on stderr.
     """
     try:
         options = parse(text)
     except ValueError as error:
-        print(f"{VARIABLE}: {error} Tracing is on with default options.", file=sys.stderr)
+        print(f"PVTI_OPTIONS: {error} Tracing is on with default options.", file=sys.stderr)
         return Options()
     return options if options.enable else None
 
 
 def parse(text: str) -> Options:
-    """The options of a JSON object; ValueError with one sentence when it has another form."""
+    """Parse a JSON object. Raises ValueError, one sentence, for any other form."""
     try:
         given = json.loads(text)
     except json.JSONDecodeError as error:

@@ -1,8 +1,8 @@
-"""The fast path: one generator per traced thread, resumed with an event's code.
+"""The fast path: one generator per traced thread, which receives the codes of its events.
 
-Resuming a generator costs less than calling a function, its locals are the thread's state, and `range` counts the
-events of a chunk at no cost. The traced thread writes its own chunks: a writer thread would be starved by the
-interpreter lock exactly when there is most to write.
+Sending to a generator costs less than calling a function, its locals are the thread's state, and `range` counts the
+events of a chunk at no cost. The traced thread writes its own chunks: the interpreter lock would starve a writer thread
+just when there is most to write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 LATE_NS = 100_000_000
-"""An event reaches the file at most this long after it happened, if its thread records another one."""
+"""The longest time until an event is in the file, if its thread records another one."""
 
 _FREE = [0] * CHUNK_EVENTS
 
@@ -29,9 +29,9 @@ local = threading.local()
 class ThreadBuffer:
     """Events of one thread that are not in the file yet.
 
-    Event i has `codes[i]` and the monotonic time `times[i]`; a time of 0 means free, and the code is stored before the
-    time, so another thread sees whole events only. `overflow` holds the rare ones that cannot stand there, as
-    (time, code). The first `written` places are in the file already.
+    Event i has `codes[i]` and the monotonic time `times[i]`. A time of 0 marks a free place; the code is stored before
+    the time, so that other threads see complete events only. `overflow` holds, as (time, code), the rare events that
+    have no place there. The first `written` places are in the file already.
     """
 
     __slots__ = ("_last_name", "codes", "declared_name", "id", "overflow", "thread", "tid", "times", "written")
@@ -49,7 +49,7 @@ class ThreadBuffer:
 
     @property
     def name(self) -> str:
-        """The thread's name now, else the last one known."""
+        """The thread's current name; of an ended thread its last one."""
         thread = self.thread()
         if thread is not None:
             self._last_name = thread.name
@@ -57,7 +57,7 @@ class ThreadBuffer:
 
     @property
     def filled(self) -> int:
-        """Places in use, those written included."""
+        """Places in use, written ones included."""
         try:
             return self.times.index(0, self.written)
         except ValueError:
@@ -70,7 +70,7 @@ class ThreadBuffer:
         return max(last, self.overflow[-1][0] if self.overflow else 0)
 
     def reset(self) -> None:
-        """Free all places; what is not written goes to the overflow. Only for the thread itself, under the lock."""
+        """Free all places; unwritten events move to the overflow. Call it on the thread itself, under the lock."""
         filled = self.filled
         self.overflow += zip(self.times[self.written : filled], self.codes[self.written : filled], strict=True)
         self.times[:] = _FREE
@@ -89,7 +89,7 @@ class ThreadBuffer:
 
 
 def recorder(buffer: ThreadBuffer, flush: Callable[[ThreadBuffer], None]) -> Generator[None, int, None]:
-    """Take codes forever; flush after a full chunk, or when the last flush was longer ago than LATE_NS."""
+    """Receive codes forever; flush after a full chunk, or when the last flush was longer ago than LATE_NS."""
     codes, times = buffer.codes, buffer.times
     clock = perf_counter_ns
     deadline = clock() + LATE_NS
@@ -101,31 +101,3 @@ def recorder(buffer: ThreadBuffer, flush: Callable[[ThreadBuffer], None]) -> Gen
                 break
         flush(buffer)
         deadline = clock() + LATE_NS
-
-
-def recover(code: int) -> None:
-    """Record an event where `local.send` could not.
-
-    Either the thread has no recorder yet, or an exception raised by a signal handler ended it, or a signal handler
-    or finaliser that traces has interrupted it at work.
-    """
-    send = getattr(local, "send", None)
-    generator = getattr(send, "__self__", None)
-    if generator is not None and generator.gi_running:
-        local.buffer.overflow.append((perf_counter_ns(), code))
-        return
-    _start()
-    local.send(code)
-
-
-def _start() -> None:
-    from popvision.pvti.session import session
-
-    session.prepare()
-    if hasattr(local, "buffer"):
-        session.flush(local.buffer)
-    else:
-        local.buffer = session.new_buffer()
-    generator = recorder(local.buffer, session.flush)
-    next(generator)
-    local.send = generator.send

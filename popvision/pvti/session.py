@@ -1,4 +1,4 @@
-"""The trace of this process: when it starts, what is written when, what happens at fork and exit."""
+"""The trace of this process: its file, when it is written, and what happens at fork and exit."""
 
 # ruff: noqa: PTH100, PTH118, PTH119  (typing and pathlib cost more to import than the rest of this package)
 
@@ -21,24 +21,25 @@ if TYPE_CHECKING:
 
 VARIABLE = "PVTI_OPTIONS"
 RUN_ID_VARIABLE = "POPVISION_RUN_ID"
-"""Processes of one run share this; set by the first of them that traces."""
+"""All processes of a run share it; the first one that traces sets it."""
 
 QUIET_NS = 40_000_000
 TICK_S = 0.05
 _PROCESS = 1
 
 
-class Session(Declarations):
-    """Recording state of the process. `recording` never becomes true again once the trace has ended."""
+class Session:
+    """Recording state of the process. `recording` never becomes true again after the trace has ended."""
 
     def __init__(self, options: Options | None) -> None:
-        super().__init__(recording=options is not None)
+        self.recording = options is not None
+        self.declarations = Declarations(self.recording)
         self.channels = options.channels if options else None
         self.clock_offset_ns = time.time_ns() - time.perf_counter_ns()
         self.on_end: Callable[[], None] = lambda: None
-        """Called when recording ends: channels switch themselves off."""
+        """Called when recording ends, to switch all channels off."""
         self.on_fork: Callable[[], None] = lambda: None
-        """Called in a forked child, so that what is still in use is declared in its file too."""
+        """Called in a forked child, to declare the channels in use in its file."""
         self.path = ""
         self.run_id = ""
         self._limit_ns: int | None = None
@@ -52,7 +53,7 @@ class Session(Declarations):
             self._start(options)
 
     def _start(self, options: Options) -> None:
-        # Imported now and not when the first event comes, which may be inside a signal handler.
+        # Imported here and not at the first event, which may be inside a signal handler.
         import atexit
         from sqlite3 import Error
         from uuid import uuid4
@@ -70,15 +71,20 @@ class Session(Declarations):
         atexit.register(self.close)
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
 
+    @property
+    def lock(self) -> threading.RLock:
+        """Guards the file and everything that waits for it."""
+        return self.declarations.lock
+
     def set_meta(self, key: str, value: object) -> None:
-        """A row of the file's `meta` table, now and in the files of forked children."""
+        """Set a row of the table `meta`, in this file and in those of forked children."""
         with self.lock:
             self._meta[key] = value
             if self._writer is not None:
-                self.declare("set_meta", key, value)
+                self.declarations.declare("set_meta", key, value)
 
     def prepare(self) -> None:
-        """Make the file if there is none yet, so that this takes no time out of the first event."""
+        """Make the file if there is none yet, before the first event is timed."""
         if self._writer is None:
             with self.lock:
                 if self.recording:
@@ -86,7 +92,7 @@ class Session(Declarations):
 
     def new_buffer(self) -> ThreadBuffer:
         """The buffer of the calling thread."""
-        buffer = ThreadBuffer(self.next_id())
+        buffer = ThreadBuffer(self.declarations.next_id())
         with self.lock:
             self._buffers.append(buffer)
         return buffer
@@ -94,7 +100,7 @@ class Session(Declarations):
     # -- writing
 
     def flush(self, buffer: ThreadBuffer) -> None:
-        """Write what the calling thread has recorded and free its buffer."""
+        """Write the events of the calling thread and free its buffer."""
         with self.lock:
             if self.recording:
                 self._write([buffer])
@@ -103,24 +109,24 @@ class Session(Declarations):
                 buffer.clear()
 
     def flush_all(self, quiet_for_ns: int = 0) -> None:
-        """Write everything recorded so far, of threads whose last event is at least `quiet_for_ns` ago."""
+        """Write the events of threads whose last event is at least `quiet_for_ns` ago, and all declarations."""
         with self.lock:
             if self.recording:
                 before = time.perf_counter_ns() - quiet_for_ns
                 due = [buffer for buffer in self._buffers if 0 < buffer.waiting_since() <= before]
-                if due or self.is_waiting:
+                if due or self.declarations.is_waiting:
                     self._write(due)
                 self._buffers = [buffer for buffer in self._buffers if not buffer.is_over()]
 
     def write_if_late(self) -> None:
-        """Write samples and histograms if the last write was longer ago than LATE_NS; else the timer does."""
+        """Write samples and histograms if the last write was longer ago than LATE_NS; otherwise the timer will."""
         if time.perf_counter_ns() - self._written_ns > LATE_NS:
             with self.lock:
                 if self.recording:
                     self._write([])
 
     def _write(self, buffers: list[ThreadBuffer]) -> None:
-        """One transaction. Things leave memory only after it, so that an interruption loses none of them."""
+        """Write in one transaction. Entries leave memory only after it, so that an interruption loses nothing."""
         if self._flushing:
             return
         self._flushing = True
@@ -136,13 +142,13 @@ class Session(Declarations):
             self._end()
 
     def _transact(self, writer: TraceWriter, buffers: list[ThreadBuffer]) -> None:
-        declared = self.count()
+        counts = self.declarations.count()
         taken = [(buffer, buffer.filled, len(buffer.overflow)) for buffer in buffers]
         with writer.transaction():
-            self.write(writer, declared)
+            self.declarations.write(writer, counts)
             for buffer, filled, overflow in taken:
                 self._write_events(writer, buffer, filled, overflow)
-        self.wrote(declared)
+        self.declarations.drop(counts)
         for buffer, filled, overflow in taken:
             buffer.written = filled
             del buffer.overflow[:overflow]
@@ -166,7 +172,7 @@ class Session(Declarations):
             meta = {"producer": "popvision.pvti", "command": " ".join(sys.argv), "pid": os.getpid(), **self._meta}
             self._writer = self._new_writer(self.path, meta, clock_offset_ns=self.clock_offset_ns)
             name = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
-            self._pending.insert(0, ("add_process", (_PROCESS, os.getpid(), os.getppid(), name)))
+            self.declarations.declare_first("add_process", _PROCESS, os.getpid(), os.getppid(), name)
             _at_worker_exit(self.close)
             self._start_timer()
         return self._writer
@@ -174,7 +180,7 @@ class Session(Declarations):
     # -- ending
 
     def close(self) -> None:
-        """Write what is left, end the trace and make one finalised file of it; idempotent."""
+        """Write the rest, end the trace and finalise its file; idempotent."""
         with self.lock:
             self.flush_all()
             writer, self._writer = self._writer, None
@@ -187,10 +193,11 @@ class Session(Declarations):
 
             finalise(writer.path)
         except (*self._errors, ImportError, RuntimeError) as error:
-            print(f"PVTI: {writer.path} stays as recorded, not finalised ({error}).", file=sys.stderr)
+            print(f"PVTI: {writer.path} was recorded but not finalised ({error}).", file=sys.stderr)
 
     def _end(self) -> None:
         self.recording = False
+        self.declarations.close()
         if self._timer_stop is not None:
             self._timer_stop.set()
         self.on_end()
@@ -202,7 +209,7 @@ class Session(Declarations):
         name = time.strftime("%a_%b_%d_%H:%M:%S_%Y_%Z") + f"_{os.getpid()}.pvti"
         return os.path.join(self._directory, name)
 
-    # -- threads gone quiet, forks
+    # -- quiet threads, forks
 
     def _start_timer(self) -> None:
         stop = self._timer_stop = threading.Event()
@@ -227,8 +234,8 @@ class Session(Declarations):
         self.lock.release()
 
     def _in_child(self) -> None:
-        """A file of its own, with the same anchor of time; only the forking thread lives on."""
-        self.start_again()
+        """Start a file for the child, with the same clock anchor; only the forking thread lives on."""
+        self.declarations.start_new_file()
         self._writer = self._timer_stop = None
         self._flushing = False
         self._buffers = []
@@ -238,7 +245,7 @@ class Session(Declarations):
         buffer: ThreadBuffer | None = getattr(local, "buffer", None)
         if buffer is not None:
             buffer.clear()
-            # The recorder stands at a place of the parent's chunk; the next event makes a new one.
+            # The recorder points into the parent's chunk; the next event starts a new one.
             vars(local).pop("send", None)
             buffer.tid = threading.get_native_id()
             buffer.declared_name = None
@@ -247,7 +254,7 @@ class Session(Declarations):
 
 
 def _at_worker_exit(close: Callable[[], None]) -> None:
-    """Close at the end of a multiprocessing worker, which leaves through os._exit without running atexit."""
+    """Close at the end of a multiprocessing worker: it leaves through os._exit, without atexit."""
     process = sys.modules.get("multiprocessing.process")
     if process is not None and process.parent_process() is not None:
         from multiprocessing.util import Finalize
