@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from simulator.poplar import FLOAT, HALF
 from simulator.poplibs.memory_order import broadcast_to
 from simulator.poplibs.pieces import Runs, aligned_runs
-from simulator.poplibs.popops.broadcast_choice import Choice, choices
-from simulator.poplibs.popops.broadcast_patterns import patterns_of, segments_of
-from simulator.poplibs.popops.broadcast_shortcuts import surely_general
+from simulator.poplibs.popops.broadcast.choice import Choice, choices
+from simulator.poplibs.popops.broadcast.patterns import patterns_of, segments_of
+from simulator.poplibs.popops.broadcast.shortcuts import surely_general
 from tests.poplibs.programs import linear, small_graph
 
 

@@ -144,7 +144,7 @@ def test_cycles_by_hand() -> None:
     """One tile, 12 rows of 4 positions, 2 x 2 window, 8 floats: two rows a worker, four items each, four vectors.
 
     7 + 6 worker + 6 (published 7.6): inner rpt 4 + 3 n, work item 20, row 13."""
-    from simulator.poplibs.poplin.field_work import Box
+    from simulator.poplibs.poplin.planning.sliding_work import Box
     from simulator.poplibs.popnn.pool_params import pool_cycles
 
     spent = pool_cycles("max", "float", 4, Box(np.array([12]), np.array([4])), 8, np.array([1]))

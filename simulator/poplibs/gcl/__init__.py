@@ -7,10 +7,10 @@ the operators do not mind the order, so all replicas end with the same bits. The
 public. Other numbers of replicas go along a tree and back. Gathering, scattering and all to all: `gathering`.
 """
 
-from simulator.poplibs.gcl.collectives import CollectiveOperator as CollectiveOperator
-from simulator.poplibs.gcl.collectives import allReduceCrossReplica as allReduceCrossReplica
-from simulator.poplibs.gcl.collectives import allReduceInPlaceCrossReplica as allReduceInPlaceCrossReplica
-from simulator.poplibs.gcl.gathering import allGatherCrossReplica as allGatherCrossReplica
-from simulator.poplibs.gcl.gathering import allToAllCrossReplica as allToAllCrossReplica
-from simulator.poplibs.gcl.gathering import broadcastCrossReplica as broadcastCrossReplica
-from simulator.poplibs.gcl.gathering import reduceScatterCrossReplica as reduceScatterCrossReplica
+from simulator.poplibs.popops.collectives.all_reduce import CollectiveOperator as CollectiveOperator
+from simulator.poplibs.popops.collectives.all_reduce import allReduceCrossReplica as allReduceCrossReplica
+from simulator.poplibs.popops.collectives.all_reduce import allReduceInPlaceCrossReplica as allReduceInPlaceCrossReplica
+from simulator.poplibs.popops.collectives.gathering import allGatherCrossReplica as allGatherCrossReplica
+from simulator.poplibs.popops.collectives.gathering import allToAllCrossReplica as allToAllCrossReplica
+from simulator.poplibs.popops.collectives.gathering import broadcastCrossReplica as broadcastCrossReplica
+from simulator.poplibs.popops.collectives.gathering import reduceScatterCrossReplica as reduceScatterCrossReplica

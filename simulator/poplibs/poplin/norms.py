@@ -13,10 +13,9 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
-from simulator.poplibs.debug import LAYER, operation
+from simulator.poplibs.library_calls import LAYER, Parameter, match, operation
 from simulator.poplibs.poplin.std_deviation import inverse_std_deviation
 from simulator.poplibs.poputil import clone_mapped
-from simulator.poplibs.signatures import Parameter, match
 from simulator.programming.graph import Graph
 
 #: of the mean of gradients, what is taken before the sum in halves could overflow (PopLibs' own split)

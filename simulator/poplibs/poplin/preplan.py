@@ -8,9 +8,10 @@ from typing import Any
 
 from simulator.base.target import Target
 from simulator.base.types import Type
-from simulator.poplibs.poplin import conv_plan, matmul_plan
-from simulator.poplibs.poplin.convolution_params import ConvParams
-from simulator.poplibs.poplin.planning_cache import PlanningCache
+from simulator.poplibs.poplin.convolutions.params import ConvParams
+from simulator.poplibs.poplin.convolutions.plan_lookup import look_up_convolution_plan
+from simulator.poplibs.poplin.planning.cache import PlanningCache
+from simulator.poplibs.poplin.products.plan_lookup import look_up_product_plan
 
 Options = Mapping[str, Any] | None
 
@@ -32,10 +33,10 @@ ConvPlanParams = tuple[Target, ConvParams, Options]
 def preplan(convs: Iterable[ConvPlanParams], matmuls: Iterable[MatMulPlanParams], cache: PlanningCache) -> None:
     """Plan convolutions and products ahead: (target, parameters, options) each. Raises what the operations would."""
     for target, params, options in convs:
-        conv_plan.plan_on(target, params.planned(), dict(options or {}), cache)
+        look_up_convolution_plan(target, params.planned(), dict(options or {}), cache)
     for target, product, options in matmuls:
         types = (product.inputType, product.outputType)
-        matmul_plan.plan_on(target, types, product.aShape, product.bShape, dict(options or {}), cache)
+        look_up_product_plan(target, types, product.aShape, product.bShape, dict(options or {}), cache)
 
 
 def preplanConvolutions(convs: Iterable[ConvPlanParams], cache: PlanningCache) -> None:

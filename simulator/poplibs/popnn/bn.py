@@ -11,10 +11,9 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import Form, Parameter, match, operation
 from simulator.poplibs.poplin import norms
 from simulator.poplibs.popnn.gn import GRADIENTS, PARAM_GRADIENTS, update_parameters
-from simulator.poplibs.signatures import Form, Parameter, match
 from simulator.programming.graph import Graph
 
 Pair = tuple[Tensor, Tensor]

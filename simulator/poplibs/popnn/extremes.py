@@ -25,8 +25,9 @@ from simulator.machine.cycles import classes as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.machine.cycles.rounding import WORKERS, ceil_div
 from simulator.poplibs import popops
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
+from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
@@ -268,3 +269,18 @@ def _sparse_vertex(dtype: str, label: str, largest: bool) -> VertexType:
     )
     name = f"popnn::Reduce{word.capitalize()}ClassSparse<{dtype},{label}>"
     return VertexType(name, "worker", fields, costs, compute, doc=f"{word} of partial results")
+
+
+def topK(
+    graph: Graph, input: Tensor, K: int, sort: bool, prog: Sequence, debugContext: Context = ""
+) -> tuple[Tensor, Tensor]:
+    """(the K largest elements of each row of [batch, values], their places in the row), each [batch, 1, K]; with
+    `sort` the largest first, else in no order. C++ returns the places in an argument.
+
+    Raises `poplibs_error` for another rank, more elements than a row has, and types that `popops.topK` refuses."""
+    call = operation(graph, debugContext, "popnn", "topK", input=input, K=K, sort=sort)
+    if input.rank() != 2:
+        raise poplibs_error(f"topK: shape {input.shape()} is not [batch, values].")
+    order = popops.SortOrder.DESCENDING if sort else popops.SortOrder.NONE
+    values, places = popops.topKWithPermutation(graph, prog, input, popops.TopKParams(K, True, order), call)
+    return values.expand([1]), places.expand([1])

@@ -15,9 +15,8 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import Parameter, match, operation
 from simulator.poplibs.poplin import norms
-from simulator.poplibs.signatures import Parameter, match
 from simulator.programming.graph import Graph
 
 Options = Mapping[str, Any] | None

@@ -13,14 +13,13 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
-from simulator.poplibs.debug import LAYER, operation
+from simulator.poplibs.library_calls import LAYER, Parameter, match, operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popnn.extremes import extremes
 from simulator.poplibs.popnn.loss_vertices import SCALES, accuracy_vertex, loss_vertex
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.poputil import clone_mapped, mapTensorLinearly
-from simulator.poplibs.signatures import Parameter, match
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 

@@ -20,9 +20,9 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
-from simulator.poplibs.debug import operation
-from simulator.poplibs.poplin.matmul_operands import createMatMulInputLHS, createMatMulInputRHS
-from simulator.poplibs.poplin.planning_cache import PlanningCache
+from simulator.poplibs.library_calls import operation
+from simulator.poplibs.poplin.planning.cache import PlanningCache
+from simulator.poplibs.poplin.products.operands import createMatMulInputLHS, createMatMulInputRHS
 from simulator.poplibs.popnn.lstm_cell import BasicLstmCellUnit as BasicLstmCellUnit
 from simulator.poplibs.popnn.lstm_cell import Layer, LstmParams, LstmState, LstmWeights, at_step, parse, put_step
 from simulator.poplibs.popnn.lstm_cell import getDefaultBasicLstmCellOrder as getDefaultBasicLstmCellOrder

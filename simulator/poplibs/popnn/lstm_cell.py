@@ -14,8 +14,8 @@ from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
-from simulator.poplibs.poplin.matmul import matMul
-from simulator.poplibs.poplin.planning_cache import PlanningCache
+from simulator.poplibs.poplin.planning.cache import PlanningCache
+from simulator.poplibs.poplin.products.matmul import matMul
 from simulator.poplibs.popnn.nonlinearity import (
     NonLinearityType,
     nonLinearity,

@@ -5,6 +5,7 @@ the softmaxes are made of popops' operations."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, NoReturn
 
@@ -15,13 +16,12 @@ from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import NUMBER, Parameter, match, operation
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
-from simulator.poplibs.popnn import softmax_steps as softmax
+from simulator.poplibs.popnn import softmax_steps
 from simulator.poplibs.popnn.nonlinearity_vertices import forward_vertex, gradient_vertex
 from simulator.poplibs.poputil import clone_mapped
-from simulator.poplibs.signatures import NUMBER, Parameter, match
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
@@ -94,7 +94,7 @@ def nonLinearityInputGradient(
         if "cs" in given:
             _refuse_compute_set(op, "gradient")
         if _is_softmax(nonLinearityType):
-            return softmax.input_gradient(graph, act, outGradient, given["prog"], (call, "SoftMaxGradient"))
+            return softmax_steps.input_gradient(graph, act, outGradient, given["prog"], (call, "SoftMaxGradient"))
         return _hard_sigmoid_gradient(graph, act, outGradient, given["prog"], call)
     out = clone_mapped(graph, act, act.elementType(), (call, "inGradient"))
     forms = Forms(gradient_vertex(op, dtype, True), gradient_vertex(op, dtype, False))
@@ -108,14 +108,14 @@ def nonLinearityInputGradient(
 
 def scaling_of(nonLinearityType: NonLinearityType) -> float:
     """The factor by which the outputs of a function are larger than its name says."""
-    return softmax.SCALING if nonLinearityType is NonLinearityType.SOFTMAX_SCALED else 1.0
+    return softmax_steps.SCALING if nonLinearityType is NonLinearityType.SOFTMAX_SCALED else 1.0
 
 
 def _applied(graph: Graph, kind: NonLinearityType, t: Tensor, prog: Sequence, context: Context) -> Tensor:
     _checked(t)
     call = operation(graph, context, "popnn", "nonLinearity", type=kind.value, t=t)
     if _is_softmax(kind):
-        return softmax.apply(graph, kind.value, t, prog, (call, "SoftMax"))
+        return softmax_steps.apply(graph, kind.value, t, prog, (call, "SoftMax"))
     if kind is NonLinearityType.HARD_SIGMOID:
         out = popops.mul(graph, t, _SLOPE, prog, (call, "hardSigmoidActivation"))
         _hard_sigmoid_ends(graph, out, prog, call)
@@ -134,7 +134,7 @@ def _apply_in_place(graph: Graph, kind: NonLinearityType, t: Tensor, given: dict
         if "cs" in given:
             _refuse_compute_set(kind.value, "form")
         if _is_softmax(kind):
-            softmax.apply_in_place(graph, kind.value, t, given["prog"], (call, "SoftMax"))
+            softmax_steps.apply_in_place(graph, kind.value, t, given["prog"], (call, "SoftMax"))
         else:
             popops.mulInPlace(graph, t, _SLOPE, given["prog"], (call, "hardSigmoidActivation"))
             _hard_sigmoid_ends(graph, t, given["prog"], call)
@@ -182,3 +182,27 @@ def _checked(t: Tensor) -> str:
     if t.elementType() not in (FLOAT, HALF):
         raise type_error(f"Non-linearities take FLOAT or HALF, not {t.elementType()}.")
     return short_name(t.elementType())
+
+
+def _pair(kind: NonLinearityType) -> tuple[Callable[..., Any], Callable[..., float | None]]:
+    """(a function that returns a new tensor, one that works in place)."""
+
+    def applied(graph: Graph, t: Tensor, *arguments: Any, **named: Any) -> Any:
+        return nonLinearity(graph, kind, t, *arguments, **named)
+
+    def in_place(graph: Graph, t: Tensor, *arguments: Any, **named: Any) -> float | None:
+        return nonLinearityInPlace(graph, kind, t, *arguments, **named)
+
+    applied.__doc__ = f"`nonLinearity` of {kind.value}."
+    in_place.__doc__ = f"`nonLinearityInPlace` of {kind.value}."
+    return applied, in_place
+
+
+sigmoid, sigmoidInPlace = _pair(NonLinearityType.SIGMOID)
+relu, reluInPlace = _pair(NonLinearityType.RELU)
+tanh, tanhInPlace = _pair(NonLinearityType.TANH)
+gelu, geluInPlace = _pair(NonLinearityType.GELU)
+swish, swishInPlace = _pair(NonLinearityType.SWISH)
+softmax, softmaxInPlace = _pair(NonLinearityType.SOFTMAX)
+softmaxStable, softmaxStableInPlace = _pair(NonLinearityType.SOFTMAX_STABLE)
+scaledSoftmaxStable, scaledSoftmaxStableInPlace = _pair(NonLinearityType.SOFTMAX_SCALED)

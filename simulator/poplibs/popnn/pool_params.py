@@ -20,14 +20,15 @@ from simulator.base.types import FLOAT, Type
 from simulator.machine.cycles.pooling import Kind, pooling
 from simulator.machine.cycles.rounding import ceil_div, vector_width
 from simulator.machine.cycles.worklist import deal
-from simulator.poplibs.poplin.conv_params import ELEMENT_BYTES, ConvParams, Dtype
-from simulator.poplibs.poplin.conv_planner import field_share
-from simulator.poplibs.poplin.field_shares import geometry
-from simulator.poplibs.poplin.field_work import Box
-from simulator.poplibs.poplin.methods import Method, groups_of
-from simulator.poplibs.poplin.objective import ONCE_TERMS, PASS_TERMS
-from simulator.poplibs.poplin.plan import Plan
-from simulator.poplibs.poplin.splits import enumerate_splits
+from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
+from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams, Dtype
+from simulator.poplibs.poplin.planning.convolution_planner import sliding_share
+from simulator.poplibs.poplin.planning.methods import Method, groups_of
+from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS
+from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.planning.sliding_work import Box
+from simulator.poplibs.poplin.planning.splits import enumerate_splits
+from simulator.programming.graph import Graph
 
 
 class PoolingType(Enum):
@@ -78,9 +79,9 @@ class PoolParams:
             )
         ]
 
-    def forward(self, dtype: Dtype) -> ConvParams:
+    def forward(self, dtype: Dtype) -> CanonicalConvParams:
         """The pooling as a convolution of one channel in every group."""
-        return ConvParams(
+        return CanonicalConvParams(
             dtype,
             dtype,
             self.numChannels,
@@ -94,7 +95,7 @@ class PoolParams:
             tuple(self.inputTruncationOrPaddingUpper),
         )
 
-    def backward(self, dtype: Dtype) -> ConvParams:
+    def backward(self, dtype: Dtype) -> CanonicalConvParams:
         """Its gradient: every input meets the outputs whose windows it lies in."""
         there = self.forward(dtype)
         dims = range(len(there.field))
@@ -138,11 +139,11 @@ def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, gro
 
 
 @lru_cache(maxsize=256)
-def plan_pooling(params: ConvParams, kind: Kind, side: int, tiles: int, exchange_bytes: int) -> Plan:
+def plan_pooling(params: CanonicalConvParams, kind: Kind, side: int, tiles: int, exchange_bytes: int) -> Plan:
     """The cheapest split for groups of `side` channels."""
     method = Method("POOLING", params.dtype, side, 1, 1)
     splits = enumerate_splits(groups_of(params.groups, side), (params.batch, *params.output_field), 1, 1, tiles)
-    share, box = field_share(params, method, splits)
+    share, box = sliding_share(params, method, splits)
     exchange = ceil_div(share.inputs * ELEMENT_BYTES[params.dtype], exchange_bytes)
     spent = pool_cycles(kind, params.dtype, prod(params.kernel), box, side, share.work.conv_groups)
     total = exchange + spent
@@ -165,3 +166,37 @@ def plan_pooling(params: ConvParams, kind: Kind, side: int, tiles: int, exchange
         size,
         True,
     )
+
+
+def asString(method: PoolingType) -> str:
+    """The name of a kind: "max", "avg" or "sum"."""
+    return method.value.lower()
+
+
+def getOutputFieldShape(params: PoolParams) -> list[int]:
+    """The field of the output."""
+    return params.getOutputFieldShape()
+
+
+def getFwdFlops(params: PoolParams) -> int:
+    """One for each element of each window that is no padding; AVG one more for each output."""
+    sizes = params.window_sizes()
+    scaled = sizes.size if params.poolingType is PoolingType.AVG else 0
+    return int(params.batchSize * params.numChannels * (int(sizes.sum()) + scaled))
+
+
+def getBwdFlops(params: PoolParams) -> int:
+    """As many meetings of inputs and outputs as forward; AVG one more for each input."""
+    scaled = prod(params.inputFieldShape) if params.poolingType is PoolingType.AVG else 0
+    return int(params.batchSize * params.numChannels * (int(params.window_sizes().sum()) + scaled))
+
+
+def getFwdPerfectCycleCount(graph: Graph, params: PoolParams) -> float:
+    """Cycles that the flops take with every tile doing a vector of them in each."""
+    target = graph.getTarget()
+    return getFwdFlops(params) / (target.getVectorWidth(params.dType) * target.getNumTiles())
+
+
+def getBwdPerfectCycleCount(graph: Graph, params: PoolParams) -> float:
+    """Twice those of the pooling: PopLibs' estimate of the gradient."""
+    return 2 * getFwdPerfectCycleCount(graph, params)

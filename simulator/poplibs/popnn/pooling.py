@@ -20,25 +20,25 @@ from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.pooling import Kind
 from simulator.machine.cycles.rounding import vector_width
 from simulator.poplibs import popops
-from simulator.poplibs.debug import LAYER, operation
-from simulator.poplibs.poplin import conv_build, field_convolve, rearrange
-from simulator.poplibs.poplin.conv_params import ConvParams, Dtype
-from simulator.poplibs.poplin.convolve import partials_variable
-from simulator.poplibs.poplin.field_shares import FieldShares, field_shares, geometry
-from simulator.poplibs.poplin.plan import Plan
-from simulator.poplibs.poplin.work_items import WorkItems, strides, work_items
-from simulator.poplibs.popnn.pool_costs import asString as asString
-from simulator.poplibs.popnn.pool_costs import getBwdFlops as getBwdFlops
-from simulator.poplibs.popnn.pool_costs import getBwdPerfectCycleCount as getBwdPerfectCycleCount
-from simulator.poplibs.popnn.pool_costs import getFwdFlops as getFwdFlops
-from simulator.poplibs.popnn.pool_costs import getFwdPerfectCycleCount as getFwdPerfectCycleCount
-from simulator.poplibs.popnn.pool_costs import getOutputFieldShape as getOutputFieldShape
+from simulator.poplibs.library_calls import LAYER, NUMBER, Parameter, match, operation
+from simulator.poplibs.poplin.building import rearrange
+from simulator.poplibs.poplin.building.convolve import partials_variable
+from simulator.poplibs.poplin.convolutions import build, sliding_convolve
+from simulator.poplibs.poplin.convolutions.sliding_shares import SlidingShares, geometry, sliding_shares
+from simulator.poplibs.poplin.convolutions.work_items import WorkItems, strides, work_items
+from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
+from simulator.poplibs.poplin.planning.plan import Plan
 from simulator.poplibs.popnn.pool_params import PoolingType as PoolingType
 from simulator.poplibs.popnn.pool_params import PoolParams as PoolParams
+from simulator.poplibs.popnn.pool_params import asString as asString
+from simulator.poplibs.popnn.pool_params import getBwdFlops as getBwdFlops
+from simulator.poplibs.popnn.pool_params import getBwdPerfectCycleCount as getBwdPerfectCycleCount
+from simulator.poplibs.popnn.pool_params import getFwdFlops as getFwdFlops
+from simulator.poplibs.popnn.pool_params import getFwdPerfectCycleCount as getFwdPerfectCycleCount
+from simulator.poplibs.popnn.pool_params import getOutputFieldShape as getOutputFieldShape
 from simulator.poplibs.popnn.pool_params import plan_pooling
 from simulator.poplibs.popnn.pooling_vertices import FIELDS, pooling_vertex
 from simulator.poplibs.poputil import mapTensorLinearly
-from simulator.poplibs.signatures import NUMBER, Parameter, match
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
@@ -142,7 +142,7 @@ def _scaled(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, na
 
 def _pooled(
     graph: Graph,
-    planned: ConvParams,
+    planned: CanonicalConvParams,
     kind: Kind,
     sources: list[Tensor],
     prog: Sequence,
@@ -156,7 +156,7 @@ def _pooled(
         side = wanted
     target = graph.getTarget()
     plan = plan_pooling(planned, kind, side, target.getNumTiles(), int(target.getExchangeBytesPerCycle()))
-    shares = field_shares(plan)
+    shares = sliding_shares(plan)
     context = graph.addDebugInfo(name[0], LAYER, plan=plan.describe())
     programs: list[Program] = []
     steps = rearrange.Rearrangement(graph, context)
@@ -172,10 +172,10 @@ def _pooled(
     stored = out.squeeze([0])
     attributes = {"params": planned, "kind": kind, "side": side}
     prog.add(LibraryGroup(programs, "popnn.pool", sources, [stored], attributes))
-    return conv_build.as_output(stored, plan, planned)
+    return build.as_output(stored, plan, planned)
 
 
-def _side(params: ConvParams, model: Tensor) -> int:
+def _side(params: CanonicalConvParams, model: Tensor) -> int:
     """Channels of a group: the widest group of whole vectors that lies together in `model`; the widest that divides the
     channels where none does (it is copied then)."""
     vector = vector_width(params.dtype)
@@ -201,18 +201,18 @@ def _of_output(plan: Plan) -> Plan:
     )
 
 
-def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares: FieldShares | None) -> Tensor:
+def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares: SlidingShares | None) -> Tensor:
     """[batch, channels, field] as [groups of channels, 1, batch, field, 1, side]: as it lies where the channels of a
     group are adjacent, else a copy."""
-    view = conv_build.blocked_acts(steps, conv_build.positions_of(source, plan.params), plan)
-    if plan.params.groups % plan.method.conv_group == 0 and conv_build.in_runs(view):
+    view = build.blocked_acts(steps, build.positions_of(source, plan.params), plan)
+    if plan.params.groups % plan.method.conv_group == 0 and build.in_runs(view):
         return view
     graph = steps.graph
-    out = graph.addVariable(source.elementType(), field_convolve.acts_shape(plan), (steps.name, "inRearranged"))
+    out = graph.addVariable(source.elementType(), sliding_convolve.acts_shape(plan), (steps.name, "inRearranged"))
     if shares is None:
         mapTensorLinearly(graph, out, grainSize=plan.method.conv_group)
     else:
-        field_convolve.map_inputs(graph, out, shares)
+        sliding_convolve.map_inputs(graph, out, shares)
     steps.arranged.append(out)
     steps.copies.append(Copy(view, out, False, steps.name))
     return out
@@ -222,7 +222,7 @@ def _add_vertices(
     graph: Graph,
     cs: ComputeSet,
     kind: Kind,
-    shares: FieldShares,
+    shares: SlidingShares,
     items: WorkItems,
     tensors: tuple[list[Tensor], list[Tensor], Tensor],
     name: DebugInfo,
@@ -230,10 +230,10 @@ def _add_vertices(
     windows, boxes, out = tensors
     plan = shares.plan
     seen, own, target = FIELDS[kind]
-    edges = {field: field_convolve.windows(graph, shares, t) for field, t in zip(seen, windows, strict=True)}
-    edges |= {field: field_convolve.boxes(graph, shares, t) for field, t in zip(own, boxes, strict=True)}
-    edges[target] = field_convolve.boxes(graph, shares, out)
-    edges["worklists"] = field_convolve.worklist_edges(graph, shares, items, name)
+    edges = {field: sliding_convolve.windows(graph, shares, t) for field, t in zip(seen, windows, strict=True)}
+    edges |= {field: sliding_convolve.boxes(graph, shares, t) for field, t in zip(own, boxes, strict=True)}
+    edges[target] = sliding_convolve.boxes(graph, shares, out)
+    edges["worklists"] = sliding_convolve.worklist_edges(graph, shares, items, name)
     step_out, step_in = strides(geometry(plan.params)[-1])
     rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
     values = {

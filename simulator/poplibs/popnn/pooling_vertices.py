@@ -16,12 +16,12 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine.cycles import pooling as cycles
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.pooling import Kind
-from simulator.poplibs.poplin.conv_kernel import outputs_of
-from simulator.poplibs.poplin.conv_params import Dtype
-from simulator.poplibs.poplin.field_shares import geometry
-from simulator.poplibs.poplin.field_vertices import ITEM
-from simulator.poplibs.poplin.field_work import Box
-from simulator.poplibs.poplin.matmul_kernel import store_product
+from simulator.poplibs.poplin.convolutions.kernel import outputs_of
+from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
+from simulator.poplibs.poplin.convolutions.sliding_vertices import ITEM
+from simulator.poplibs.poplin.planning.canonical_params import Dtype
+from simulator.poplibs.poplin.planning.sliding_work import Box
+from simulator.poplibs.poplin.products.kernel import store_product
 from simulator.poplibs.popnn.pool_params import pool_cycles
 from simulator.poplibs.popops.operators import wide
 from simulator.runtime.values.kernels import register

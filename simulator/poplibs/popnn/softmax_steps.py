@@ -15,7 +15,7 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.programming.graph import Graph
 
 #: PopLibs' SOFTMAX_SCALING

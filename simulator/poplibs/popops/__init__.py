@@ -12,18 +12,20 @@ from typing import Protocol
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.library_codelets import addCodelets as addCodelets
+from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.popops import expr as expr
-from simulator.poplibs.popops.all_true import allTrue as allTrue
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
 from simulator.poplibs.popops.casting import checkAccuracyWhenCast as checkAccuracyWhenCast
-from simulator.poplibs.popops.collectives import replicatedAllGather as replicatedAllGather
-from simulator.poplibs.popops.collectives import replicatedAllReduce as replicatedAllReduce
-from simulator.poplibs.popops.collectives import replicatedAllReduceInPlace as replicatedAllReduceInPlace
-from simulator.poplibs.popops.collectives import replicatedAllReduceWithOutput as replicatedAllReduceWithOutput
-from simulator.poplibs.popops.collectives import replicatedReduceScatter as replicatedReduceScatter
+from simulator.poplibs.popops.collectives.replicated import replicatedAllGather as replicatedAllGather
+from simulator.poplibs.popops.collectives.replicated import replicatedAllReduce as replicatedAllReduce
+from simulator.poplibs.popops.collectives.replicated import replicatedAllReduceInPlace as replicatedAllReduceInPlace
+from simulator.poplibs.popops.collectives.replicated import (
+    replicatedAllReduceWithOutput as replicatedAllReduceWithOutput,
+)
+from simulator.poplibs.popops.collectives.replicated import replicatedReduceScatter as replicatedReduceScatter
 from simulator.poplibs.popops.elementwise import Operand
+from simulator.poplibs.popops.elementwise import createOutputForElementWiseOp as createOutputForElementWiseOp
 from simulator.poplibs.popops.expr.mapping import map as map
 from simulator.poplibs.popops.expr.mapping import mapInPlace as mapInPlace
 from simulator.poplibs.popops.expr.single import apply_operator
@@ -35,15 +37,15 @@ from simulator.poplibs.popops.loops import countedLoop as countedLoop
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE
 from simulator.poplibs.popops.one_hot import encodeOneHot as encodeOneHot
 from simulator.poplibs.popops.one_hot import iota as iota
-from simulator.poplibs.popops.output import createOutputForElementWiseOp as createOutputForElementWiseOp
 from simulator.poplibs.popops.padding import pad as pad
 from simulator.poplibs.popops.padding import padding as padding
-from simulator.poplibs.popops.reduction import Operation as Operation
-from simulator.poplibs.popops.reduction import ReduceParams as ReduceParams
-from simulator.poplibs.popops.reduction import SingleReduceOp as SingleReduceOp
-from simulator.poplibs.popops.reduction import reduce as reduce
-from simulator.poplibs.popops.reduction import reduceMany as reduceMany
-from simulator.poplibs.popops.reduction import reduceWithOutput as reduceWithOutput
+from simulator.poplibs.popops.reductions.reduce import Operation as Operation
+from simulator.poplibs.popops.reductions.reduce import ReduceParams as ReduceParams
+from simulator.poplibs.popops.reductions.reduce import SingleReduceOp as SingleReduceOp
+from simulator.poplibs.popops.reductions.reduce import allTrue as allTrue
+from simulator.poplibs.popops.reductions.reduce import reduce as reduce
+from simulator.poplibs.popops.reductions.reduce import reduceMany as reduceMany
+from simulator.poplibs.popops.reductions.reduce import reduceWithOutput as reduceWithOutput
 from simulator.poplibs.popops.row_scalars import hasNaN as hasNaN
 from simulator.poplibs.popops.row_scalars import hasNaNOrInf as hasNaNOrInf
 from simulator.poplibs.popops.row_scalars import selectScalarFromRows as selectScalarFromRows

@@ -21,7 +21,7 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import movement, slices
 from simulator.machine.cycles.described import described
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as SequenceOf
+
 import numpy as np
 
 from simulator.arrays import AnyArray
@@ -10,13 +12,14 @@ from simulator.base.types import BOOL, Type
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops import operators
-from simulator.poplibs.popops.broadcast_placement import Broadcast, place_broadcast
+from simulator.poplibs.popops.broadcast.placement import Broadcast, place_broadcast
 from simulator.poplibs.popops.vertices import Form, elementwise_vertex
-from simulator.poplibs.poputil import clone_mapped
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.poplibs.poputil.linear_mapping import clone_mapped
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
@@ -154,3 +157,26 @@ def _joint_shape(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
         raise graph_connection_error(
             f"{op}: shapes {a.shape()} and {b.shape()} cannot be broadcast together."
         ) from None
+
+
+def createOutputForElementWiseOp(
+    graph: Graph, inputs: SequenceOf[Tensor], outputType: Type, debugContext: Context = ""
+) -> Tensor:
+    """A mapped tensor for the result of an element-wise operation on inputs of one shape: laid out as the input that
+    is spread over most tiles among those that hold no element twice (the one in fewest regions where several are),
+    linearly where there is none.
+
+    Raises `poplibs_error` for no inputs and for inputs of different shapes."""
+    if not inputs:
+        raise poplibs_error("createOutputForElementWiseOp: there are no inputs.")
+    if any(t.shape() != inputs[0].shape() for t in inputs):
+        raise poplibs_error(
+            f"createOutputForElementWiseOp: shapes {', '.join(str(t.shape()) for t in inputs)} must be equal."
+        )
+    whole = [t for t in inputs if t.isParallelWriteable()]
+    model = max(whole, key=lambda t: (_tiles(graph, t), -len(t.regions()[0])), default=inputs[0])
+    return clone_mapped(graph, model, outputType, debugContext)
+
+
+def _tiles(graph: Graph, t: Tensor) -> int:
+    return len(np.unique(graph.getTileMappingIntervals(t)[2]))

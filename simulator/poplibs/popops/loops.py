@@ -15,7 +15,7 @@ from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Repeat
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import slices
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
 from simulator.poplibs.poputil.exceptions import poplibs_error

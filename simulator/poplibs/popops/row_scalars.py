@@ -23,13 +23,13 @@ from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
 from simulator.poplibs.popops.expr.mapping import map_expression
 from simulator.poplibs.popops.expr.named import IsFinite, Not, _1
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
-from simulator.poplibs.popops.reduction import Operation, reduce
+from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph

@@ -21,12 +21,12 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import elementwise as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.memory_order import broadcast_to, in_memory_order
 from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops import operators
+from simulator.poplibs.popops.elementwise import createOutputForElementWiseOp
 from simulator.poplibs.popops.operators import evaluate
-from simulator.poplibs.popops.output import createOutputForElementWiseOp
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil.broadcasting import broadcastToMatch
 from simulator.poplibs.poputil.exceptions import poplibs_error

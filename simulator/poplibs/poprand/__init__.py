@@ -1,6 +1,6 @@
 """poprand: random numbers and dropout."""
 
-from simulator.poplibs.library_codelets import addCodelets as addCodelets
+from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.poprand.draws import bernoulli as bernoulli
 from simulator.poplibs.poprand.draws import dropout as dropout
 from simulator.poplibs.poprand.draws import logUniform as logUniform

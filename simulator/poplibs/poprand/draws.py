@@ -17,7 +17,7 @@ from simulator.base.types import FLOAT, HALF, INT, Type, numpy_type
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops import cast, expr, mapInPlace, mul
 from simulator.poplibs.poprand.seeding import check_seed, getHwSeeds, seed_all_tiles, setHwSeeds
 from simulator.poplibs.poprand.vertices import Parameters, add_draw

@@ -16,7 +16,7 @@ from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import random_numbers as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poprand.counter import WORDS, modifier_word
 from simulator.poplibs.poprand.generators_state import device_tiles, generators, rows_of

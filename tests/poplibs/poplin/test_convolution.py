@@ -14,10 +14,11 @@ from scipy import signal
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, poplar_error, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
-from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform, conv_plan
-from simulator.poplibs.poplin.conv_planner import plan_convolution
-from simulator.poplibs.poplin.field_work import Box, field_cycles
-from simulator.poplibs.poplin.methods import Method
+from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform
+from simulator.poplibs.poplin.convolutions import plan_lookup
+from simulator.poplibs.poplin.planning.convolution_planner import plan_convolution
+from simulator.poplibs.poplin.planning.methods import Method
+from simulator.poplibs.poplin.planning.sliding_work import Box, sliding_cycles
 from tests.poplibs.programs import both_ways, linear, small_graph
 
 
@@ -170,7 +171,7 @@ def test_boxes_with_halos(
     method: str, type_: Any, channels: tuple[int, int], groups: int, tiles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The vertices that slide over a kernel: strides, odd sizes, uneven padding, dilation, input channels split."""
-    monkeypatch.setattr(conv_plan, "plan_convolution", partial(plan_convolution, form="field"))
+    monkeypatch.setattr(plan_lookup, "plan_convolution", partial(plan_convolution, form="sliding"))
     options = {"planConstraints": {"method": method}}
     for stride, dilation, input_dilation in (
         ([1, 1], [1, 1], [1, 1]),
@@ -276,7 +277,7 @@ def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> Non
     T = 109 + 54 + 6 * 9 + (17 out + 6 (out - 1) + 1) + 1 + 16 + in (14 + out (14 + I)) (published 7.5), each kernel
     position: weight load 16 units * 8 floats * 4 B / 8 = 64, supervisor 18, six workers with one row of five: 17 + 3 +
     45 + 8 * 2 - 9."""
-    monkeypatch.setattr(conv_plan, "plan_convolution", partial(plan_convolution, form="field"))
+    monkeypatch.setattr(plan_lookup, "plan_convolution", partial(plan_convolution, form="sliding"))
     params = params_of(FLOAT, 1, [8, 7], [3, 3], (16, 16))
     options = {"planConstraints": {"method": "AMP"}}
     graph, program = small_graph(1), Sequence()
@@ -294,7 +295,7 @@ def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_steps_carry_poplibs_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_plan, "plan_convolution", partial(plan_convolution, form="field"))
+    monkeypatch.setattr(plan_lookup, "plan_convolution", partial(plan_convolution, form="sliding"))
     params = params_of(FLOAT, 1, [6, 6], [3, 3], (64, 16), padding=([1, 1], [1, 1]))
     options = {"planConstraints": {"method": "AMP", "0": {"partition": {"inChanSplit": {"parallel": 2}}}}}
     graph, program = small_graph(8), Sequence()
@@ -315,7 +316,7 @@ def test_cycles_grow_with_work(rows: int, width: int, groups: int, kernel: int, 
     def cycles(rows: int, width: int, groups: int, kernel: int) -> int:
         one = (np.array([1]), np.array([groups]), np.array([groups]))
         box = Box(np.array([rows]), np.array([width]))
-        return int(field_cycles(method, "half" if half else "float", (kernel, kernel), box, one, False)[0])
+        return int(sliding_cycles(method, "half" if half else "float", (kernel, kernel), box, one, False)[0])
 
     base = cycles(rows, width, groups, kernel)
     assert cycles(rows, width, groups + 1, kernel) > base

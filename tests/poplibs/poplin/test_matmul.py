@@ -23,7 +23,7 @@ from simulator.poplar import (
 )
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin, poputil
-from simulator.poplibs.blocked_view import blocked_view
+from simulator.poplibs.memory_order import blocked_view
 from tests.poplibs.programs import both_ways, linear, small_graph
 
 

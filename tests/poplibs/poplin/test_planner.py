@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.poplibs.poplin.machine import Machine
-from simulator.poplibs.poplin.planner import Constraints, plan_matmul
+from simulator.poplibs.poplin.planning.machine import Machine
+from simulator.poplibs.poplin.planning.product_planner import Constraints, plan_matmul
 
 MK2 = Machine(1472, 638_976)
 AMP = Constraints(method="AMP")

@@ -155,8 +155,8 @@ def test_planning_ahead_leaves_nothing_to_plan(monkeypatch: pytest.MonkeyPatch) 
     def planned_again(*arguments: Any) -> None:
         raise AssertionError("planned although the cache holds the plan")
 
-    monkeypatch.setattr("simulator.poplibs.poplin.matmul_plan.plan_matmul", planned_again)
-    monkeypatch.setattr("simulator.poplibs.poplin.conv_plan.plan_convolution", planned_again)
+    monkeypatch.setattr("simulator.poplibs.poplin.products.plan_lookup.plan_matmul", planned_again)
+    monkeypatch.setattr("simulator.poplibs.poplin.convolutions.plan_lookup.plan_convolution", planned_again)
     poplin.matMul(graph, linear(graph, FLOAT, [7, 31]), linear(graph, FLOAT, [31, 9]), program, FLOAT, "m", {}, cache)
     acts = poplin.createInput(graph, params, "x", {}, cache)
     weights = poplin.createWeights(graph, params, "w", {}, cache)

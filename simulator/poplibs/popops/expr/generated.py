@@ -26,9 +26,9 @@ from simulator.machine.cycles import generated as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.poplibs.memory_order import in_memory_order
 from simulator.poplibs.pieces import Runs, aligned_runs, vector_edges
+from simulator.poplibs.popops.elementwise import createOutputForElementWiseOp
 from simulator.poplibs.popops.expr.coding import Code, casts_in, evaluate, operators_in
 from simulator.poplibs.popops.operators import BINARY
-from simulator.poplibs.popops.output import createOutputForElementWiseOp
 from simulator.poplibs.type_names import grain, short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register

@@ -12,7 +12,7 @@ from simulator.base.options.flags import spelled
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.expr.chain import Chain
 from simulator.poplibs.popops.expr.coding import Code, coded
 from simulator.poplibs.popops.expr.generated import can_generate, map_generated

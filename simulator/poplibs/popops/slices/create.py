@@ -13,7 +13,7 @@ from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.popops.slices.plan import Options, SlicePlan, chosen_options
+from simulator.poplibs.popops.slices.embedding import Options, SlicePlan, chosen_options
 from simulator.poplibs.popops.slices.sliced_view import (
     as_slices,
     check_slice,

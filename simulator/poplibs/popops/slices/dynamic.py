@@ -20,7 +20,7 @@ from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import Runs, aligned_runs, places_of, rows_edges, vector_edges
 from simulator.poplibs.popops.slices.dynamic_vertices import dynamic_vertex, slice_numbers
 from simulator.poplibs.popops.slices.sliced_view import as_slices, check_slice, column_runs, from_slices, in_columns

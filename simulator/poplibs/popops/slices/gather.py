@@ -13,7 +13,7 @@ from simulator.base.types import Type
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.slices.index_vectors import as_rows, index_matrix
 from simulator.poplibs.popops.slices.multi_slice import multiSlice
 from simulator.poplibs.popops.slices.sliced_view import sliceable_by_columns

@@ -12,7 +12,7 @@ from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops import elementwise
-from simulator.poplibs.popops.reduction import Operation, reduce
+from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 

@@ -17,14 +17,14 @@ from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.popops.loops import countedLoop
-from simulator.poplibs.popops.reduction import Operation, reduce
+from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.popops.slices.create import Blocks
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate
+from simulator.poplibs.popops.slices.embedding import Options, SlicePlan
 from simulator.poplibs.popops.slices.multi_vertices import (
     multi_slice_vertex,
     sliced_rows,
 )
-from simulator.poplibs.popops.slices.plan import Options, SlicePlan
 from simulator.poplibs.popops.slices.row_blocks import (
     block_edges,
     block_parts,

@@ -21,11 +21,11 @@ from simulator.graph.tensor import Tensor
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops.loops import countedLoop
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate, kept
+from simulator.poplibs.popops.slices.embedding import Options, SlicePlan
 from simulator.poplibs.popops.slices.multi_vertices import (
     multi_update_vertex,
     updated_rows,
 )
-from simulator.poplibs.popops.slices.plan import Options, SlicePlan
 from simulator.poplibs.popops.slices.row_blocks import (
     block_edges,
     block_parts,

@@ -13,11 +13,11 @@ from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops.slices.create import Blocks, blocks_of_plan
 from simulator.poplibs.popops.slices.dynamic import parts_of_slices
-from simulator.poplibs.popops.slices.plan import Options, SlicePlan, chosen_options
+from simulator.poplibs.popops.slices.embedding import Options, SlicePlan, chosen_options
 from simulator.poplibs.popops.slices.sliced_view import check_slice, column_runs
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph

@@ -9,7 +9,7 @@ from simulator.graph.debug_context import Context
 from simulator.graph.program import Program
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.loops import countedLoop
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate
 from simulator.poplibs.popops.slices.index_vectors import as_rows, index_matrix

@@ -22,10 +22,10 @@ from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
-from simulator.poplibs.popops.reduction import Operation, reduce
+from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.popops.ternary import ternary
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error

@@ -19,7 +19,7 @@ from simulator.base.types import FLOAT, HALF, INT, NO_LIMIT, UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
-from simulator.poplibs.debug import operation
+from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.casting import cast
 from simulator.poplibs.popops.elementwise import binary
 from simulator.poplibs.popops.one_hot import iota

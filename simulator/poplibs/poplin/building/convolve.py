@@ -1,0 +1,214 @@
+"""The Convolve step of a product: its vertices, their operands and their partial sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.base import regions
+from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
+from simulator.machine.cycles.rounding import WORKERS
+from simulator.poplibs.pieces import rows_edges, vector_edges
+from simulator.poplibs.poplin.building.partial_vertices import convolve_vertex, outer_product_vertex
+from simulator.poplibs.poplin.building.shares import Shares, nested
+from simulator.programming.graph import Graph
+
+#: entries of one worker in the worklist: output offset, positions, input offset (16 bits each)
+_WORKLIST_ENTRIES = 3
+
+
+def partials_type(shares: Shares) -> Type:
+    """The type of the partial sums."""
+    return FLOAT if shares.plan.method.partials == "float" else HALF
+
+
+def map_inputs(graph: Graph, acts: Tensor, shares: Shares) -> None:
+    """Spread [conv groups, in groups, field, group] activations over the tiles that use them: what all tiles of one
+    (group, in, field) share read lies in equal parts on them."""
+    plan = shares.plan
+    size = plan.method.in_group * plan.method.conv_group
+    first = shares.tiles[:: plan.out_split]
+    counts = (shares.group.size * shares.inp.size)[first]
+    owner, step, _ = nested(counts)
+    tile = first[owner]
+    group, inp = np.divmod(step, shares.inp.size[tile])
+    rows = shares.field.size[tile]
+    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
+    begin = line * plan.field + shares.field.begin[tile]
+    # Positions of one share are numbered through all its groups, and cut into one part per tile.
+    done = step * rows
+    total = (counts * rows[np.searchsorted(owner, np.arange(len(first)))])[owner]
+    part = np.arange(1, plan.out_split)
+    cuts = part[None, :] * total[:, None] // plan.out_split - done[:, None]
+    bounds = np.concatenate([np.zeros_like(done)[:, None], np.clip(cuts, 0, rows[:, None]), rows[:, None]], axis=1)
+    keep = bounds[:, 1:] > bounds[:, :-1]
+    run, which = np.nonzero(keep)
+    low, high = bounds[:, :-1][keep], bounds[:, 1:][keep]
+    start = (begin[run] + low) * size
+    graph.setTileMappingIntervals(acts, start, start + (high - low) * size, tile[run] + which)
+
+
+def map_weights(graph: Graph, weights: Tensor, shares: Shares) -> None:
+    """Spread [conv groups, out groups, in groups, units, group] weights over the tiles that use them: each tile of a
+    field split holds an equal part of the weights that all of them read."""
+    plan = shares.plan
+    counts = shares.group.size * shares.out.size * shares.inp.size
+    owner, step, _ = nested(counts)
+    mine = step % plan.field_split == shares.field.number[owner]
+    owner, step = owner[mine], step[mine]
+    size = _weight_block(shares)
+    start = _weight_line(shares, owner, step) * size
+    graph.setTileMappingIntervals(weights, start, start + size, shares.tiles[owner])
+
+
+def _weight_block(shares: Shares) -> int:
+    method = shares.plan.method
+    return method.out_group * method.in_group * method.conv_group
+
+
+def _weight_line(shares: Shares, tile: Int64Array, step: Int64Array) -> Int64Array:
+    """The number of each block of weights: tile's step-th in the order (conv group, out group, in group)."""
+    plan = shares.plan
+    rest, inp = np.divmod(step, shares.inp.size[tile])
+    group, out = np.divmod(rest, shares.out.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.out_groups + shares.out.begin[tile] + out
+    return np.asarray(line * plan.in_groups + shares.inp.begin[tile] + inp)
+
+
+def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str) -> Tensor:
+    """The [in split, conv groups, out groups, field, block] partial sums, each run on the tile that computes it."""
+    plan = shares.plan
+    shape = [plan.in_split, plan.conv_groups, plan.out_groups, plan.field, shares.block]
+    partials = graph.addVariable(partials_type(shares), shape, (name, label))
+    tile, starts, sizes, _ = output_runs(shares)
+    graph.setTileMappingIntervals(partials, starts, starts + sizes, shares.tiles[tile])
+    return partials
+
+
+def output_runs(shares: Shares) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+    """(tile, places, sizes, offsets): the runs of the partial sums that each tile writes, at least one per convolution
+    group and output group."""
+    plan = shares.plan
+    first, begin, size = shares.runs
+    runs = np.diff(first)
+    tile, step, offsets = nested(shares.group.size * shares.out.size * runs)
+    block, run = np.divmod(step, runs[tile])
+    group, out = np.divmod(block, shares.out.size[tile])
+    line = shares.inp.number[tile] * plan.conv_groups + shares.group.begin[tile] + group
+    line = line * plan.out_groups + shares.out.begin[tile] + out
+    at = first[tile] + run
+    return tile, (line * plan.field + begin[at]) * shares.block, size[at] * shares.block, offsets
+
+
+def add_convolve(
+    graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: DebugInfo, wide_load: bool
+) -> ComputeSet:
+    """Add the compute set. `acts` [conv groups, in groups, field, group, side] is one variable; `weights` a
+    [conv groups, out groups, in groups, units, group, side] view, whatever its layout."""
+    cs = graph.addComputeSet((name, "Convolve"))
+    if shares.plan.method.name == "OUTER_PRODUCT":
+        _add_outer_products(graph, cs, shares, acts, weights, partials)
+        return cs
+    _, starts, sizes, offsets = output_runs(shares)
+    edges = {
+        "in": _input_edges(shares, acts),
+        "weights": _weight_edges(graph, shares, weights),
+        "out": rows_edges(_base(partials) + starts, sizes, offsets),
+        "worklists": _worklists(graph, shares, name),
+    }
+    method = shares.plan.method
+    values = {
+        "numConvGroupsM1": shares.group.size - 1,
+        "numOutGroupsM1": shares.out.size - 1,
+        "numInGroups": shares.inp.size,
+        "transformedInStride": method.in_group * method.conv_group,
+        "outChansPerGroup": method.out_group,
+        "transformedOutStride": shares.block,
+    }
+    type_ = convolve_vertex(method, shares.plan.params.dtype, wide_load)
+    graph.addVertices(cs, type_, shares.tiles, edges, values)
+    return cs
+
+
+def _base(tensor: Tensor) -> int:
+    return int(tensor.regions()[0][0])
+
+
+def _input_edges(shares: Shares, acts: Tensor) -> FieldEdges:
+    plan = shares.plan
+    size = plan.method.in_group * plan.method.conv_group
+    tile, step, offsets = nested(shares.group.size * shares.inp.size)
+    group, inp = np.divmod(step, shares.inp.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
+    begin = (line * plan.field + shares.field.begin[tile]) * size
+    return _vectors(acts, begin, shares.field.size[tile] * size, offsets)
+
+
+def _vectors(source: Tensor, begins: Int64Array, sizes: Int64Array, offsets: Int64Array) -> FieldEdges:
+    """Inner vectors that are ranges of the flattened `source`, whose memory may lie anyhow."""
+    starts, lengths = source.flatten().regions()
+    if len(starts) == 1:
+        return rows_edges(int(starts[0]) + begins, sizes, offsets)
+    pieces, widths, vector = regions.cuts(starts, lengths, begins, begins + sizes)
+    return rows_edges(pieces, widths, offsets, _starts_of(vector, len(begins)))
+
+
+def _starts_of(rows: Int64Array, count: int) -> Int64Array:
+    return np.searchsorted(rows, np.arange(count + 1), side="left").astype(np.int64)
+
+
+def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
+    """Per tile, convolution group, output group and input group one vector."""
+    size = _weight_block(shares)
+    tile, step, offsets = nested(shares.group.size * shares.out.size * shares.inp.size)
+    begins = _weight_line(shares, tile, step) * size
+    return _vectors(weights, begins, np.full(len(begins), size, np.int64), offsets)
+
+
+def worker_cuts(rows: Int64Array) -> Int64Array:
+    """[tiles, 7] where the positions of each worker begin and end: equal parts, rounded down."""
+    return np.asarray(np.arange(WORKERS + 1) * rows[:, None] // WORKERS)
+
+
+def _worklists(graph: Graph, shares: Shares, name: DebugInfo) -> FieldEdges:
+    """The constant that tells each worker of each tile its positions."""
+    per_worker = _WORKLIST_ENTRIES * WORKERS
+    cuts = worker_cuts(shares.field.size)
+    width = shares.plan.method.in_group * shares.plan.method.conv_group
+    lists = np.stack([cuts[:, :-1] * shares.block, np.diff(cuts, axis=1), cuts[:, :-1] * width], axis=2) & 0xFFFF
+    n = len(shares.tiles)
+    worklists = graph.addConstant(UNSIGNED_SHORT, [n, per_worker], lists.astype(np.uint16), (name, "worklists"))
+    begins = np.arange(n, dtype=np.int64) * per_worker
+    graph.setTileMappingIntervals(worklists, begins, begins + per_worker, shares.tiles)
+    return vector_edges(_base(worklists) + begins, np.full(n, per_worker, np.int64))
+
+
+def _add_outer_products(
+    graph: Graph, cs: ComputeSet, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor
+) -> None:
+    """One vertex per tile, convolution group and worker that has positions."""
+    plan, units = shares.plan, shares.plan.method.out_group
+    cuts = worker_cuts(shares.field.size)
+    tile, worker = np.nonzero(np.diff(cuts, axis=1))
+    part, step, _ = nested(shares.group.size[tile])
+    tile, worker, group = tile[part], worker[part], shares.group.begin[tile[part]] + step
+    low, high = cuts[tile, worker], cuts[tile, worker + 1]
+    begin = shares.field.begin[tile] + low
+    source = acts.flatten().regions()
+    starts, lengths, row = regions.cuts(*source, group * plan.field + begin, group * plan.field + begin + high - low)
+    acts_edges = vector_edges(starts, lengths, _starts_of(row, len(tile)))
+    first = (group * plan.out_groups + shares.out.begin[tile]) * units
+    source = weights.flatten().regions()
+    starts, lengths, row = regions.cuts(*source, first, first + shares.out.size[tile] * units)
+    weight_edges = vector_edges(starts, lengths, _starts_of(row, len(tile)))
+    vertex, out, offsets = nested(shares.out.size[tile])
+    line = group[vertex] * plan.out_groups + shares.out.begin[tile[vertex]] + out
+    places = (line * plan.field + begin[vertex]) * units
+    sizes = (high - low)[vertex] * units
+    edges = {"in": acts_edges, "weights": weight_edges, "out": rows_edges(_base(partials) + places, sizes, offsets)}
+    type_ = outer_product_vertex(plan.params.dtype)
+    graph.addVertices(cs, type_, shares.tiles[tile], edges, {"chansPerGroup": units})

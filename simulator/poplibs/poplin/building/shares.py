@@ -1,0 +1,83 @@
+"""Which part of a planned product each tile works on in one pass.
+
+Tiles are numbered (group, in, field, out) with out running fastest (PopLibs' order), so that the two tiles of an
+exchange bus receive the same activations whenever the number of output shares is even. A share is a half-open range of
+whole groups; the last may be smaller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.poplibs.poplin.planning.plan import Plan
+
+
+class Range(NamedTuple):
+    """The share of every tile along one dimension."""
+
+    number: Int64Array  #: which share
+    begin: Int64Array
+    end: Int64Array
+
+    @property
+    def size(self) -> Int64Array:
+        return self.end - self.begin
+
+
+@dataclass(frozen=True)
+class Shares:
+    """One row per tile of the plan."""
+
+    plan: Plan
+    group: Range  #: blocks of convolution groups
+    field: Range  #: positions
+    inp: Range  #: groups of input channels
+    out: Range  #: groups of output channels
+
+    @property
+    def tiles(self) -> Int64Array:
+        return np.arange(len(self.field.number), dtype=np.int64)
+
+    @property
+    def runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """The positions of each tile as runs: (offsets by tile, first position, positions)."""
+        return np.arange(len(self.tiles) + 1, dtype=np.int64), self.field.begin, self.field.size
+
+    @property
+    def conv_groups(self) -> int:
+        return self.plan.conv_groups
+
+    @property
+    def block(self) -> int:
+        """Partial sums of one position and one group of output channels: they lie side by side."""
+        return self.plan.method.out_group * self.plan.method.conv_group
+
+
+def _range(index: Int64Array, parts: int, split: int) -> Range:
+    size = -(-parts // split)
+    return Range(index, index * size, np.minimum((index + 1) * size, parts))
+
+
+def shares_of(plan: Plan) -> Shares:
+    """The shares of every tile that the plan uses."""
+    index = np.arange(plan.tiles, dtype=np.int64)
+    rest, out = np.divmod(index, plan.out_split)
+    rest, field = np.divmod(rest, plan.field_split)
+    group, inp = np.divmod(rest, plan.in_split)
+    return Shares(
+        plan,
+        _range(group, plan.conv_groups, plan.group_split),
+        _range(field, plan.field, plan.field_split),
+        _range(inp, plan.in_groups, plan.in_split),
+        _range(out, plan.out_groups, plan.out_split),
+    )
+
+
+def nested(counts: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Rows of a nested loop: (outer index, inner index, offsets) when outer i has `counts[i]` inner steps."""
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    outer = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    return outer, np.arange(len(outer), dtype=np.int64) - offsets[outer], offsets

@@ -1,0 +1,1 @@
+"""poplin.convolution and the functions around it, under PopLibs' names."""

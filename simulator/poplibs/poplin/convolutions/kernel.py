@@ -1,0 +1,95 @@
+"""The kernel of a convolution: the whole of it at once, in float32, written in the stored layout."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from math import gcd, prod
+from typing import Any
+
+import numpy as np
+
+from simulator.arrays import AnyArray
+from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, geometry
+from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
+from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.products.kernel import store_product
+from simulator.poplibs.popops.operators import wide
+from simulator.runtime.values.kernels import register
+
+Index = tuple[Any, ...]
+
+_ALL: Index = (slice(None), slice(None))
+
+
+def attributes_of(plan: Plan, params: CanonicalConvParams) -> dict[str, Any]:
+    """What the kernel needs of a convolution and its plan."""
+    return {
+        "params": params,
+        "swapped": plan.swapped,
+        "out_group": plan.method.out_group,
+        "conv_group": plan.method.conv_group,
+    }
+
+
+@register("poplin.convolution")
+def _convolution_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
+    params = attributes["params"]
+    result = convolve(wide(inputs[0]), wide(inputs[1]), params)
+    product = result.reshape(params.groups, params.positions, params.out_channels)
+    product = product.swapaxes(1, 2) if attributes["swapped"] else product
+    store_product(outputs[0], product, attributes["out_group"], attributes["conv_group"])
+
+
+def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> AnyArray:
+    """[batch, groups x channels, field] and [groups, out, in, kernel] -> [groups, batch, field, out channels], float32.
+
+    One matrix product for each kernel position, or for each output position where those are fewer."""
+    apart = acts.reshape(params.batch, params.groups, params.in_channels, *params.field)
+    dims = len(params.field)
+    a = np.ascontiguousarray(np.moveaxis(apart, (1, 2), (0, 2 + dims)))  # [groups, batch, field, channels]
+    w = np.ascontiguousarray(np.moveaxis(weights, (1, 2), (2 + dims, 1 + dims)))  # [groups, kernel, in, out]
+    out = np.zeros((params.groups, params.batch, *params.output_field, params.out_channels), np.float32)
+    shapes = geometry(params)
+    by_kernel = prod(params.kernel) <= prod(params.output_field)
+    fixed = params.kernel if by_kernel else params.output_field
+    for place in combinations(*(range(n) for n in fixed)):
+        met = [
+            outputs_of(s, k, n) if by_kernel else _kernels_of(s, k)
+            for s, k, n in zip(shapes, place, params.output_field, strict=True)
+        ]
+        if any(count == 0 for _, _, count in met):
+            continue
+        free, read = tuple(m[0] for m in met), tuple(m[1] for m in met)
+        picked = a[_ALL + read]
+        if by_kernel:
+            flat = picked.reshape(params.groups, -1, params.in_channels) @ w[_ALL[:1] + place]
+            out[_ALL + free] += flat.reshape(*picked.shape[:-1], params.out_channels)
+        else:
+            width = prod(picked.shape[2:])
+            right = w[_ALL[:1] + free].reshape(params.groups, width, params.out_channels)
+            out[_ALL + place] += picked.reshape(params.groups, params.batch, width) @ right
+    return out
+
+
+def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
+    """(outputs, inputs, how many) that meet through one kernel element."""
+    return _met(one.stride, kernel * one.kernel_dilation + one.base, one, outputs)
+
+
+def _kernels_of(one: Geometry, output: int) -> tuple[slice, slice, int]:
+    """(kernel elements, inputs, how many) that one output meets."""
+    return _met(one.kernel_dilation, output * one.stride + one.base, one, one.kernel)
+
+
+def _met(step: int, shift: int, one: Geometry, limit: int) -> tuple[slice, slice, int]:
+    """n with n * step + shift = i * input dilation, 0 <= n < limit, i an input element."""
+    apart = one.input_dilation // gcd(step, one.input_dilation)
+    first = max(0, -(shift // step))
+    last = min(limit - 1, ((one.size - 1) * one.input_dilation - shift) // step)
+    found = [n for n in range(first, first + apart) if (n * step + shift) % one.input_dilation == 0]
+    if not found or found[0] > last:
+        return slice(0), slice(0), 0
+    count = (last - found[0]) // apart + 1
+    at, stride = (found[0] * step + shift) // one.input_dilation, apart * step // one.input_dilation
+    numbers = slice(found[0], found[0] + (count - 1) * apart + 1, apart)
+    return numbers, slice(at, at + (count - 1) * stride + 1, stride), count

@@ -1,0 +1,209 @@
+"""The Convolve step of a sliding plan: windows of activations with their halo, weights, worklists, vertices."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.base import regions
+from simulator.base.types import UNSIGNED_SHORT
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.tensor import Tensor
+from simulator.graph.vertices import FieldEdges
+from simulator.machine.flops import MAC
+from simulator.poplibs.pieces import rows_edges, vector_edges
+from simulator.poplibs.poplin.building.convolve import output_runs
+from simulator.poplibs.poplin.building.shares import nested
+from simulator.poplibs.poplin.convolutions.sliding_shares import SlidingShares, geometry, rows_of
+from simulator.poplibs.poplin.convolutions.sliding_vertices import ITEM, sliding_vertex
+from simulator.poplibs.poplin.convolutions.work_items import WorkItems, strides, work_items
+from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.programming.graph import Graph
+
+
+def acts_shape(plan: Plan) -> list[int]:
+    """[conv groups, in groups, batch, field, in channels, side]."""
+    method, params = plan.method, plan.params
+    return [plan.conv_groups, plan.in_groups, params.batch, *params.field, method.in_group, method.conv_group]
+
+
+def weights_shape(plan: Plan) -> list[int]:
+    """[conv groups, out groups, in groups, kernel positions, out channels, in channels, side]."""
+    method = plan.method
+    kernel = prod(plan.params.kernel)
+    return [
+        plan.conv_groups,
+        plan.out_groups,
+        plan.in_groups,
+        kernel,
+        method.out_group,
+        method.in_group,
+        method.conv_group,
+    ]
+
+
+def map_inputs(graph: Graph, acts: Tensor, shares: SlidingShares) -> None:
+    """Spread activations of `acts_shape` over the tiles that read them: what the tiles of one box own lies in equal
+    parts on the tiles of all output shares."""
+    plan = shares.plan
+    size = plan.method.in_group * plan.method.conv_group
+    row_offsets, row_first, row_size = rows_of(shares.owned, (plan.params.batch, *plan.params.field))
+    first = shares.tiles[:: plan.out_split]
+    rows = np.diff(row_offsets)[first]
+    owner, step, offsets = nested((shares.group.size * shares.inp.size)[first] * rows)
+    tile = first[owner]
+    block, row = np.divmod(step, np.maximum(rows[owner], 1))
+    run = row_offsets[tile] + row
+    group, inp = np.divmod(block, shares.inp.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
+    begin = line * plan.params.input_positions + row_first[run]
+    width = row_size[run]
+    ends = np.cumsum(width)
+    before = np.concatenate([[0], ends])[offsets[:-1]]
+    total = np.concatenate([[0], ends])[offsets[1:]] - before
+    done = ends - width - before[owner]
+    part = np.arange(1, plan.out_split)
+    cuts = part[None, :] * total[owner][:, None] // plan.out_split - done[:, None]
+    bounds = np.concatenate([np.zeros_like(done)[:, None], np.clip(cuts, 0, width[:, None]), width[:, None]], axis=1)
+    keep = bounds[:, 1:] > bounds[:, :-1]
+    piece, which = np.nonzero(keep)
+    low, high = bounds[:, :-1][keep], bounds[:, 1:][keep]
+    start = (begin[piece] + low) * size
+    graph.setTileMappingIntervals(acts, start, start + (high - low) * size, tile[piece] + which)
+
+
+def map_weights(graph: Graph, weights: Tensor, shares: SlidingShares) -> None:
+    """Spread weights of `weights_shape` over the tiles that use them: each tile of a field split holds an equal part of
+    the kernel positions that all of them read."""
+    plan = shares.plan
+    kernels = prod(plan.params.kernel)
+    owner, step, _ = nested(shares.group.size * shares.out.size * shares.inp.size * kernels)
+    mine = step % plan.field_split == shares.field.number[owner]
+    owner, step = owner[mine], step[mine]
+    block, kernel = np.divmod(step, kernels)
+    size = plan.method.out_group * plan.method.in_group * plan.method.conv_group
+    start = (_weight_line(shares, owner, block) * kernels + kernel) * size
+    graph.setTileMappingIntervals(weights, start, start + size, shares.tiles[owner])
+
+
+def _weight_line(shares: SlidingShares, tile: Int64Array, step: Int64Array) -> Int64Array:
+    """The number of each block of weights: the tile's step-th in the order (conv group, out group, in group)."""
+    plan = shares.plan
+    rest, inp = np.divmod(step, shares.inp.size[tile])
+    group, out = np.divmod(rest, shares.out.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.out_groups + shares.out.begin[tile] + out
+    return np.asarray(line * plan.in_groups + shares.inp.begin[tile] + inp)
+
+
+def add_sliding_convolve(
+    graph: Graph,
+    shares: SlidingShares,
+    acts: Tensor,
+    weights: Tensor,
+    partials: Tensor,
+    name: DebugInfo,
+    wide_load: bool,
+) -> ComputeSet:
+    """Add the compute set. `acts` is an `acts_shape` view, `weights` a `weights_shape` view, whatever their layout."""
+    cs = graph.addComputeSet((name, "Convolve"))
+    plan, method = shares.plan, shares.plan.method
+    items = work_items(shares)
+    edges = {
+        "in": windows(graph, shares, acts),
+        "weights": _weights(graph, shares, weights),
+        "out": boxes(graph, shares, partials),
+        "worklists": worklist_edges(graph, shares, items, name),
+    }
+    step_out, step_in = strides(geometry(plan.params)[-1])
+    rows = prod((r.size for r in shares.box[:-1]), start=np.ones_like(shares.tiles))
+    values = {
+        "numConvGroupsM1": shares.group.size - 1,
+        "numOutGroupsM1": shares.out.size - 1,
+        "numInGroups": shares.inp.size,
+        "transformedInStride": step_in,
+        "transformedOutStride": step_out,
+        "numRows": rows,
+        "rowPositions": shares.box[-1].size,
+    }
+    type_ = sliding_vertex(method, plan.params.dtype, plan.params.kernel, wide_load)
+    graph.addVertices(cs, type_, shares.tiles, edges, values, flops=_flops(shares, items))
+    return cs
+
+
+def _flops(shares: SlidingShares, items: WorkItems) -> Int64Array:
+    """Of each tile: channels that are padding are multiplied too, positions that are padding are not."""
+    method = shares.plan.method
+    met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
+    channels = shares.inp.size * method.in_group * shares.out.size * method.out_group
+    return np.asarray(MAC * met * channels * shares.group.size * method.conv_group)
+
+
+def windows(graph: Graph, shares: SlidingShares, acts: Tensor) -> FieldEdges:
+    """Per tile, convolution group and input group the rows of its window."""
+    plan = shares.plan
+    size = plan.method.in_group * plan.method.conv_group
+    row_offsets, row_first, row_size = rows_of(shares.window, (plan.params.batch, *plan.params.field))
+    rows = np.diff(row_offsets)
+    blocks = shares.group.size * shares.inp.size
+    tile, step, _ = nested(blocks * rows)
+    block, row = np.divmod(step, rows[tile])
+    group, inp = np.divmod(block, shares.inp.size[tile])
+    line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
+    run = row_offsets[tile] + row
+    begin = (line * plan.params.input_positions + row_first[run]) * size
+    vectors = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
+    return _ranges(graph, acts, begin, row_size[run] * size, vectors[tile] + block, vectors)
+
+
+def boxes(graph: Graph, shares: SlidingShares, source: Tensor) -> FieldEdges:
+    """Per tile, convolution group and output group the rows of its box in a [(in split,) conv groups, out groups,
+    positions, block] tensor."""
+    _, starts, sizes, _ = output_runs(shares)
+    runs = np.repeat(np.diff(shares.runs[0]), shares.group.size * shares.out.size)
+    vectors = np.concatenate([[0], np.cumsum(shares.group.size * shares.out.size)]).astype(np.int64)
+    return _ranges(graph, source, starts, sizes, np.repeat(np.arange(len(runs)), runs), vectors)
+
+
+def _weights(graph: Graph, shares: SlidingShares, weights: Tensor) -> FieldEdges:
+    """Per tile, convolution group, output group and input group one vector."""
+    method = shares.plan.method
+    size = prod(shares.plan.params.kernel) * method.out_group * method.in_group * method.conv_group
+    tile, step, vectors = nested(shares.group.size * shares.out.size * shares.inp.size)
+    begin = _weight_line(shares, tile, step) * size
+    return _ranges(graph, weights, begin, np.full(len(begin), size, np.int64), np.arange(len(begin)), vectors)
+
+
+def _ranges(
+    graph: Graph, source: Tensor, begins: Int64Array, sizes: Int64Array, vector: Int64Array, vectors: Int64Array
+) -> FieldEdges:
+    """Inner vectors made of ranges of the flattened `source`, `vector` the one of each range; pieces that touch are
+    joined."""
+    starts, lengths, row = regions.cuts(*source.flatten().regions(), begins, begins + sizes)
+    owner = vector[row]
+    fresh = np.ones(len(starts), np.bool_)
+    variable = graph.store.variable_of(starts)  # variables that follow each other do not touch
+    fresh[1:] = (starts[1:] != (starts + lengths)[:-1]) | (owner[1:] != owner[:-1]) | (variable[1:] != variable[:-1])
+    first = np.flatnonzero(fresh)
+    inner = np.searchsorted(owner[first], np.arange(int(vectors[-1]) + 1), side="left").astype(np.int64)
+    return rows_edges(starts[first], np.add.reduceat(lengths, first), vectors, inner)
+
+
+def worklist_edges(graph: Graph, shares: SlidingShares, items: WorkItems, name: DebugInfo) -> FieldEdges:
+    """The constant that holds the work items of each tile; one item without outputs where all is padding."""
+    n = len(shares.tiles)
+    lists = np.stack([items.kernel, items.first_output, items.outputs, items.first_input], axis=1)
+    idle = np.setdiff1d(np.arange(n), items.tile)
+    tile = np.concatenate([items.tile, idle])
+    order = np.argsort(tile, kind="stable")
+    lists = np.concatenate([lists, np.zeros((len(idle), ITEM), np.int64)])[order]
+    count = np.bincount(tile, minlength=n)
+    ends = np.cumsum(count) * ITEM
+    begins = ends - count * ITEM
+    worklists = graph.addConstant(
+        UNSIGNED_SHORT, [lists.size], lists.astype(np.uint16).reshape(-1), (name, "worklists")
+    )
+    graph.setTileMappingIntervals(worklists, begins, ends, shares.tiles)
+    return vector_edges(int(worklists.regions()[0][0]) + begins, ends - begins)

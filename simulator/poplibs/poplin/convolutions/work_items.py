@@ -1,0 +1,113 @@
+"""Worklists of a vertex that slides over a kernel: which outputs meet which inputs, by kernel position and worker.
+
+A work item is (first output, outputs, first input), all numbered in the tile's own box and window; further outputs lie
+`out_stride` apart, their inputs `in_stride`. Rows are dealt to the six workers as `simulator.machine.cycles.worklist`
+says; what a kernel position would read beside the input is left out, so that padding costs nothing."""
+
+from __future__ import annotations
+
+from math import gcd, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.machine.cycles.rounding import WORKERS
+from simulator.poplibs.poplin.building.shares import nested
+from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, SlidingShares, geometry
+
+
+class WorkItems(NamedTuple):
+    """One entry per item, sorted by tile, kernel position, worker."""
+
+    tile: Int64Array
+    kernel: Int64Array
+    worker: Int64Array
+    first_output: Int64Array
+    outputs: Int64Array
+    first_input: Int64Array
+
+
+class _Pieces(NamedTuple):
+    """Parts of rows: tile, worker, place of the row (batch and outer dimensions, in the whole output), its number in
+    the tile, outputs [begin, end) of it."""
+
+    tile: Int64Array
+    worker: Int64Array
+    outer: list[Int64Array]
+    row: Int64Array
+    begin: Int64Array
+    end: Int64Array
+
+
+def strides(one: Geometry) -> tuple[int, int]:
+    """(outputs, inputs) from one element of a work item to the next."""
+    common = gcd(one.stride, one.input_dilation)
+    return one.input_dilation // common, one.stride // common
+
+
+def work_items(shares: SlidingShares) -> WorkItems:
+    """The items of all tiles. Tiles that share a box have equal ones."""
+    params = shares.plan.params
+    shapes = geometry(params)
+    pieces = _dealt(shares)
+    positions = np.indices(params.kernel).reshape(len(params.kernel), -1)
+    n, kernels = len(pieces.tile), prod(params.kernel)
+    piece = np.tile(np.arange(n), kernels)
+    number = np.repeat(np.arange(kernels), n)
+    tile = pieces.tile[piece]
+    line = (pieces.outer[0] - shares.box[0].begin[pieces.tile])[piece]
+    valid = np.ones(len(piece), np.bool_)
+    for dim, one in enumerate(shapes[:-1]):
+        place = pieces.outer[1 + dim][piece] * one.stride + positions[dim][number] * one.kernel_dilation + one.base
+        index, rest = np.divmod(place, one.input_dilation)
+        valid &= (rest == 0) & (index >= 0) & (index < one.size)
+        own = shares.window[1 + dim]
+        line = line * own.size[tile] + index - own.begin[tile]
+    one, own = shapes[-1], shares.window[-1]
+    shift = positions[-1][number] * one.kernel_dilation + one.base
+    first, count = _met(one, shift, pieces.begin[piece], pieces.end[piece])
+    valid &= count > 0
+    source = (first * one.stride + shift) // one.input_dilation - own.begin[tile]
+    target = pieces.row[piece] * shares.box[-1].size[tile] + first - shares.box[-1].begin[tile]
+    columns = (tile, number, pieces.worker[piece], target, count, line * own.size[tile] + source)
+    kept = [column[valid] for column in columns]
+    order = np.lexsort((kept[3], kept[2], kept[1], kept[0]))
+    return WorkItems(*(column[order] for column in kept))
+
+
+def _met(one: Geometry, shift: Int64Array, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(first, count) of the outputs in [begin, end) that meet an element of the input."""
+    out_stride, _ = strides(one)
+    low = np.maximum(begin, -(shift // one.stride))
+    first = np.full_like(low, np.iinfo(np.int64).max // 4)
+    for step in reversed(range(out_stride)):
+        here = low + step
+        first = np.where((here * one.stride + shift) % one.input_dilation == 0, here, first)
+    high = np.minimum(end - 1, ((one.size - 1) * one.input_dilation - shift) // one.stride)
+    return first, np.maximum((high - first) // out_stride + 1, 0)
+
+
+def _dealt(shares: SlidingShares) -> _Pieces:
+    """Rows of every box in parts for six workers."""
+    *outer, inner = shares.box
+    rows = prod((r.size for r in outer), start=np.ones_like(inner.begin))
+    width = inner.size
+    parts = WORKERS // np.gcd(rows, WORKERS)
+    share = rows * parts // WORKERS
+    tile, row, _ = nested(rows)
+    of = share[tile]
+    first = row * parts[tile] // of
+    count = ((row + 1) * parts[tile] - 1) // of - first + 1
+    line, step, _ = nested(count)
+    tile, row, worker = tile[line], row[line], first[line] + step
+    low = np.maximum(worker * share[tile], row * parts[tile]) - row * parts[tile]
+    high = np.minimum((worker + 1) * share[tile], (row + 1) * parts[tile]) - row * parts[tile]
+    begin = inner.begin[tile] + low * width[tile] // parts[tile]
+    end = inner.begin[tile] + high * width[tile] // parts[tile]
+    places: list[Int64Array] = []
+    left = row
+    for part in reversed(outer):
+        left, here = np.divmod(left, part.size[tile])
+        places.insert(0, part.begin[tile] + here)
+    return _Pieces(tile, worker, places, row, begin, end)

@@ -1,0 +1,192 @@
+"""The cheapest way to divide a convolution with a kernel.
+
+Two forms are costed by the same objective and the cheaper one wins (then the one on fewer tiles):
+
+- *expanded*: every kernel position becomes input channels (PopLibs' expandDims), which leaves a matrix product of
+  [positions, kernel x input channels] for `product_planner`. Activations are copied once for each kernel position.
+- *sliding*: the output is cut into boxes and a vertex slides over the kernel (n x 1, HMAC, VMAC: `sliding_work`),
+  reading its activations with their halo. No serial passes.
+
+A kernel of one position without padding, stride or dilation is a matrix product as it stands. PopLibs' planner has more
+forms (single dimensions expanded, output channels flattened, SLIC, Winograd), which are not searched here: a plan of
+this one is never cheaper than PopLibs' own search would find.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
+from simulator.poplibs.poplin.planning.machine import Machine
+from simulator.poplibs.poplin.planning.methods import Method, TileWork, groups_of, peak_macs
+from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS, Share, cost_columns, temporary_bytes
+from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.planning.product_planner import FREE, Constraints, Search
+from simulator.poplibs.poplin.planning.sliding_work import Box, largest, sliding_cycles, sliding_methods, window
+from simulator.poplibs.poplin.planning.splits import Splits, enumerate_splits
+from simulator.poplibs.poplin.planning.transform_costs import Transforms
+
+Form = Literal["pointwise", "expanded", "sliding"]
+
+#: what a 16-bit entry of a worklist can name
+_LARGEST_OFFSET = 65_535
+#: bytes of one work item of a worklist: kernel position, first output, outputs, first input
+ITEM_BYTES = 8
+
+
+class ConvPlan(NamedTuple):
+    """A plan with the form of its convolution."""
+
+    form: Form
+    plan: Plan
+
+    def describe(self) -> str:
+        told = {"pointwise": "as it is", "expanded": "kernel as input channels", "sliding": "vertex slides over kernel"}
+        return f"convolution {told[self.form]}\n{self.plan.describe()}"
+
+
+def expanded(params: CanonicalConvParams) -> CanonicalConvParams:
+    """Kernel positions as input channels, positions in one row."""
+    return CanonicalConvParams(
+        params.dtype,
+        params.out_dtype,
+        params.groups,
+        1,
+        (params.positions,),
+        (1,),
+        params.in_channels * prod(params.kernel),
+        params.out_channels,
+    )
+
+
+@lru_cache(maxsize=512)
+def plan_convolution(
+    params: CanonicalConvParams,
+    machine: Machine,
+    partials: Dtype = "float",
+    constraints: Constraints = FREE,
+    form: Form | None = None,
+) -> ConvPlan:
+    """The cheapest plan; `form` insists on one of the two.
+
+    Raises ValueError where no plan meets the constraints."""
+    if params.pointwise:
+        best = Search(params.flattened(), machine, partials, constraints, Transforms(False, matmul=False)).run()
+        if best is None:
+            raise ValueError(f"no plan of the convolution meets the plan constraints {constraints}")
+        return ConvPlan("pointwise", best)
+    found = []
+    if form != "sliding":
+        flat = expanded(params)
+        plan = Search(flat, machine, partials, constraints, Transforms(False, matmul=False, expanded=True)).run()
+        found += [] if plan is None else [ConvPlan("expanded", plan)]
+    if form != "expanded":
+        bound = found[0].plan.total if found and found[0].plan.fits else float("inf")
+        sliding = _sliding_plan(params, machine, partials, constraints, bound)
+        found += [] if sliding is None else [ConvPlan("sliding", sliding)]
+    if not found:
+        raise ValueError(f"no plan of the convolution meets the plan constraints {constraints}")
+    return min(found, key=lambda p: (not p.plan.fits, p.plan.total, p.plan.tiles))
+
+
+def _sliding_plan(
+    params: CanonicalConvParams, machine: Machine, partials: Dtype, constraints: Constraints, bound: float
+) -> Plan | None:
+    """The cheapest plan of the sliding form that takes at most `bound` cycles."""
+    best: Plan | None = None
+    methods = sliding_methods(params, machine.units(params.dtype), partials)
+    for method in sorted(methods, key=lambda m: -_rate(params, m)):
+        if constraints.method not in (None, method.name) or constraints.swapped:
+            continue
+        limit = min(bound, best.total if best is not None and best.fits else float("inf"))
+        if params.macs / (peak_macs(method, params.dtype) * machine.tiles) > limit:
+            continue
+        plan = _best_split(params, method, machine, constraints, limit)
+        if plan is not None and (best is None or (not plan.fits, plan.total) < (not best.fits, best.total)):
+            best = plan
+    return best
+
+
+def _rate(params: CanonicalConvParams, method: Method) -> float:
+    """Peak rate on what is not padding."""
+    padded = groups_of(params.in_channels, method.in_group) * method.in_group
+    padded *= groups_of(params.out_channels, method.out_group) * method.out_group
+    side = params.groups / (groups_of(params.groups, method.conv_group) * method.conv_group)
+    return peak_macs(method, params.dtype) * side * params.in_channels * params.out_channels / padded
+
+
+def _best_split(
+    params: CanonicalConvParams, method: Method, machine: Machine, constraints: Constraints, bound: float
+) -> Plan | None:
+    splits = enumerate_splits(
+        groups_of(params.groups, method.conv_group),
+        (params.batch, *params.output_field),
+        groups_of(params.in_channels, method.in_group),
+        groups_of(params.out_channels, method.out_group),
+        machine.tiles,
+    )
+    splits = constraints.allow(splits)
+    peak = peak_macs(method, params.dtype)
+    splits = splits.take(splits.tiles >= min(params.macs / peak / bound, machine.tiles + 1))
+    if not len(splits.groups):
+        return None
+    share, box = sliding_share(params, method, splits)
+    macs = share.outputs * (share.work.in_groups * method.in_group * prod(params.kernel))
+    allowed = (box.rows * box.width <= _LARGEST_OFFSET) & (share.inputs <= _LARGEST_OFFSET * method.in_group)
+    worth = allowed & (macs / peak <= bound)
+    if not worth.any():
+        return None
+    splits, box = splits.take(worth), Box(*(c[worth] for c in box))
+    share = Share(TileWork(*(c[worth] for c in share.work)), *(c[worth] for c in share[1:]))
+    return _cheapest(params, method, splits, (share, box), machine)
+
+
+def sliding_share(params: CanonicalConvParams, method: Method, splits: Splits) -> tuple[Share, Box]:
+    """What the fullest tile has: its box, its window of activations, its weights."""
+    batch, *sizes = (largest(n, s) for n, s in zip((params.batch, *params.output_field), splits.field, strict=True))
+    box = Box(batch * prod(sizes[:-1], start=np.ones_like(batch)), sizes[-1])
+    windows = [window(params, dim, size) for dim, size in enumerate(sizes)]
+    cg = largest(groups_of(params.groups, method.conv_group), splits.groups)
+    inp = largest(groups_of(params.in_channels, method.in_group), splits.inp)
+    out = largest(groups_of(params.out_channels, method.out_group), splits.out)
+    side, width, channels = cg * method.conv_group, inp * method.in_group, out * method.out_group
+    positions = box.rows * box.width
+    inputs = batch * prod(windows, start=np.ones_like(batch)) * width * side
+    weights = width * channels * side * prod(params.kernel)
+    return Share(TileWork(cg, positions, inp, out), inputs, weights, positions * channels * side), box
+
+
+def _cheapest(
+    params: CanonicalConvParams, method: Method, splits: Splits, had: tuple[Share, Box], machine: Machine
+) -> Plan:
+    share, box = had
+    transforms = Transforms(False, matmul=False)
+    columns = cost_columns(params, method, splits, share, machine, transforms)
+    groups = (share.work.conv_groups, share.work.in_groups, share.work.out_groups)
+    spent = sliding_cycles(method, params.dtype, params.kernel, box, groups, machine.wide_weight_load)
+    columns = columns._replace(terms={**columns.terms, "partials": spent})
+    lists = prod(params.kernel) * (box.rows + 6) * ITEM_BYTES
+    memory = temporary_bytes(params, method, splits, share, machine, transforms) + lists
+    fits = memory <= machine.memory_limit
+    total, tiles = columns.total, splits.tiles
+    order = np.lexsort((memory, tiles, total)) if fits.any() else np.lexsort((total, tiles, memory))
+    row = int(order[fits[order]][0]) if fits.any() else int(order[0])
+    return Plan(
+        params,
+        False,
+        method,
+        int(splits.groups[row]),
+        tuple(int(f[row]) for f in splits.field),
+        int(splits.inp[row]),
+        int(splits.out[row]),
+        1,
+        1,
+        tuple((t, int(columns.terms[t][row])) for t in (*PASS_TERMS, *ONCE_TERMS)),
+        int(total[row]),
+        int(memory[row]),
+        bool(fits[row]),
+    )

@@ -1,0 +1,145 @@
+"""The vertex kinds that can compute the partial sums of a convolution, and what each takes on one tile.
+
+Rules (poplar-model 10, PopLibs' public planner):
+AMP: input channels in groups of 16 halves or 8 floats, output channels in groups of 16 or 8 convolution units; only
+types that the chip's units take. HMAC: no units; a group of input channels of any size (even for halves), one output
+channel at a time (two for half partials). VMAC: halves; 4 convolution groups side by side (8 or 16 too for half
+partials), one input and one output channel of each. OuterProduct: one input channel in all, output channels in groups
+of a vector, partial sums in the type of the inputs. SLIC slides over kernel positions: not a choice for a kernel of
+one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.machine.cycles import convolution, multiply
+from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width
+from simulator.machine.cycles.worklist import deal
+from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
+
+MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT", "POOLING"]  # pooling has the shares of a convolution
+METHODS: tuple[MethodName, ...] = ("AMP", "HMAC", "VMAC", "OUTER_PRODUCT")
+
+
+class Method(NamedTuple):
+    """A vertex kind with its groups of channels."""
+
+    name: MethodName
+    partials: Dtype  #: type of the partial sums it writes
+    conv_group: int  #: convolution groups side by side
+    in_group: int  #: input channels of a group
+    out_group: int  #: output channels of a group
+    units: int = 0  #: convolution units, AMP only
+
+    @property
+    def label(self) -> str:
+        units = f" with {self.units} convolution units" if self.units else ""
+        side = f", {self.conv_group} convolution groups side by side" if self.conv_group > 1 else ""
+        return (
+            f"{self.name} vertex{units}, groups of {self.in_group} input and {self.out_group} output channels{side}, "
+            f"{self.partials} partial sums"
+        )
+
+
+class TileWork(NamedTuple):
+    """What one tile has to do, one entry per candidate: positions and groups of channels, in groups of the method."""
+
+    conv_groups: Int64Array
+    positions: Int64Array
+    in_groups: Int64Array
+    out_groups: Int64Array
+
+
+def candidates(params: CanonicalConvParams, units: int, partials: Dtype) -> Iterator[Method]:
+    """The methods possible for a pointwise convolution on a chip with `units` units for its type.
+
+    Partial sums are no wider than they need be: a product whose input channels fit one AMP group is written in the type
+    of the output."""
+    for count in sorted({n for n in (8, 16) if n <= units}, reverse=True):
+        group = convolution.IN_GROUP[params.dtype]
+        if params.dtype == "half" or partials == "float":
+            one_piece = params.in_channels <= group and params.out_dtype == "half" == params.dtype
+            yield Method("AMP", params.out_dtype if one_piece else partials, 1, group, count, count)
+    yield from _hmac(params, partials if params.dtype == "half" else "float")
+    if params.dtype == "half":
+        for side in (4, *((8, 16) if partials == "half" else ())):
+            yield Method("VMAC", partials, side, 1, 1)
+    if params.in_channels == 1:
+        yield Method("OUTER_PRODUCT", params.dtype, 1, 1, vector_width(params.dtype))
+
+
+#: most sizes of HMAC groups that are tried
+_HMAC_SIZES = 32
+
+
+def _hmac(params: CanonicalConvParams, partials: Dtype) -> Iterator[Method]:
+    """One candidate for each number of input groups: the smallest group that gives it. Of many, some evenly apart in
+    proportion: their costs lie close together."""
+    grain = 1 if params.dtype == "float" else 2
+    channels = -(-params.in_channels // grain)
+    sizes = np.unique(-(-channels // np.arange(1, channels + 1)))
+    if len(sizes) > _HMAC_SIZES:
+        wanted = np.geomspace(1, channels, _HMAC_SIZES)
+        sizes = np.unique(sizes[np.minimum(np.searchsorted(sizes, wanted), len(sizes) - 1)])
+    for size in sizes[::-1].tolist():
+        yield Method("HMAC", partials, 1, size * grain, 1 if partials == "float" else 2)
+
+
+def peak_macs(method: Method, dtype: Dtype) -> float:
+    """Multiply-accumulates per tile and cycle that the method cannot exceed; HMAC spends four cycles and more on each
+    dot product beside its channels."""
+    width = vector_width(dtype)
+    if method.name == "HMAC":
+        return 1 / (1 / width + 4 / method.in_group)
+    return float(width * (method.units if method.name == "AMP" else 1))
+
+
+def partial_cycles(method: Method, dtype: Dtype, work: TileWork, wide_load: bool) -> Int64Array:
+    """Tile cycles of the vertex (or, for an outer product, of the six workers' vertices).
+
+    `wide_load`: weights of AMP come in 16 bytes a cycle from interleaved memory, else 8 (use128BitConvUnitLoad)."""
+    cg, rows, inp, out = work
+    if method.name == "AMP":
+        return convolution.amp_1x1(
+            dtype,
+            rows,
+            inp,
+            out,
+            units=method.units,
+            partials=method.partials,
+            groups=cg,
+            interleaved_weights=wide_load,
+        )
+    if method.name == "OUTER_PRODUCT":
+        channels = out * method.out_group * cg
+        return WORKERS * multiply.outer_product(dtype, per_worker(rows), channels, method.out_group)
+    if method.name == "VMAC":
+        vmac = multiply.vmac(
+            deal(rows, np.ones_like(rows)),
+            inp,
+            rows * method.conv_group,
+            conv_groups=method.conv_group,
+            partials=method.partials,
+            groups=cg,
+        )
+        return np.asarray(vmac)
+    return multiply.hmac(
+        dtype,
+        deal(np.ones_like(rows), rows),
+        inp,
+        out,
+        in_channels=method.in_group,
+        out_channels=method.out_group,
+        partials=method.partials,
+        groups=cg,
+        one_by_one=True,
+    )
+
+
+def groups_of(total: int, group: int) -> int:
+    """Groups that `total` channels make, the last perhaps padded."""
+    return int(ceil_div(total, group))

@@ -1,0 +1,1 @@
+"""poplin.matMul and the functions around it, under PopLibs' names."""

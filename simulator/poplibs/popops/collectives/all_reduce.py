@@ -1,0 +1,144 @@
+"""All-reduce over replicas: by swapping with partners where their number is a power of two, else along a tree."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from simulator.arrays import BoolArray
+from simulator.base.errors import invalid_option
+from simulator.base.types import UNSIGNED_INT
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
+from simulator.graph.tensor import Tensor
+from simulator.poplibs.library_calls import operation
+from simulator.poplibs.popops.elementwise import binary, unary
+from simulator.poplibs.popops.reductions.reduce import Operation, ReduceParams, reduce
+from simulator.poplibs.popops.ternary import ternary
+from simulator.programming.graph import Graph
+
+Options = dict[str, str] | None
+
+
+class CollectiveOperator(Enum):
+    """How values of replicas are combined. MEAN is the sum divided by the number of replicas, SQUARE_ADD the sum of
+    squares."""
+
+    ADD = "add"
+    MEAN = "mean"
+    MUL = "mul"
+    MIN = "min"
+    MAX = "max"
+    LOGICAL_AND = "logical and"
+    LOGICAL_OR = "logical or"
+    SQUARE_ADD = "square add"
+
+
+#: the element-wise operator that combines the values of two replicas
+_COMBINE = {
+    CollectiveOperator.ADD: "ADD",
+    CollectiveOperator.MEAN: "ADD",
+    CollectiveOperator.MUL: "MULTIPLY",
+    CollectiveOperator.MIN: "MINIMUM",
+    CollectiveOperator.MAX: "MAXIMUM",
+    CollectiveOperator.LOGICAL_AND: "LOGICAL_AND",
+    CollectiveOperator.LOGICAL_OR: "LOGICAL_OR",
+    CollectiveOperator.SQUARE_ADD: "ADD",
+}
+
+
+def allReduceCrossReplica(
+    graph: Graph,
+    data: Tensor,
+    op: CollectiveOperator,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor:
+    """Append a reduction over all replicas to `prog`; returns a new tensor shaped and mapped as `data`, equal on all
+    replicas. Raises what `allReduceInPlaceCrossReplica` raises."""
+    call = operation(graph, debugContext, "gcl", "allReduceCrossReplica", data=data, op=op.name)
+    out = graph.clone(data, (call, "reduced"))
+    prog.add(Copy(data, out, False, (call, "copy")))
+    allReduceInPlaceCrossReplica(graph, out, op, prog, call, options)
+    return out
+
+
+def allReduceInPlaceCrossReplica(
+    graph: Graph,
+    data: Tensor,
+    op: CollectiveOperator,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> None:
+    """Append a reduction over all replicas into `data` itself. With one replica only SQUARE_ADD has something to do.
+
+    A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to replica 0 and
+    back. Either way all replicas hold the same to the last bit. How GCL's library orders its rounds is not published.
+    Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot be
+    written."""
+    check_options(options)
+    replicas = graph.getReplicationFactor()
+    call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
+    if op is CollectiveOperator.SQUARE_ADD:
+        unary(graph, "SQUARE", data, prog, (call, "square"), in_place=True)
+    if replicas == 1:
+        return
+    received = graph.clone(data, (call, "received"))
+    if replicas & (replicas - 1):
+        _along_a_tree(graph, data, received, op, prog, call)
+    else:
+        for distance in (1 << k for k in range(replicas.bit_length() - 1)):
+            partners = {replica: replica ^ distance for replica in range(replicas)}
+            prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
+            binary(graph, _COMBINE[op], data, received, prog, (call, f"combine{distance}"), in_place=True)
+    if op is CollectiveOperator.MEAN:
+        binary(graph, "MULTIPLY", data, 1 / replicas, prog, (call, "mean"), in_place=True)
+    prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
+
+
+def check_options(options: Options) -> None:
+    for name in options or {}:
+        raise invalid_option(f"Collectives have no option '{name}'; leave the options out.")
+
+
+def _along_a_tree(
+    graph: Graph, data: Tensor, received: Tensor, op: CollectiveOperator, prog: Sequence, call: DebugInfo
+) -> None:
+    """Combine towards replica 0, from distances 1, 2, 4 ..., and hand its result back by the same ways. Every replica
+    sends in every round, because all run one program; what it does not want it leaves."""
+    replicas = graph.getReplicationFactor()
+    distances = [1 << k for k in range((replicas - 1).bit_length())]
+    numbers = np.arange(replicas)
+    for distance in distances:
+        nearer = {replica: (replica - distance) % replicas for replica in range(replicas)}
+        prog.add(CrossReplicaCopy(data, received, nearer, (call, f"gather{distance}")))
+        name = (call, f"combine{distance}")
+        whole = graph.clone(data, (call, f"combined{distance}"))
+        prog.add(Copy(data, whole, False, name))
+        binary(graph, _COMBINE[op], whole, received, prog, name, in_place=True)
+        takes = (numbers % (2 * distance) == 0) & (numbers + distance < replicas)
+        take_on_replicas(graph, data, whole, takes, prog, call, f"combine{distance}")
+    for distance in reversed(distances):
+        farther = {replica: (replica + distance) % replicas for replica in range(replicas)}
+        prog.add(CrossReplicaCopy(data, received, farther, (call, f"hand{distance}")))
+        takes = numbers % (2 * distance) == distance
+        take_on_replicas(graph, data, received, takes, prog, call, f"take{distance}")
+
+
+def take_on_replicas(
+    graph: Graph, data: Tensor, other: Tensor, replicas: BoolArray, prog: Sequence, call: DebugInfo, step: str
+) -> None:
+    """Replace `data` by `other` on some replicas: on those whose number stands in a list."""
+    name = (call, step)
+    index = graph.addReplicationIndexConstant((call, f"{step}/index"))
+    graph.setTileMapping(index, 0)
+    wanted = np.flatnonzero(replicas).astype(np.uint32)
+    listed = graph.addConstant(UNSIGNED_INT, [len(wanted)], wanted, (call, f"{step}/replicas"))
+    graph.setTileMapping(listed, 0)
+    same = binary(graph, "EQUAL", listed, index, prog, name, in_place=False)
+    chosen = reduce(graph, same, [0], ReduceParams(Operation.LOGICAL_OR), prog, name)
+    others = unary(graph, "LOGICAL_NOT", chosen, prog, name, in_place=False)
+    ternary(graph, "SELECT", (data, other, others), prog, name, in_place=True)

@@ -1,0 +1,82 @@
+"""Collectives under the names that popops had for them before Graphcore's library of collectives; they are `gcl`'s."""
+
+from __future__ import annotations
+
+from simulator.graph.debug_context import Context
+from simulator.graph.program import Copy, Sequence
+from simulator.graph.tensor import Tensor
+from simulator.poplibs.popops.collectives import all_reduce, gathering
+from simulator.poplibs.popops.collectives.all_reduce import CollectiveOperator
+from simulator.poplibs.popops.reductions.reduce import Operation
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.programming.graph import Graph
+
+Options = dict[str, str] | None
+
+
+def _operator(op: Operation | CollectiveOperator) -> CollectiveOperator:
+    """gcl's operator of the same name. Raises `poplibs_error` where it has none."""
+    if isinstance(op, CollectiveOperator):
+        return op
+    if op.name not in CollectiveOperator.__members__:
+        raise poplibs_error(
+            f"Collectives cannot combine by {op.name}; they know {', '.join(CollectiveOperator.__members__)}."
+        )
+    return CollectiveOperator[op.name]
+
+
+def replicatedAllReduce(
+    graph: Graph,
+    data: Tensor,
+    op: Operation | CollectiveOperator,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor:
+    """`gcl.allReduceCrossReplica`; `op` may be an Operation of reductions."""
+    return all_reduce.allReduceCrossReplica(graph, data, _operator(op), prog, debugContext, options)
+
+
+def replicatedAllReduceInPlace(
+    graph: Graph,
+    data: Tensor,
+    op: Operation | CollectiveOperator,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> None:
+    """`gcl.allReduceInPlaceCrossReplica`."""
+    all_reduce.allReduceInPlaceCrossReplica(graph, data, _operator(op), prog, debugContext, options)
+
+
+def replicatedAllReduceWithOutput(
+    graph: Graph,
+    data: Tensor,
+    output: Tensor,
+    op: Operation | CollectiveOperator,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> None:
+    """The same into a tensor of the same shape and type."""
+    prog.add(Copy(data, output, False, debugContext))
+    replicatedAllReduceInPlace(graph, output, op, prog, debugContext, options)
+
+
+def replicatedReduceScatter(
+    graph: Graph,
+    toReduce: Tensor,
+    op: Operation | CollectiveOperator,
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor:
+    """`gcl.reduceScatterCrossReplica`."""
+    return gathering.reduceScatterCrossReplica(graph, toReduce, _operator(op), prog, debugContext, options)
+
+
+def replicatedAllGather(
+    graph: Graph, toGather: Tensor, prog: Sequence, debugContext: Context = "", options: Options = None
+) -> Tensor:
+    """`gcl.allGatherCrossReplica`."""
+    return gathering.allGatherCrossReplica(graph, toGather, prog, debugContext, options)

@@ -1,0 +1,1 @@
+"""popops.reduce: its parameters, its stages and their vertices."""

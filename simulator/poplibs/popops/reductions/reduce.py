@@ -1,0 +1,262 @@
+"""popops.reduce: sums, products and extremes over dimensions of a tensor, in one, two or three stages.
+
+The tensor is seen as [outputs, terms]. One stage adds all terms of an output in one vertex; from 16 terms on, a first
+stage leaves partial results for groups of terms spread over tiles, from 125 terms on two such stages come before the
+last (published-numbers 7.4). The last stage scales, and adds to what the output holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from simulator.arrays import AnyArray
+from simulator.base.errors import index_error, poplar_error, type_error
+from simulator.base.types import BOOL, Type
+from simulator.codelets.run import store
+from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.objects import ComputeSet
+from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
+from simulator.graph.tensor import Tensor
+from simulator.machine.cycles.partial_reduction import stage_depths
+from simulator.poplibs.library_calls import operation
+from simulator.poplibs.popops.reductions.params import Accumulation as Accumulation
+from simulator.poplibs.popops.reductions.params import Operation as Operation
+from simulator.poplibs.popops.reductions.params import (
+    Options,
+    checked_params,
+    chosen_accumulation,
+    finished,
+    partial_type,
+    reduced,
+)
+from simulator.poplibs.popops.reductions.params import ReduceParams as ReduceParams
+from simulator.poplibs.popops.reductions.params import SingleReduceOp as SingleReduceOp
+from simulator.poplibs.popops.reductions.stage import Stage, add_stage
+from simulator.poplibs.poputil.exceptions import poplibs_error
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
+from simulator.programming.graph import Graph
+from simulator.runtime.values.kernels import register
+
+Params = ReduceParams | Operation
+
+
+@overload
+def reduce(
+    graph: Graph,
+    in_: Tensor,
+    outType: Type,
+    dims: SequenceOf[int],
+    params: Params,
+    prog: Sequence | list[ComputeSet],
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor: ...
+@overload
+def reduce(
+    graph: Graph,
+    in_: Tensor,
+    dims: SequenceOf[int],
+    params: Params,
+    prog: Sequence | list[ComputeSet],
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor: ...
+def reduce(graph: Graph, in_: Tensor, *arguments: Any, **named: Any) -> Tensor:
+    """reduce(graph, in, [outType,] dims, params, prog, debugContext="", options={}) -> the tensor without `dims`.
+
+    `params` is a ReduceParams or an Operation. With a list in place of the program the vertices are added to the
+    compute sets in it, one for each stage, which are made where there are too few. Halves are accumulated in float and
+    rounded once per stage. Options: `accumType.interTile` (float, half), the type of partial results,
+    `accumType.inVertex` (float, half), that of sums within a vertex.
+
+    Raises `index_error` for dimensions, `type_error` for types, `poplibs_error` for an update without an output."""
+    rest = list(arguments)
+    out_type = rest.pop(0) if rest and isinstance(rest[0], Type) else named.pop("outType", in_.elementType())
+    given = _arguments(rest, named)
+    params = checked_params(given["params"], in_.elementType(), out_type)
+    if params.update:
+        raise poplibs_error("reduce: an update needs an output; use reduceWithOutput.")
+    return _reduce(graph, in_, out_type, None, params, given)
+
+
+def reduceWithOutput(graph: Graph, in_: Tensor, out: Tensor, *arguments: Any, **named: Any) -> None:
+    """reduceWithOutput(graph, in, out, dims, params, prog, debugContext="", options={}): `reduce` into a tensor of the
+    reduced shape, which is mapped if it was not."""
+    given = _arguments(list(arguments), named)
+    params = checked_params(given["params"], in_.elementType(), out.elementType())
+    _reduce(graph, in_, out.elementType(), out, params, given)
+
+
+def _arguments(rest: list[Any], named: dict[str, Any]) -> dict[str, Any]:
+    if "css" in named:
+        named["prog"] = named.pop("css")
+    return dict(zip(("dims", "params", "prog", "debugContext", "options"), rest, strict=False)) | named
+
+
+def reduceMany(
+    graph: Graph,
+    reductions: SequenceOf[SingleReduceOp],
+    outputs: list[Tensor],
+    prog: Sequence,
+    debugContext: Context = "",
+    options: Options = None,
+) -> None:
+    """Several reductions side by side, stage by stage in the same compute sets. `outputs` holds a tensor for each, or
+    is empty and then filled."""
+    if outputs and len(outputs) != len(reductions):
+        raise poplibs_error(f"reduceMany: {len(outputs)} outputs for {len(reductions)} reductions.")
+    call = operation(graph, debugContext, "popops", "reduceMany", reductions=len(reductions))
+    sets: list[ComputeSet] = []
+    made: list[Tensor] = []
+    kernels: list[_Kernel] = []
+    for i, one in enumerate(reductions):
+        out = outputs[i] if outputs else None
+        type_ = out.elementType() if out is not None else one.outType or one.in_.elementType()
+        params = checked_params(one.params, one.in_.elementType(), type_)
+        if params.update and out is None:
+            raise poplibs_error(f"reduceMany: reduction {i} updates, but there are no outputs.")
+        work = _Work(graph, one.in_, type_, tuple(one.dims), params, chosen_accumulation(options))
+        name = (call, one.debugName or "reduceMany")
+        if out is not None:
+            work.check(out)
+        result, kernel = work.build(_whole(graph, out, params, prog, call), sets, name)
+        kernels.append(kernel)
+        made.append(result)
+    prog.add(_together(kernels, [Execute(cs) for cs in sets]))
+    for i, result in enumerate(made):
+        if outputs and result.flatten() != outputs[i].flatten():
+            prog.add(Copy(result, outputs[i], False, (call, "output")))
+    if not outputs:
+        outputs += made
+
+
+def _reduce(
+    graph: Graph, tensor: Tensor, out_type: Type, out: Tensor | None, params: ReduceParams, given: dict[str, Any]
+) -> Tensor:
+    dims, prog = tuple(given["dims"]), given["prog"]
+    accumulation = chosen_accumulation(given.get("options"))
+    work = _Work(graph, tensor, out_type, dims, params, accumulation)
+    context = given.get("debugContext", "")
+    call = operation(graph, context, "popops", "reduce", **{"in": tensor}, dims=list(dims), op=params.op.name)
+    if out is not None:
+        work.check(out)
+    sets: list[ComputeSet] = prog if isinstance(prog, list) else []
+    if isinstance(prog, list):
+        if out is not None and not out.isContiguous():
+            raise poplibs_error("reduceWithOutput: an output that is not contiguous needs a program, not compute sets.")
+        return work.build(out, sets, (call, "Reduce"))[0]
+    result, kernel = work.build(_whole(graph, out, params, prog, call), sets, (call, "Reduce"))
+    prog.add(_together([kernel], [Execute(cs) for cs in sets]))
+    if out is not None and result.flatten() != out.flatten():
+        prog.add(Copy(result, out, False, (call, "output")))
+    return result
+
+
+def _whole(graph: Graph, out: Tensor | None, params: ReduceParams, prog: Sequence, call: DebugInfo) -> Tensor | None:
+    """The output itself where it is one run of memory, else one that is copied to it (and from it before an update)."""
+    if out is None or (out.isContiguous() and out.strided() is not None):
+        return out
+    inner = graph.addVariable(out.elementType(), out.shape(), (call, "output"))
+    mapTensorLinearly(graph, inner)
+    if params.update:
+        prog.add(Copy(out, inner, False, (call, "output")))
+    return inner
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """One reduction for the whole-array kernel."""
+
+    inputs: list[Tensor]
+    output: Tensor
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Work:
+    graph: Graph
+    tensor: Tensor
+    out_type: Type
+    dims: tuple[int, ...]
+    params: ReduceParams
+    accumulation: Accumulation
+
+    @property
+    def shape(self) -> list[int]:
+        return [self.tensor.dim(axis) for axis in range(self.tensor.rank()) if axis not in self.dims]
+
+    def check(self, out: Tensor) -> None:
+        if out.shape() != self.shape:
+            raise poplibs_error(f"reduceWithOutput: the output has shape {out.shape()}, the reduction {self.shape}.")
+
+    def build(self, out: Tensor | None, sets: list[ComputeSet], name: tuple[DebugInfo, str]) -> tuple[Tensor, _Kernel]:
+        """Add all stages to the compute sets; returns the result, which is `out` where given, and its kernel."""
+        tensor, dims, op = self.tensor, self.dims, self.params.op.name
+        if len(set(dims)) != len(dims) or not all(0 <= d < tensor.rank() for d in dims):
+            raise index_error(f"reduce: {list(dims)} are not dimensions of a tensor of shape {tensor.shape()}.")
+        if tensor.numElements() == 0:
+            raise poplar_error(f"reduce: a tensor of shape {tensor.shape()} has nothing to reduce.")
+        outputs = int(np.prod(self.shape, dtype=np.int64))
+        terms = tensor.numElements() // max(outputs, 1)
+        kept = [axis for axis in range(tensor.rank()) if axis not in dims]
+        matrix = tensor.dimShuffle([*kept, *dims]).reshape([outputs, terms])
+        depths = [*stage_depths(terms), 1]
+        in_half = self.accumulation.in_vertex == "half"
+        mapped = out is not None and bool((self.graph.getTileMappingIntervals(out)[2] >= 0).all())
+        for number, groups in enumerate(depths):
+            last = number == len(depths) - 1
+            type_ = self.out_type if last else partial_type(matrix.elementType(), op, self.accumulation)
+            label = f"{name[1]}/ReduceStage{number + 1}" if len(depths) > 1 else name[1]
+            if len(sets) == number:
+                sets.append(self.graph.addComputeSet((name[0], label)))
+            stage = Stage(op, in_half=in_half)
+            if last:
+                given = None if out is None else out.reshape([1, outputs])
+                stage = Stage(op, self.params.update, self.params.scale, in_half, given, mapped)
+            matrix = add_stage(self.graph, sets[number], matrix, groups, type_, stage, (name[0], label))
+            op = "ADD" if op == "SQUARE_ADD" else op
+        result = matrix.reshape(self.shape) if out is None else out
+        return result, self._kernel(result)
+
+    def _kernel(self, result: Tensor) -> _Kernel:
+        attributes = {
+            "op": self.params.op.name,
+            "dims": list(self.dims),
+            "update": self.params.update,
+            "inHalf": self.accumulation.in_vertex == "half",
+        }
+        scale = [] if self.params.scale is None else [self.params.scale.flatten()]
+        before = [result] if self.params.update else []
+        return _Kernel([self.tensor, *before, *scale], result, attributes)
+
+
+def _together(kernels: list[_Kernel], programs: list[Program]) -> LibraryGroup:
+    attributes = [k.attributes | {"inputs": len(k.inputs)} for k in kernels]
+    inputs = [t for k in kernels for t in k.inputs]
+    return LibraryGroup(programs, "popops.reduce", inputs, [k.output for k in kernels], {"each": attributes})
+
+
+@register("popops.reduce")
+def _reduce_kernel(outputs: list[AnyArray], inputs: SequenceOf[AnyArray], attributes: Mapping[str, Any]) -> None:
+    at = 0
+    for out, one in zip(outputs, attributes["each"], strict=True):
+        values, *rest = inputs[at : at + one["inputs"]]
+        at += one["inputs"]
+        before = rest.pop(0) if one["update"] else None
+        result = reduced(one["op"], values, tuple(one["dims"]), one["inHalf"]).reshape(out.shape)
+        store(out, finished(result, rest[0] if rest else None, before))
+
+
+def allTrue(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
+    """A BOOL scalar, the logical and of all elements: a predicate for loops and choices.
+
+    Raises `type_error` for a tensor of another type."""
+    if A.elementType() is not BOOL:
+        raise type_error(f"allTrue: the tensor holds {A.elementType()}; compare it first, so that it holds bool.")
+    call = operation(graph, debugContext, "popops", "allTrue", A=A)
+    return reduce(graph, A.flatten(), [0], ReduceParams(Operation.LOGICAL_AND), prog, call)

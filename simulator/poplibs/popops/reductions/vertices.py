@@ -1,0 +1,122 @@
+"""Vertex types of reductions, as PopLibs chooses them by layout.
+
+StridedReduce            runs of outputs; each term of a run is a run of partials
+ContinuousReduce         several outputs whose terms are one run of memory, output after output
+Reduce, DEFAULT          several outputs, each term run somewhere
+Reduce, SCALAR_OUTPUT_SINGLE_INPUT   one output, its terms one run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from simulator.arrays import Int64Array
+from simulator.base.types import FLOAT
+from simulator.codelets.run import store
+from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType, segment_sums
+from simulator.machine import flops as flop_counts
+from simulator.machine.cycles import reduction as cycles
+from simulator.machine.cycles.described import described
+from simulator.poplibs.popops.operators import wide
+from simulator.poplibs.popops.reductions.params import finished, reduced
+from simulator.poplibs.popops.vertices import row_lengths
+
+Kind = Literal["strided", "continuous", "generic", "single"]
+_TEMPLATE = {
+    "ADD": "ReduceAdd",
+    "SQUARE_ADD": "ReduceSquareAdd",
+    "MUL": "ReduceMul",
+    "MIN": "ReduceMin",
+    "MAX": "ReduceMax",
+    "LOGICAL_AND": "ReduceAnd",
+    "LOGICAL_OR": "ReduceOr",
+    "LOG_ADD": "ReduceLogAdd",
+}
+_SPECIALISATION = {"generic": "DEFAULT", "single": "SCALAR_OUTPUT_SINGLE_INPUT"}
+
+
+@dataclass(frozen=True)
+class ReduceForm:
+    """What distinguishes the vertices of a stage beside their kind. `in_half`: sums of halves are kept as halves."""
+
+    op: str
+    dtype: str
+    out_dtype: str
+    update: bool = False
+    scaled: bool = False
+    in_half: bool = False
+
+    def name(self, kind: Kind) -> str:
+        base = {"strided": "StridedReduce", "continuous": "ContinuousReduce"}.get(kind, "Reduce")
+        accumulated = ",half" if self.in_half else ""
+        parts = f"popops::{_TEMPLATE[self.op]},{self.dtype},{self.out_dtype}{accumulated},{str(self.update).lower()}"
+        if kind in _SPECIALISATION:
+            parts += f",popops::ReductionSpecialisation::{_SPECIALISATION[kind]}"
+        return f"popops::{'Scaled' if self.scaled else ''}{base}<{parts}>"
+
+
+@lru_cache(maxsize=512)
+def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
+    """The vertex type of one kind."""
+    rows = kind in ("strided", "generic")
+
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
+        spent, formula = _cycles(form, kind, block, elements)
+        count = flop_counts.reduction(form.op, elements["out"], elements["partials"], form.update)
+        known: Literal["exact", "guess"] = "exact"
+        source = described("7.4", formula)
+        if form.scaled or (form.update and kind in ("continuous", "single")):
+            known = "guess"
+            source += " (a guess: + 1 cycle for each output that is scaled, + 3 for one that is updated)"
+            more = int(form.scaled) + 3 * int(form.update and kind in ("continuous", "single"))
+            spent = spent + more * elements["out"]
+        return BlockCosts(spent, known, source, flop_counts.typed(count, form.dtype))
+
+    def compute(vertex: Any) -> None:
+        outputs = len(vertex.out)
+        if kind == "strided":
+            result = reduced(form.op, _kept(np.stack(vertex.partials), form), 0, form.in_half)
+        elif kind == "generic":
+            result = np.array([reduced(form.op, _kept(np.asarray(p), form), 0, form.in_half) for p in vertex.partials])
+        else:
+            partials = _kept(np.asarray(vertex.partials), form).reshape(outputs, -1)
+            result = reduced(form.op, partials, 1, form.in_half)
+        scale = np.asarray(vertex.k) if form.scaled else None
+        store(vertex.out, finished(result, scale, np.asarray(vertex.out) if form.update else None).reshape(outputs))
+
+    fields = [
+        FieldSpec("out", "vector", "inout" if form.update else "out", None, "short_span", 8),
+        FieldSpec("partials", "vectors" if rows else "vector", "in", None, "short_span", 8),
+    ]
+    if form.scaled:
+        fields.append(FieldSpec("k", "vector", "in", FLOAT, "one_ptr", 4))
+    return VertexType(form.name(kind), "worker", tuple(fields), costs, compute, doc=f"{form.op} of partials")
+
+
+def _kept(partials: Any, form: ReduceForm) -> Any:
+    return partials if form.in_half else wide(partials)
+
+
+def _cycles(
+    form: ReduceForm, kind: Kind, block: VertexBlock, elements: Mapping[str, Int64Array]
+) -> tuple[Int64Array, Any]:
+    op, dtype, outputs, partials = form.op, form.dtype, elements["out"], elements["partials"]
+    if kind == "strided":
+        terms = partials // np.maximum(outputs, 1)
+        spent = cycles.strided(op, dtype, outputs, terms, out_dtype=form.out_dtype, update=form.update)
+        return spent, cycles.strided
+    if kind == "continuous":
+        return cycles.continuous(op, dtype, outputs, partials // np.maximum(outputs, 1)), cycles.continuous
+    if kind == "single":
+        return cycles.single_output(op, dtype, partials, form.out_dtype), cycles.single_output
+    edges = block.edges["partials"]
+    assert edges.offsets is not None
+    each = cycles.generic(op, dtype, 1, 1, row_lengths(edges), out_dtype=form.out_dtype, update=form.update)
+    compiled = op in ("LOGICAL_AND", "LOGICAL_OR", "LOG_ADD")
+    base = cycles.GENERIC_COMPILED_BASE if compiled else cycles.GENERIC_BASE
+    return base + segment_sums(each, edges.offsets), cycles.generic
