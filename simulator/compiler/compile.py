@@ -20,7 +20,7 @@ from simulator.compiler.checks.verify import verify_exchanges, verify_layout
 from simulator.compiler.cost.estimates import estimate_all
 from simulator.compiler.cost.instrumentation import needs_sync
 from simulator.compiler.exchange.exchange_optimisation import aim_exchanges
-from simulator.compiler.executable import Executable, GraphSource, Lowered
+from simulator.compiler.executable import Arrangements, CompiledGraph, GraphSource, Lowered
 from simulator.compiler.lowering.element_map import ElementMap, element_map
 from simulator.compiler.lowering.external_variables import place_externals
 from simulator.compiler.lowering.function_buffers import settle
@@ -42,8 +42,6 @@ from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
 from simulator.compiler.settings import CompileSettings
 from simulator.machine.memory_map import FETCH_AHEAD
-from simulator.runtime.address_accurate.facts import AddressFacts
-from simulator.runtime.values.numeric_plan import NumericPlan
 
 if TYPE_CHECKING:
     from simulator.base.target import Target
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
-_PHASES = 6
+PHASES = 5
 _channel = pvti.channel("Poplar Compiler")
 
 
@@ -64,11 +62,11 @@ def compile_graph(
     programs: Sequence[Program],
     settings: CompileSettings | None = None,
     progress: Progress | None = None,
-) -> Executable:
+) -> CompiledGraph:
     """Compile programs over a graph. `progress(done, maximum)` is called as phases end, on this thread.
 
     Raises invalid_tile_mapping where a used element or a vertex has no tile, and poplar_error for programs that cannot
-    be compiled. Memory that is exceeded is not an error here: see `Executable.out_of_memory`."""
+    be compiled. Memory that is exceeded is not an error here: see `CompiledGraph.out_of_memory`."""
     with pvti.Tracepoint(_channel, "poplar::core::compileGraph"):
         return _Compiler(store, target, programs, settings or CompileSettings(), progress).run()
 
@@ -98,7 +96,7 @@ class _Compiler:
         self.progress = progress
         self.done = 0
 
-    def run(self) -> Executable:
+    def run(self) -> CompiledGraph:
         emap = _elements(self.store)
         keep = self.settings.address_accurate or self.settings.verify
         items = Items(self.store, emap, self.machine, keep_arrangements=keep)
@@ -122,7 +120,6 @@ class _Compiler:
             verify_exchanges(self.store, items, emap)
             if memory is not None:
                 verify_layout(memory.lowered, memory.eq_classes)
-        plan = self._phase("plan", lambda: NumericPlan(self.store, self.programs, self.settings.step_by_step))
         cycles = [
             estimates[cs].cycles if cs >= 0 else work.cycles
             for cs, work in zip(lowering.table.compute_set, lowering.table.work, strict=True)
@@ -143,15 +140,23 @@ class _Compiler:
         )
         problem = _out_of_memory(memory, self.machine)
         infos = self.store.debug_infos
-        self._report_progress(_PHASES)
+        self._report_progress(PHASES)
         serialized = serialized_graph(self.store, compilation) if self.settings.serialized_graph else None
-        facts = None
+        arrangements = None
         if self.settings.address_accurate:
             parts = memory.part_of if memory else []
-            facts = AddressFacts(self.store, items, lowering.programs_by_debug_id(), parts)
-        programs = len(self.programs)
-        source = GraphSource(self.store, tuple(self.programs))
-        return Executable(compilation, self.machine, lowered, plan, programs, infos, serialized, problem, facts, source)
+            arrangements = Arrangements(items, lowering.programs_by_debug_id(), parts)
+        return CompiledGraph(
+            compilation,
+            self.machine,
+            lowered,
+            len(self.programs),
+            infos,
+            GraphSource(self.store, tuple(self.programs)),
+            serialized,
+            problem,
+            arrangements,
+        )
 
     def _memory(
         self,
@@ -197,7 +202,7 @@ class _Compiler:
     def _report_progress(self, done: int) -> None:
         self.done = done
         if self.progress is not None:
-            self.progress(done, _PHASES)
+            self.progress(done, PHASES)
 
 
 def _elements(store: GraphStore) -> ElementMap:

@@ -1,11 +1,11 @@
-"""Executable: everything that remains of a graph once it is compiled.
+"""CompiledGraph: what the passes make of a graph, for the runtime, the report and the executable file.
 
 It shares no state with the graph that could change: later edits of the graph never reach it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,9 @@ from simulator.compiler.lowering.program_visits import Place
 from simulator.compiler.machine import Machine
 
 if TYPE_CHECKING:
+    from simulator.compiler.lowering.items import Items
     from simulator.graph.program import Program
     from simulator.graph.store import GraphStore
-    from simulator.runtime.address_accurate.facts import AddressFacts
-    from simulator.runtime.values.numeric_plan import NumericPlan
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,26 @@ class GraphSource:
 
 
 @dataclass(frozen=True)
-class Executable:
+class Arrangements:
+    """What the address-accurate mode needs besides the report. `items`: compute sets and copies with their
+    arrangements; `programs`: the host program of each debug record; `part_of`: the variable that each of the report's
+    last variables is a part of."""
+
+    items: Items
+    programs: Mapping[int, Program]
+    part_of: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class CompiledGraph:
+    """What the passes made: the report's columns, the machine, the lowered programs, and their source."""
+
     compilation: Compilation
     machine: Machine
     lowered: Lowered
-    plan: NumericPlan
     num_programs: int
     debug_infos: list[dict[str, Any]]
+    source: GraphSource
     serialized: SerializedGraph | None = None  #: kept when the settings ask for it
     out_of_memory: str = ""  #: one sentence about tiles whose memory is exceeded, "" when all fits
-    address_facts: AddressFacts | None = None  #: kept for the address-accurate mode
-    source: GraphSource | None = None
+    arrangements: Arrangements | None = None  #: for the address-accurate mode, when the settings ask for it

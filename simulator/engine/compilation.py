@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, overload
 
+from popvision import pvti
 from simulator.base.errors import (
     control_program_error,
     graph_memory_allocation_error,
@@ -21,7 +22,8 @@ from simulator.base.errors import (
 from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.target import TargetType
-from simulator.compiler.compile import compile_graph
+from simulator.compiler.compile import PHASES, compile_graph
+from simulator.compiler.executable import CompiledGraph
 from simulator.compiler.lowering.program_visits import all_programs
 from simulator.compiler.settings import CompileSettings
 from simulator.engine.executable import Executable
@@ -36,6 +38,9 @@ from simulator.graph.program import PrintTensor, Program
 from simulator.graph.store import GraphStore
 from simulator.programming.graph import Graph
 from simulator.runtime.recording.report_folder import ReportFolder
+from simulator.runtime.values.numeric_plan import NumericPlan
+
+_channel = pvti.channel("Poplar Compiler")
 
 ProgressFunc = Callable[[int, int], None]
 
@@ -191,13 +196,29 @@ def _compile(
         settings = replace(settings, blocks=None)
     _save_vertex_graph(graph, programs, options)
     with progress_thread(progress) as report:
-        compiled = compile_graph(graph.store, target, programs, settings, report)
+        compiled = compile_graph(graph.store, target, programs, settings, _compiler_progress(report))
+        plan = _plan_values(compiled, settings.step_by_step)
+        if report is not None:
+            report(PHASES + 1, PHASES + 1)
     if options.lowered_dump is not None:
         dump_lowered_variables(options.lowered_dump, compiled.compilation)
-    executable = Executable(compiled, options, as_context(context).getPathName(), graph._device_target)
+    executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph._device_target)
     if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
         _refuse(executable)
     return executable
+
+
+def _compiler_progress(report: ProgressFunc | None) -> ProgressFunc | None:
+    """The compiler's share of the progress: every phase but the plan of values, which comes last."""
+    if report is None:
+        return None
+    return lambda done, _: report(done, PHASES + 1)
+
+
+def _plan_values(compiled: CompiledGraph, step_by_step: bool) -> NumericPlan:
+    """What the programs compute, as kernels over the arena: made once, for all engines of an executable."""
+    with pvti.Tracepoint(_channel, "poplar::core::plan"):
+        return NumericPlan(compiled.source.store, compiled.source.programs, step_by_step)
 
 
 def _refuse_streams(store: GraphStore, program: Program) -> None:

@@ -6,8 +6,9 @@ from typing import IO
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target
-from simulator.compiler.executable import Executable as Compiled
+from simulator.compiler.executable import CompiledGraph
 from simulator.engine.options import EngineOptions
+from simulator.runtime.values.numeric_plan import NumericPlan
 
 __all__ = ["Executable"]
 
@@ -15,8 +16,11 @@ __all__ = ["Executable"]
 class Executable:
     """A compiled graph. Later edits of the graph do not reach it; several engines may be made from it."""
 
-    def __init__(self, compiled: Compiled, options: EngineOptions, name: str, target: Target) -> None:
+    def __init__(
+        self, compiled: CompiledGraph, plan: NumericPlan, options: EngineOptions, name: str, target: Target
+    ) -> None:
         self._compiled = compiled
+        self._plan = plan  #: one for all engines
         self._target = target
         self._options = options
         self._name = name

@@ -16,8 +16,7 @@ from popvision.formats.errors import FormatError
 from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
 from simulator.codelets.vertex import vertex_type
-from simulator.compiler.executable import Executable as Compiled
-from simulator.compiler.executable import GraphSource
+from simulator.compiler.executable import CompiledGraph, GraphSource
 from simulator.engine.options import EngineOptions
 from simulator.engine.value_codec import Decoder, Encoder, Node, NotAnExecutableError
 from simulator.graph.program import Execute, LibraryGroup, Program
@@ -29,9 +28,9 @@ FORMAT, VERSION = "popvision.executable", "1.0.0"
 _SCHEMA = "executable.capnp"
 
 
-def to_bytes(compiled: Compiled, options: EngineOptions, name: str, target: Target) -> bytes:
+def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target: Target) -> bytes:
     """The message. Raises poplar_error for what cannot be saved, naming it."""
-    if compiled.source is None or compiled.address_facts is not None:
+    if compiled.arrangements is not None:
         raise poplar_error("An executable compiled with popvision.addressAccurate cannot be saved; turn that off.")
     if options.trace or options.runtime_verify:
         raise poplar_error(
@@ -48,7 +47,7 @@ def to_bytes(compiled: Compiled, options: EngineOptions, name: str, target: Targ
         supplied={},
         estimators={},
     )
-    plain = {f.name: getattr(compiled, f.name) for f in fields(compiled) if f.name not in ("plan", "source")}
+    plain = {f.name: getattr(compiled, f.name) for f in fields(compiled) if f.name != "source"}
     encoder = Encoder(kept)
     root = encoder.encode(
         {
@@ -69,9 +68,11 @@ def to_bytes(compiled: Compiled, options: EngineOptions, name: str, target: Targ
     return bytes(message.to_bytes())
 
 
-def from_file(in_: IO[bytes], check_package: bool) -> tuple[Compiled, EngineOptions, str, Target]:
-    """What `to_bytes` was given. Raises file_load_error for anything else; with `check_package` also for a file of
-    another version of the simulator; poplar_error for a codelet that is not there any more."""
+def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
+    """What `to_bytes` was given, with a plan of its values.
+
+    Raises file_load_error for anything else; with `check_package` also for a file of another version of the simulator;
+    poplar_error for a codelet that is not there any more."""
     data = in_.read()
     if not isinstance(data, bytes):
         raise file_load_error("An executable is read from a binary file object: open(path, 'rb').")
@@ -87,7 +88,7 @@ def from_file(in_: IO[bytes], check_package: bool) -> tuple[Compiled, EngineOpti
         ) from None
 
 
-def _read(data: bytes, check_package: bool) -> tuple[Compiled, EngineOptions, str, Target]:
+def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
     offset, length = next(message_sizes(data), (0, 0))
     if not length:
         raise NotAnExecutableError("it is empty")
@@ -112,8 +113,8 @@ def _read(data: bytes, check_package: bool) -> tuple[Compiled, EngineOptions, st
         block.type = _with_code(block.type)
     programs = tuple(parts["programs"])
     plan = NumericPlan(store, programs)
-    compiled = Compiled(plan=plan, source=GraphSource(store, programs), **parts["executable"])
-    return compiled, parts["options"], parts["name"], parts["target"]
+    compiled = CompiledGraph(source=GraphSource(store, programs), **parts["executable"])
+    return compiled, plan, parts["options"], parts["name"], parts["target"]
 
 
 def _executed(programs: list[Program], functions: list[Program]) -> set[int]:

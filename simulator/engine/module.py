@@ -54,7 +54,7 @@ class ModuleRuntime:
 
     def __init__(self, module: Module) -> None:
         self._executable = module._executable
-        self._core = EngineCore(self._executable._compiled, RunSettings(recording=False))
+        self._core = EngineCore(self._executable._compiled, self._executable._plan, RunSettings(recording=False))
 
     def load(self, device: Device) -> None:
         """Load the code. Raises poplar_error for a device that it was not compiled for."""
@@ -102,13 +102,11 @@ class ModuleRuntime:
             raise poplar_error(f"The module is not loaded; call load(device) before '{symbol}' is read or written.")
         for variable, name in _externals(self._executable).items():
             if name == symbol:
-                source = self._executable._compiled.source
-                assert source is not None
-                return self._core.variable_place(variable), source.store.variables.type[variable]
+                store = self._executable._compiled.source.store
+                return self._core.variable_place(variable), store.variables.type[variable]
         known = ", ".join(_externals(self._executable).values()) or "none"
         raise symbol_error(f"The module has no external variable '{symbol}'; its symbols are: {known}.")
 
 
 def _externals(executable: Executable) -> dict[int, str]:
-    source = executable._compiled.source
-    return {} if source is None else source.store.variables.external
+    return executable._compiled.source.store.variables.external

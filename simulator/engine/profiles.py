@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from simulator.base.errors import invalid_option, missing_graph_profile, profiling_disabled
 from simulator.base.output_streams import checked_stream
 from simulator.base.target import TargetType
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.engine.options import EngineOptions
 from simulator.engine.state import EngineState
 
@@ -68,7 +68,7 @@ class ProfileMethods(EngineState):
         checked_stream(outputStream, "reportIntervals")
         write_interval_rows(*self._what(), self._records(True), outputStream)
 
-    def _what(self) -> tuple[Executable, EngineOptions, str]:
+    def _what(self) -> tuple[CompiledGraph, EngineOptions, str]:
         """What reports are made of besides runs."""
         return self._executable._compiled, self._options, self._executable._name
 

@@ -18,7 +18,7 @@ from popvision.formats.debug_info import write_debug_info
 from popvision.formats.profile.model import RunRecord, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.pva import Report, openReport
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.engine.options import EngineOptions
 from simulator.runtime.recording.report_folder import PROFILE_NAME, debug_contexts
 from simulator.runtime.recording.report_meta import report_meta
@@ -34,7 +34,7 @@ _OPTIONS = {
 
 
 def snapshot_report(
-    executable: Executable,
+    executable: CompiledGraph,
     options: EngineOptions,
     name: str,
     records: Sequence[RunRecord],
@@ -49,7 +49,7 @@ def snapshot_report(
 
 
 def write_summary(
-    executable: Executable,
+    executable: CompiledGraph,
     options: EngineOptions,
     name: str,
     records: Sequence[RunRecord],
@@ -70,7 +70,7 @@ def _coloured(text: str) -> str:
 
 
 def write_interval_rows(
-    executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord], stream: IO[str]
+    executable: CompiledGraph, options: EngineOptions, name: str, records: Sequence[RunRecord], stream: IO[str]
 ) -> None:
     """The rows of reportIntervals."""
     with _source(executable, options, name, records) as source:
@@ -93,7 +93,7 @@ def _chosen(flags: Mapping[str, Any]) -> dict[str, bool]:
 
 @contextmanager
 def _source(
-    executable: Executable, options: EngineOptions, name: str, records: Sequence[RunRecord]
+    executable: CompiledGraph, options: EngineOptions, name: str, records: Sequence[RunRecord]
 ) -> Iterator[ReportSource]:
     with tempfile.TemporaryDirectory(prefix="popvision-report-") as folder:
         yield ReportSource(_write(Path(folder), executable, options, name, records))
@@ -101,7 +101,7 @@ def _source(
 
 def _write(
     folder: Path,
-    executable: Executable,
+    executable: CompiledGraph,
     options: EngineOptions,
     name: str,
     records: Sequence[RunRecord],

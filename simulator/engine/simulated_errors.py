@@ -49,7 +49,7 @@ class SimulatedErrorMethods(EngineState):
         For a program that runs vertices that is the place which launches them; `vertexName` gives their own code.
         Raises poplar_error for an id or a tile there is not, unknown_vertex_type for a name."""
         asked = program if program is not None else programId if programId is not None else vertexName
-        locations = ErrorLocations(self._core.executable)
+        locations = ErrorLocations(self._core.compiled)
         wanted = None if tile in _ALL_TILES else tile
         if isinstance(asked, str):
             return locations.of_vertex(asked, wanted)

@@ -27,7 +27,7 @@ class EngineState:
     def _start(self, executable: Executable, options: EngineOptions) -> None:
         self._executable, self._options = executable, options
         self._kind = executable.getTarget().getTargetType()
-        self._core = EngineCore(executable._compiled, _run_settings(options, self._can_record))
+        self._core = EngineCore(executable._compiled, executable._plan, _run_settings(options, self._can_record))
 
 
 def _run_settings(options: EngineOptions, can_record: Callable[[], bool]) -> RunSettings:

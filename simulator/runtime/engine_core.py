@@ -1,4 +1,4 @@
-"""EngineCore: a loaded executable. Runs programs, serves the host side, records what ran."""
+"""EngineCore: a compiled graph at work. Runs programs, serves the host side, records what ran."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simulator.base.errors import (
 )
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.float_state import FloatState, running
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
 from simulator.runtime.clock.device_clock import DeviceClock
@@ -47,26 +47,28 @@ _channel = pvti.channel("Poplar Runtime")
 
 
 class EngineCore(HostEnd):
-    """A loaded executable and its runs. `recording` = keep records of further runs."""
+    """A compiled graph and its runs. `plan` computes its values; where the graph was compiled for the address-accurate
+    mode, the bytes of the tiles do. `recording` = keep records of further runs."""
 
-    def __init__(self, executable: Executable, settings: RunSettings | None = None) -> None:
+    def __init__(self, compiled: CompiledGraph, plan: NumericPlan, settings: RunSettings | None = None) -> None:
         settings = settings or RunSettings()
-        super().__init__(executable, settings)
-        self.executable = executable
+        super().__init__(compiled, plan, settings)
+        self.compiled = compiled
+        self._layout = plan.layout
         self.recording = settings.recording
         self.device_cycles = 0  #: of all runs since loading
         self.last_blocks: list[TileBlocks] = []  #: of the last run, where nothing else of it was kept
-        self.recorder = Recorder(executable.lowered, executable.machine, settings.runs_kept)
+        self.recorder = Recorder(compiled.lowered, compiled.machine, settings.runs_kept)
         self._settings = settings
-        self._plan = _plan_of(executable)
+        self._plan = _value_plan(compiled, plan)
         self._actions: list[Action] = []
-        self.planted = PlantedErrors(executable, executable.plan.places)
+        self.planted = PlantedErrors(compiled, plan.places)
         self.deadline = SyncDeadline()
         self._float = FloatState()
         self._threads = VertexThreads(self._float, settings.several_threads)
         self.threads, self.together = self._threads.count, self._threads.together
-        lowered = executable.lowered
-        roots, machine = lowered.function_roots, executable.machine
+        lowered = compiled.lowered
+        roots, machine = lowered.function_roots, compiled.machine
         self.clock = DeviceClock(lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks)
         self._response = HostResponse(lowered.table)
         self._callback_threads: tuple[str, ...] = ()
@@ -84,7 +86,7 @@ class EngineCore(HostEnd):
             self._float.__dict__.update(
                 vars(FloatState(inv=self._settings.float_exceptions, nanoo=self._settings.nan_on_overflow))
             )
-            watchers = watchers_of(self.executable, self._settings, self.planted, lambda: self.memories)
+            watchers = watchers_of(self.compiled, self._layout, self._settings, self.planted, lambda: self.memories)
             self.watchers = [self.deadline, *watchers]
             self.bind()
             self.device_cycles = 0
@@ -126,7 +128,7 @@ class EngineCore(HostEnd):
         time_of_run = foreseen or self._modelled(index, given)
         self.device_cycles += time_of_run.cycles
         self._check_response(time_of_run, given)
-        blocks_of_all = self._settings.blocks_of_all and self.executable.lowered.blocks is not None
+        blocks_of_all = self._settings.blocks_of_all and self.compiled.lowered.blocks is not None
         behind = blocks_of_all and bool(self.recorder.block_records)  # steps are there of the first runs only
         if self.recording and self.recorder.wants(index) and not behind:
             return self.recorder.record(self.clock, time_of_run, index, name, begin, end, self.choices)
@@ -137,40 +139,40 @@ class EngineCore(HostEnd):
     def _act(self, index: int, options: Mapping[str, str]) -> bool:
         """Compute what a program computes; False when it was stopped."""
         try:
-            self.planted.at_start(self.executable.lowered.branches[index])
+            self.planted.at_start(self.compiled.lowered.branches[index])
             self._actions[index]()
         except RunStoppedError:
             return False
         except RunEndedError as end:
-            row = self.executable.lowered.row_of(end.place)
-            error = ErrorInfo(ErrorCode.TRAP, ErrorLocation(-1, row, "", id(self.executable)))
+            row = self.compiled.lowered.row_of(end.place)
+            error = ErrorInfo(ErrorCode.TRAP, ErrorLocation(-1, row, "", id(self.compiled)))
             raise application_runtime_error(f"{end.reason.rstrip('.')} (program {row}).", [error]) from None
         except runtime_error:
             # The host looks for exceptions now and then only; until it does, the device stands still.
             wait = float(options.get("target.exceptionPollPeriodUs", 0)) * 1e-6
-            self.device_cycles += round(wait * self.executable.machine.clock_hz)
+            self.device_cycles += round(wait * self.compiled.machine.clock_hz)
             raise
         return True
 
     def _modelled(self, index: int, options: Mapping[str, str]) -> RunTime:
-        machine = self.executable.machine
+        machine = self.compiled.machine
         waits: Iterator[Int64Array] | None = None
         if self.streams.host_seconds is not None:
             waits = _waits(self.streams.host_seconds, machine)
         elif machine.hardware and (late := _poll_cycles(options, machine)):
             waits = repeat(np.full(machine.num_replicas, machine.host_link.begin_data + late))
-        return self.clock.run(self.executable.lowered.branches[index], waits, self.choices)
+        return self.clock.run(self.compiled.lowered.branches[index], waits, self.choices)
 
     def _foreseen(self, index: int, options: Mapping[str, str]) -> RunTime | None:
         """The modelled run, where it is known before it runs; the deadline is set where it would miss it."""
-        branch = self.executable.lowered.branches[index]
+        branch = self.compiled.lowered.branches[index]
         if self.deadline.is_set:
             self.deadline.clear()
             self.bind()
         if self.streams.host_seconds is not None or self.clock.chooses(branch):
             return None
         run = self._modelled(index, options)
-        limit = float(options.get("target.hostSyncTimeout", 0)) * self.executable.machine.clock_hz
+        limit = float(options.get("target.hostSyncTimeout", 0)) * self.compiled.machine.clock_hz
         late = self._response.first_late(run, limit) if limit else None
         if late is not None:
 
@@ -178,14 +180,14 @@ class EngineCore(HostEnd):
                 self.device_cycles += round(late.since + limit)
                 self._check_response(run, options)
 
-            self.deadline.set(late, self.executable.lowered.place_of(late.row), expire)
+            self.deadline.set(late, self.compiled.lowered.place_of(late.row), expire)
             self.bind()
         return run
 
     def _check_response(self, run: RunTime, options: Mapping[str, str]) -> None:
         """Raise unknown_runtime_error where the device lets the host wait longer than it would."""
         limit = float(options.get("target.hostSyncTimeout", 0))
-        silence = self._response.longest_silence(run) / self.executable.machine.clock_hz if limit else 0.0
+        silence = self._response.longest_silence(run) / self.compiled.machine.clock_hz if limit else 0.0
         if silence > limit:
             raise raised_for(ErrorCode.HOST_SYNC_TIMEOUT)(
                 f"The device did not synchronise with the host for {silence:.6g} s (simulated), longer than "
@@ -218,9 +220,7 @@ class EngineCore(HostEnd):
         """Where a whole variable is, flat, for the memories."""
         if isinstance(self._plan, AddressPlan):
             return self._plan.variable(variable)
-        source = self.executable.source
-        assert source is not None
-        columns = source.store.variables
+        columns = self.compiled.source.store.variables
         type_, size = columns.type[variable], columns.numel[variable]
         return Place(type_.dtype, (size,), self._plan.layout.byte_offset(variable), (type_.size,), None)
 
@@ -240,16 +240,16 @@ class EngineCore(HostEnd):
                 f"No tensor can be {verb} as '{handle}'; make it so with Graph.{method}. Known: {known}."
             )
         if self.planted.any:
-            branch = self.executable.num_programs + copies.index((kind, handle))
-            self.planted.at_host_copy(self.executable.lowered.branches[branch])
+            branch = self.compiled.num_programs + copies.index((kind, handle))
+            self.planted.at_host_copy(self.compiled.lowered.branches[branch])
         return self._plan.host_copies[kind, handle]
 
 
-def _plan_of(executable: Executable) -> Any:
-    """What computes: NumericPlan, or AddressPlan where the executable was compiled for it."""
-    facts = executable.address_facts
-    plan: NumericPlan | AddressPlan = executable.plan if facts is None else AddressPlan(executable, facts)
-    return plan
+def _value_plan(compiled: CompiledGraph, plan: NumericPlan) -> Any:
+    """The NumericPlan, or an AddressPlan where the graph was compiled for it."""
+    kept = compiled.arrangements
+    chosen: NumericPlan | AddressPlan = plan if kept is None else AddressPlan(compiled, kept, plan)
+    return chosen
 
 
 def _poll_cycles(options: Mapping[str, str], machine: Machine) -> int:

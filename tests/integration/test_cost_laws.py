@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.machine.cycles import elementwise, scaled
 from simulator.machine.targets import BOW, CHIPS, MK1, MK2, Chip
 from simulator.poplar import FLOAT, HALF, Graph, TargetType
@@ -45,7 +45,7 @@ def target_of(chip: Chip, hardware: bool = False, tiles: int = TILES) -> Target:
     )
 
 
-def compiled(target: Target, steps: list[tuple[str, int, int]]) -> Executable:
+def compiled(target: Target, steps: list[tuple[str, int, int]]) -> CompiledGraph:
     graph, program = Graph(target), Sequence()
     for number, (kind, rows, columns) in enumerate(steps):
         a, b = (graph.addVariable(FLOAT, [rows, columns], f"{name}{number}") for name in "ab")
@@ -64,7 +64,7 @@ def compiled(target: Target, steps: list[tuple[str, int, int]]) -> Executable:
     return compile_graph(graph.store, target, [program])
 
 
-def total_cycles(executable: Executable) -> int:
+def total_cycles(executable: CompiledGraph) -> int:
     """Cycles of one run."""
     lowered = executable.lowered
     clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)

@@ -14,6 +14,7 @@ from simulator.poplar import Graph, compileGraph, poplar_error
 from simulator.poplar.program import Copy
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.run_settings import RunSettings
+from simulator.runtime.values.numeric_plan import NumericPlan
 
 START = np.array([5, 0, 7, 2], np.int32)
 STARTS = range(8)  #: added to it, so that every way is taken
@@ -36,7 +37,8 @@ class Impatient(EngineCore):
 
 
 def outcome(compiled: Any) -> list[int]:
-    core = Impatient(compiled, RunSettings(recording=False, runs_kept=0))
+    plan = NumericPlan(compiled.source.store, compiled.source.programs)
+    core = Impatient(compiled, plan, RunSettings(recording=False, runs_kept=0))
     core.load()
     found = []
     for first in STARTS:

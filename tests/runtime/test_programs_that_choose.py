@@ -154,7 +154,7 @@ def programs(engine: Engine) -> dict[str, list[Any]]:
 def steps(engine: Engine) -> list[str]:
     """Types and names of the last run's steps below the root switch."""
     record = engine._core.recorder.records[-1]
-    table = engine._core.executable.lowered.table
+    table = engine._core.compiled.lowered.table
     first = table.children[table.type.index("OnEveryTileSwitch")][0]
     return [f"{table.type[row]} {table.name[row]}".strip() for row in record.program.tolist() if row > first]
 
@@ -169,10 +169,10 @@ def test_what_an_if_becomes():
         "DoExchange copy1_switchControlBroadcast1/ExchangePre",
         "OnTileExecute copy2_Copy_<const>_to_result/OnTileCopy-0",
     ]
-    work = engine._core.executable.lowered.table.work
+    work = engine._core.compiled.lowered.table.work
     (sent,) = [
         w.exchange
-        for w, name in zip(work, engine._core.executable.lowered.table.name, strict=True)
+        for w, name in zip(work, engine._core.compiled.lowered.table.name, strict=True)
         if "copy1_switchControl" in name
     ]
     assert (sent.tx.tolist(), sent.rx.tolist()) == ([0, 4, 0, 0], [4, 0, 4, 4])  # a word, from the tile of the flag
@@ -202,7 +202,7 @@ def test_branch_records_follow_the_run():
     _, _, engine = bench.run(Sequence(loop, choice))
     engine.writeTensor("x", np.array([8], np.int32))
     engine.run()
-    table = engine._core.executable.lowered.table
+    table = engine._core.compiled.lowered.table
     rows = {type_: table.type.index(type_) for type_ in ("RepeatWhile", "If", "Switch", "Repeat")}
     found = []
     for record in engine._core.recorder.records:
@@ -231,7 +231,7 @@ def test_abort_on_condition(options):
         bench.run(program, flag=True, **spelled(options))
     (error,) = caught.value.errors
     assert (error.code, error.isSimulated) == (ErrorCode.TRAP, False)
-    types = Engine(bench.graph, program)._core.executable.lowered.table.type
+    types = Engine(bench.graph, program)._core.compiled.lowered.table.type
     assert types[error.location.program] == "AbortOnCondition"
 
 
@@ -257,7 +257,7 @@ def test_a_function_that_chooses_is_counted_at_each_call():
     function = bench.graph.addFunction(RepeatWhileTrue(bench.count(3), bench.flag, Sequence()))
     _, _, engine = bench.run(Sequence(Call(function), Repeat(2, Call(function))))
     record = engine._core.recorder.records[0]
-    row = engine._core.executable.lowered.table.type.index("RepeatWhile")
+    row = engine._core.compiled.lowered.table.type.index("RepeatWhile")
     (at,) = np.flatnonzero(record.branches.program == row)
     assert (record.branches.entered[at], record.branches.trips[at]) == (3, 2)
 

@@ -1,4 +1,4 @@
-"""What a compilation keeps for the address-accurate mode besides the report."""
+"""What the address-accurate mode needs to know of a compiled graph besides the report."""
 
 from __future__ import annotations
 

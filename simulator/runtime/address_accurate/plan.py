@@ -26,21 +26,23 @@ from simulator.runtime.address_accurate.transfers import (
 from simulator.runtime.address_accurate.walk import branch_actions
 
 if TYPE_CHECKING:
-    from simulator.compiler.executable import Executable
+    from simulator.compiler.executable import Arrangements, CompiledGraph
     from simulator.runtime.host.host_side import HostSide
+    from simulator.runtime.values.numeric_plan import NumericPlan
 
 
 class AddressPlan:
-    """All programs and host copies of an executable that kept its AddressFacts.
+    """All programs and host copies of a compiled graph that has its arrangements.
 
     Raises poplar_error where the report's addresses, liveness and messages do not agree with what the programs need."""
 
-    def __init__(self, executable: Executable, facts: AddressFacts) -> None:
-        m = executable.machine
-        store, items = facts.store, facts.items
-        self._facts, self._lowered, self._programs = facts, executable.lowered, executable.num_programs
+    def __init__(self, compiled: CompiledGraph, kept: Arrangements, plan: NumericPlan) -> None:
+        m = compiled.machine
+        store, items = compiled.source.store, kept.items
+        facts = AddressFacts(store, items, kept.programs, kept.part_of)
+        self._facts, self._lowered, self._programs = facts, compiled.lowered, compiled.num_programs
         self._claims = claims_of(
-            executable.compilation,
+            compiled.compilation,
             len(items.numels) + len(items.buffers),
             facts.part_of,
             m.bytes_per_tile,
@@ -52,9 +54,9 @@ class AddressPlan:
             for r in range(m.num_replicas)
         ]
         self._size = m.bytes_per_tile * m.device_tiles
-        self._codelets = executable.plan.codelets
-        self.streams = executable.plan.streams
-        self.host_types = executable.plan.host_types
+        self._codelets = plan.codelets
+        self.streams = plan.streams
+        self.host_types = plan.host_types
         self.host_copies: dict[tuple[str, str], AddressedTensor] = {
             (kind, handle): addressed(tensor, self._replicas) for kind, handle, tensor in store.host_copies
         }

@@ -21,13 +21,14 @@ import numpy as np
 from popvision.formats.profile.model import PHASE_OF_TYPE, StepOnIpu
 from simulator.arrays import BoolArray, Int64Array, IntegerArray
 from simulator.compiler.blocks.recording import BlockRecording
+from simulator.compiler.lowering.busy_tiles import BusyTiles
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.runtime.clock.barriers import external_barrier, internal_barrier
 from simulator.runtime.clock.block_marks import BlockMarks
 from simulator.runtime.clock.chosen_time import ChosenTime
 from simulator.runtime.clock.data_choices import CHOOSING, DataChoices
-from simulator.runtime.clock.idle_tiles import BusyTiles, carried, owed_by, put_back
+from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
 from simulator.runtime.clock.run_time import RunTime, finished
 from simulator.runtime.clock.segments import Parts, Segment, State
 

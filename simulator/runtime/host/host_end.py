@@ -14,7 +14,7 @@ from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error, stream_connection_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.printing import CodeletPrints, Workers
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.compiler.lowering.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
 from simulator.runtime.host.host_buffers import memory_of
@@ -25,6 +25,7 @@ from simulator.runtime.host.remote_memory import RemoteMemory
 from simulator.runtime.host.run_ended import RunStoppedError
 from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.host.streams import StreamInfo, Streams
+from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.watching.watch import Action, Watcher, watched, watched_row
 
 
@@ -32,8 +33,8 @@ class HostEnd:
     """Streams, host functions, remote buffers and printing of one engine. `memories`: the values of each replica, none
     while not loaded."""
 
-    def __init__(self, executable: Executable, settings: RunSettings) -> None:
-        plan, self._replicas = executable.plan, executable.machine.num_replicas
+    def __init__(self, compiled: CompiledGraph, plan: NumericPlan, settings: RunSettings) -> None:
+        self._replicas = compiled.machine.num_replicas
         streams = {h: StreamInfo(*facts, plan.buffering[h]) for h, facts in plan.streams.items()}
         self.streams = Streams(streams, self._replicas, settings.prefetch)
         self.metadata = QuarterEnds(self._replicas)
@@ -42,7 +43,7 @@ class HostEnd:
         self.print_stream: TextIO | None = None  #: None = standard error, looked up when something is printed
         self.printf_stream: TextIO | None = None  #: of codelets; None = standard error
         self.threads = 1
-        workers = Workers(executable.compilation.vertex_lanes, executable.machine.tiles_per_ipu)
+        workers = Workers(compiled.compilation.vertex_lanes, compiled.machine.tiles_per_ipu)
         self.codelet_prints = CodeletPrints(self._replicas, workers)
         self.print_codelet = self.codelet_prints.write
         self.choices: list[int] = []  #: what data decided in the last run, in order

@@ -24,7 +24,7 @@ from popvision.formats.profile.model import Compilation, RunRecord, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.serialized_graph import write_serialized_graph
 from simulator.base.errors import poplar_error
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.engine.options import EngineOptions
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.report_meta import report_meta
@@ -82,7 +82,7 @@ class ReportFolder:
     def profile_path(self) -> Path:
         return self.folder / PROFILE_NAME
 
-    def write_compilation(self, executable: Executable) -> None:
+    def write_compilation(self, executable: CompiledGraph) -> None:
         """Make the folder and write what compilation knows. Raises poplar_error when it cannot be written."""
         _make(self._root)
         _make(self.folder)
@@ -112,7 +112,7 @@ class ReportFolder:
             return self.folder / ARCHIVE_NAME
         return self._options.save_archive
 
-    def _open_profile(self, compilation: Compilation, executable: Executable) -> None:
+    def _open_profile(self, compilation: Compilation, executable: CompiledGraph) -> None:
         if not self._options.output_graph_profile:
             compilation = without_memory(compilation)
         elif not self._options.output_lowered_vars:

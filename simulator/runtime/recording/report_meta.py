@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.engine.options import EngineOptions
 
 #: The API level that is followed; our own version stands where an SDK has its build hash.
@@ -40,7 +40,7 @@ def host_facts() -> dict[str, str]:
     }
 
 
-def report_meta(options: EngineOptions, engine_name: str, run_id: str, executable: Executable) -> dict[str, Any]:
+def report_meta(options: EngineOptions, engine_name: str, run_id: str, executable: CompiledGraph) -> dict[str, Any]:
     """`Compilation.meta` of a new report."""
     target, what_if = executable.compilation.target, executable.machine.target.overrides
     level = options.compute_instrumentation_level.capitalize() if options.instrument_compute else "Off"
@@ -60,6 +60,6 @@ def report_meta(options: EngineOptions, engine_name: str, run_id: str, executabl
         "runId": run_id,
         "computeInstrumentation": level,
         "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
-        "remoteBuffers": list(executable.plan.remote_buffers),
+        "remoteBuffers": [buffer.name for buffer in executable.source.store.remote_buffers],
         "controlFlowInstrumentation": "On" if options.instrument_control_flow else "Off",
     }

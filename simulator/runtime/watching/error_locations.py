@@ -6,13 +6,13 @@ import numpy as np
 
 from simulator.arrays import BoolArray
 from simulator.base.errors import ErrorLocation, poplar_error, unknown_vertex_type
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 
 
 class ErrorLocations:
     """Locations of one executable."""
 
-    def __init__(self, executable: Executable) -> None:
+    def __init__(self, executable: CompiledGraph) -> None:
         self._compilation = executable.compilation
         self._table, self._cycles = executable.lowered.table, executable.lowered.cycles
         self._branches = set(executable.lowered.branches)

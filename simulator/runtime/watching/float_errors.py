@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.base.errors import ErrorCode, ErrorInfo, ErrorLocation, application_runtime_error
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.compiler.lowering.program_visits import Place
 from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.runtime.watching.watch import Action
@@ -20,7 +20,7 @@ _INVALID = ErrorCode.FLOATING_POINT_INVALID_OPERATION, "an invalid floating-poin
 class FloatErrors:
     """Turns what NumPy raises into application_runtime_error that names the program."""
 
-    def __init__(self, executable: Executable) -> None:
+    def __init__(self, executable: CompiledGraph) -> None:
         self._lowered = executable.lowered
         self._owner = id(executable)
 

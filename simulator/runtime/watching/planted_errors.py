@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from simulator.base.errors import ErrorCode, ErrorInfo, ErrorLocation, poplar_error, raised_for
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.compiler.lowering.program_visits import Place
 from simulator.graph.program import Program
 from simulator.runtime.watching.error_locations import ErrorLocations
@@ -19,7 +19,7 @@ from simulator.runtime.watching.watch import Action
 class PlantedErrors:
     """The errors planted in one engine, by location. `places` = the programs that run by themselves."""
 
-    def __init__(self, executable: Executable, places: Iterable[Place]) -> None:
+    def __init__(self, executable: CompiledGraph, places: Iterable[Place]) -> None:
         self._locations = ErrorLocations(executable)
         self._spans: Mapping[Place, tuple[int, int]] = executable.lowered.spans
         self._places = [place for place in places if place in self._spans]

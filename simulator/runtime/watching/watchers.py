@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from simulator.compiler.executable import Executable
+from simulator.compiler.executable import CompiledGraph
 from simulator.runtime.host.run_settings import RunSettings
+from simulator.runtime.values.arena import ArenaLayout
 from simulator.runtime.watching.edge_trace import EdgeTrace
 from simulator.runtime.watching.float_errors import FloatErrors
 from simulator.runtime.watching.planted_errors import PlantedErrors
@@ -19,17 +20,21 @@ _CHANGES_FLOATS = "poplar_rt::ModifyFloatingPoint"
 
 
 def watchers_of(
-    executable: Executable, settings: RunSettings, planted: PlantedErrors, memories: Callable[[], Sequence[Any]]
+    compiled: CompiledGraph,
+    layout: ArenaLayout,
+    settings: RunSettings,
+    planted: PlantedErrors,
+    memories: Callable[[], Sequence[Any]],
 ) -> list[Watcher]:
     """Innermost first."""
     watchers: list[Watcher] = []
-    source = executable.source
-    if settings.float_exceptions or _CHANGES_FLOATS in executable.compilation.vertex_types.name:
-        watchers.append(FloatErrors(executable))
-    if settings.verify and source is not None:
-        watchers.append(WriteGuard(source.store, executable.plan.layout, memories))
-    if settings.trace and source is not None:
-        watchers.append(EdgeTrace(source.store, executable.plan.layout, memories, _stream_of(settings)))
+    store = compiled.source.store
+    if settings.float_exceptions or _CHANGES_FLOATS in compiled.compilation.vertex_types.name:
+        watchers.append(FloatErrors(compiled))
+    if settings.verify:
+        watchers.append(WriteGuard(store, layout, memories))
+    if settings.trace:
+        watchers.append(EdgeTrace(store, layout, memories, _stream_of(settings)))
     watchers.append(planted)
     return watchers
 

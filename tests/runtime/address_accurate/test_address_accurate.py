@@ -21,6 +21,7 @@ from simulator.poplibs import popops
 from simulator.poplibs.poplin import matMul
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.run_settings import RunSettings
+from simulator.runtime.values.numeric_plan import NumericPlan
 from tests.runtime.both_engines import ACCURATE, Workbench, graph_of, results, scattered
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -195,7 +196,8 @@ def chain(tiles=7):
 
 def outcome(compiled, bench):
     """The product of a compiled chain by the addresses of its report."""
-    core = EngineCore(compiled, RunSettings(recording=False, runs_kept=0))
+    plan = NumericPlan(compiled.source.store, compiled.source.programs)
+    core = EngineCore(compiled, plan, RunSettings(recording=False, runs_kept=0))
     core.load()
     for handle, values in bench.inputs.items():
         core.write(handle, values)
@@ -266,16 +268,16 @@ def test_every_dropped_message_is_found(planted):
 def test_a_transfer_that_moves_nothing_is_found(planted):
     """The compiler forgets the rows of an exchange whose messages it reports."""
     compiled, bench, _ = planted
-    facts = compiled.address_facts
-    for number, item in facts.items.computes.items():
+    kept = compiled.arrangements
+    for number, item in kept.items.computes.items():
         rows = item.arranged.before
         if not len(rows) or item.before.internal is None:
             continue
         none = np.zeros(len(rows), np.int64)
         broken = replace(item, arranged=replace(item.arranged, before=replace(rows, length=none)))
-        items = _with(facts.items, computes={**facts.items.computes, number: broken})
+        items = _with(kept.items, computes={**kept.items.computes, number: broken})
         with pytest.raises(poplar_error):
-            outcome(replace(compiled, address_facts=replace(facts, items=items)), bench)
+            outcome(replace(compiled, arrangements=replace(kept, items=items)), bench)
 
 
 def _with(object_, **attributes):
