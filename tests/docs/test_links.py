@@ -51,3 +51,15 @@ def test_the_tutorial_quotes_what_its_programs_give(tmp_path_factory: pytest.Tem
     assert f"`{slowest['name']}`, takes {slowest.step_cycles / total:.2%} of".replace("%", " %") in text
     fullest = [report.tiles().including_gaps_bytes.max() / 1024 for report in (after, before)]
     assert f"holds {fullest[0]:.1f} KiB instead of {fullest[1]:.1f} KiB" in text
+
+
+def test_the_architecture_is_short_and_names_rooms_that_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert len(text.split()) <= 1200
+    named = [name for name in re.findall(r"`([\w/]+(?:/|\.py))`", text) if not name.startswith("structure")]
+    places = [ROOT, *(ROOT / top for top in ("simulator", "popvision", "webapp", "popvision/analysis/execution"))]
+    places += [ROOT / "simulator" / room for room in ("machine", "base", "codelets", "engine")]
+    places += [ROOT / "popvision/formats", ROOT / "webapp/system_analyser"]
+    missing = [name for name in named if not any((place / name).exists() for place in places)]
+    assert len(named) > 30
+    assert missing == []
