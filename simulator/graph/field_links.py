@@ -26,8 +26,8 @@ class FieldLink:
     @property
     def ready(self) -> bool:
         """Whether the other field is connected; one that is a simple field never is, and `connect` refuses it."""
-        block, vertex = self.other.vertex.builder, self.other.vertex
-        return self.other.name not in block.columns or block.columns[self.other.name].holds(vertex.row)
+        vertex, fields = self.other.vertex, self.other.vertex.builder.fields
+        return self.other.name not in fields.edges or fields.edges[self.other.name].holds(vertex.row)
 
     def connect(self) -> None:
         vertex = self.other.vertex
@@ -45,8 +45,9 @@ def connect_links(store: GraphStore) -> None:
         if not ready:
             link = store.field_links[0]
             raise graph_connection_error(
-                f"{link.builder.vertex(link.row)}: field '{link.field}' is connected to field '{link.other.name}' of "
-                f"{link.other.vertex!r}, which is connected to nothing; connect that one to a tensor."
+                f"{link.builder.fields.vertex(link.row)}: field '{link.field}' is connected to field "
+                f"'{link.other.name}' of {link.other.vertex!r}, which is connected to nothing; connect that one to a "
+                "tensor."
             )
         for link in ready:
             link.connect()

@@ -7,15 +7,12 @@ connection or value of the block.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simulator.base.errors import graph_connection_error, index_error, no_size_specified, type_error
-from simulator.graph.state_values import state_value
-
-if TYPE_CHECKING:
-    from simulator.graph.vertex_builder import BlockBuilder
+from simulator.graph.field_columns import FieldColumns, state_value
 
 
 @dataclass
@@ -29,8 +26,8 @@ class Elements:
 class IndexedFields:
     """The fields of a block that are given element by element, by (row, field)."""
 
-    def __init__(self, builder: BlockBuilder) -> None:
-        self._builder = builder
+    def __init__(self, fields: FieldColumns) -> None:
+        self._fields = fields
         self._waiting: dict[tuple[int, str], Elements] = {}
         self._sizes: dict[tuple[int, str], int] = {}
 
@@ -40,10 +37,10 @@ class IndexedFields:
 
     def set_size(self, row: int, name: str, size: int) -> None:
         """setFieldSize; raises `graph_connection_error` where the field has another size already."""
-        known = self._builder.known_size(row, name)
+        known = self._fields.known_size(row, name)
         if known is not None and known != size:
             raise graph_connection_error(
-                f"{self._builder.vertex(row)}: field '{name}' has {known} elements; its size cannot become {size}."
+                f"{self._fields.vertex(row)}: field '{name}' has {known} elements; its size cannot become {size}."
             )
         self._sizes[row, name] = size
         if known is None:
@@ -54,38 +51,38 @@ class IndexedFields:
     def give(self, row: int, name: str, index: int, what: Any) -> None:
         """One element of a field: regions of an edge, or a value."""
         waiting = self._waiting.setdefault((row, name), Elements(self._sizes.get((row, name))))
-        if index in waiting.given and name in self._builder.columns:
+        if index in waiting.given and name in self._fields.edges:
             raise graph_connection_error(
-                f"{self._builder.vertex(row)}: element {index} of field '{name}' is connected twice."
+                f"{self._fields.vertex(row)}: element {index} of field '{name}' is connected twice."
             )
         waiting.given[index] = what
         self._finish_when_complete(row, name, waiting)
 
     def set_initial(self, row: int, name: str, index: int | None, value: Any) -> None:
         """setInitialValue of a simple field, or of one element of it."""
-        builder = self._builder
+        fields = self._fields
         if index is None:
             size = self.size_of(row, name)
             if size is not None and np.size(value) != size:
                 raise type_error(
-                    f"{builder.vertex(row)}: field '{name}' has {size} elements, got {np.size(value)} values."
+                    f"{fields.vertex(row)}: field '{name}' has {size} elements, got {np.size(value)} values."
                 )
-            builder.set_value(row, name, value)
+            fields.set_value(row, name, value)
             return
-        if name not in builder.values:
-            raise builder.no_value(name)
-        known: Any = builder.values[name].get(row)
+        if name not in fields.values:
+            raise fields.no_value(name)
+        known: Any = fields.values[name].get(row)
         if np.ndim(known) == 1 and index >= len(known):
             raise index_error(
-                f"{builder.vertex(row)}: field '{name}' has {len(known)} elements; there is no element {index}."
+                f"{fields.vertex(row)}: field '{name}' has {len(known)} elements; there is no element {index}."
             )
         if np.ndim(known) == 1:
             known = known.copy()
-            known[index] = state_value(builder.type, name, value)
-            builder.values[name][row] = known
-            builder.stale = True
+            known[index] = state_value(fields.type, name, value)
+            fields.values[name][row] = known
+            fields.stale = True
         else:
-            self.give(row, name, index, state_value(builder.type, name, value))
+            self.give(row, name, index, state_value(fields.type, name, value))
 
     def _finish_when_complete(self, row: int, name: str, waiting: Elements) -> None:
         if waiting.size is None:
@@ -93,12 +90,12 @@ class IndexedFields:
         beyond = [i for i in waiting.given if i >= waiting.size]
         if beyond:
             raise index_error(
-                f"{self._builder.vertex(row)}: field '{name}' has {waiting.size} elements; there is no element "
+                f"{self._fields.vertex(row)}: field '{name}' has {waiting.size} elements; there is no element "
                 f"{beyond[0]}."
             )
         if len(waiting.given) < waiting.size:
             return
-        column = self._builder.columns.get(name)
+        column = self._fields.edges.get(name)
         if column is None:
             self._settle_state(row, name, waiting)
             return
@@ -108,39 +105,39 @@ class IndexedFields:
                 column.add(row, starts, lengths)
         elif parts:
             column.add(row, [s for starts, _ in parts for s in starts], [n for _, lengths in parts for n in lengths])
-        self._builder.stale = True
+        self._fields.stale = True
         del self._waiting[row, name]
 
     def check(self) -> None:
         """Raises `no_size_specified` for fields without a size, `graph_connection_error` for elements that are not
         connected; state vectors of a known size without values are zeros."""
         for (row, name), waiting in list(self._waiting.items()):
-            if name in self._builder.columns and not waiting.given:
+            if name in self._fields.edges and not waiting.given:
                 self._check_size(row, name, waiting.size)
                 continue
-            where = f"{self._builder.vertex(row)}: field '{name}'"
+            where = f"{self._fields.vertex(row)}: field '{name}'"
             if waiting.size is None:
                 raise no_size_specified(f"{where} has no size; call setFieldSize.")
             missing = next((i for i in range(waiting.size) if i not in waiting.given), None)
-            if missing is not None and name in self._builder.columns:
+            if missing is not None and name in self._fields.edges:
                 raise graph_connection_error(f"{where}: element {missing} of {waiting.size} is not connected.")
-            if name not in self._builder.columns:
+            if name not in self._fields.edges:
                 self._settle_state(row, name, waiting)
 
     def _check_size(self, row: int, name: str, size: int | None) -> None:
         """A field that was given a size and then connected as a whole."""
-        known = self._builder.known_size(row, name)
+        known = self._fields.known_size(row, name)
         if known is not None and known != size:
             raise graph_connection_error(
-                f"{self._builder.vertex(row)}: field '{name}' was given {size} elements, but {known} are connected."
+                f"{self._fields.vertex(row)}: field '{name}' was given {size} elements, but {known} are connected."
             )
 
     def _settle_state(self, row: int, name: str, waiting: Elements) -> None:
         assert waiting.size is not None
-        values = np.zeros(waiting.size, self._builder.state_type(name))
+        values = np.zeros(waiting.size, self._fields.state_type(name))
         for i, value in waiting.given.items():
             values[i] = value
-        self._builder.set_value(row, name, values)
+        self._fields.set_value(row, name, values)
         del self._waiting[row, name]
 
     def empty_edges(self) -> set[tuple[int, str]]:

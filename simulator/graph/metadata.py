@@ -26,7 +26,8 @@ def checked_metadata(store: GraphStore, type_: Type, metadata: Tensor | None, wh
         raise tensor_creation_error(
             f"{what}: type {type_} takes no metadata, but {metadata!r} was given; give Tensor() in its place."
         )
-    if metadata.elementType() is not QUARTER_METADATA or metadata.numElements() != 1 or metadata._store is not store:
+    fits = metadata.elementType() is QUARTER_METADATA and metadata.numElements() == 1
+    if not fits or metadata.view.store is not store:
         raise tensor_metadata_error(
             f"{what}: {metadata!r} is not a metadata tensor; give one QUARTER_METADATA element of this graph, for "
             "example from createVariableMetadataTensor."

@@ -22,7 +22,7 @@ from simulator.graph.programs.copy_checks import check_writeable
 from simulator.graph.programs.host_call_checks import check_host_call
 from simulator.graph.programs.predicate_checks import check_scalar
 from simulator.graph.programs.print import FloatFormat, PrintTensor, PrintTensorFmt
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, require_valid
 
 __all__ = [
     "Abort",
@@ -148,7 +148,7 @@ class AssumeEqualAcrossReplicas(Program):
     def __init__(self, t: Tensor, debugContext: Context = "") -> None:
         if not isinstance(t, Tensor):
             raise control_program_error(f"AssumeEqualAcrossReplicas needs a tensor, got {t!r}.")
-        t._require()
+        require_valid(t)
         self.tensor = t
         self.debug = as_context(debugContext)
 

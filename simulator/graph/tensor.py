@@ -1,38 +1,46 @@
-"""Tensors: typed, shaped views of elements of variables. No operation copies anything (see `tensor_core`)."""
+"""Tensors: typed views of elements of variables, with Poplar's names. No operation copies anything.
+
+A tensor is an element type and a `View`, where slicing, shapes and regions are computed; methods here check arguments
+and delegate.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from simulator.base import regions
-from simulator.base.errors import index_error, type_error
-from simulator.base.types import QUARTER, QUARTER_METADATA, Interval, Type, UpsampleMethod
-from simulator.graph.tensor_description import DescribedTensor
-from simulator.graph.tensor_joins import concatenated
-from simulator.graph.view import (
-    Ints,
-    checked_dimension,
-    checked_shape,
-    partial_permutation,
-    permutation,
-    reshaped_strides,
-    rolled,
+from simulator.arrays import Int64Array
+from simulator.base.errors import index_error, tensor_creation_error, tensor_metadata_error, type_error
+from simulator.base.types import (
+    QUARTER,
+    QUARTER_METADATA,
+    Interval,
+    Type,
+    UpsampleMethod,
+    VariableInterval,
+    VariableRef,
 )
+from simulator.graph.strides import checked_dimension, checked_shape, partial_permutation, permutation, rolled
+from simulator.graph.view import View, joined
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
 
-PythonSlice = slice
 
-
-class Tensor(DescribedTensor):
+class Tensor:
     """A view; made by `Graph.addVariable`, `Graph.addConstant` and by views of other tensors. `Tensor()` is invalid."""
 
-    __slots__ = ()
+    __slots__ = ("element_type", "view")
+    element_type: Type
+    view: View
+
+    def __init__(self) -> None:
+        self.element_type = None  # type: ignore[assignment]  # of no graph, as `require_valid` says
+        self.view = View.of_nothing()
 
     # ---- slices ------------------------------------------------------------------------------------------------
 
@@ -46,157 +54,83 @@ class Tensor(DescribedTensor):
     def slice(self, begin: Sequence[int], end: Sequence[int]) -> Tensor: ...
     def slice(self, begin: Any = 0, end: Any = None, dimension: int = 0, *, region: Interval | None = None) -> Tensor:
         """Elements [begin, end) of one dimension, or of each dimension; `index_error` when outside the tensor."""
+        view = self.view
         if region is not None or isinstance(begin, Interval):
             interval = region or begin
-            return self._slice(interval.begin, interval.end, dimension if end is None else end)
-        if isinstance(begin, Sequence):
-            if len(begin) != len(end) or len(begin) > len(self._shape):
+            view = view.sliced(interval.begin, interval.end, dimension if end is None else end)
+        elif isinstance(begin, Sequence):
+            if len(begin) != len(end) or len(begin) > len(view.shape):
                 raise index_error(f"slice: {list(begin)} and {list(end)} do not fit a tensor of rank {self.rank()}.")
-            out = self
             for axis, (b, e) in enumerate(zip(begin, end, strict=True)):
-                out = out._slice(b, e, axis)
-            return out
-        return self._slice(begin, end, dimension)
-
-    def _slice(self, begin: int, end: int, axis: int) -> Tensor:
-        shape = self._shape
-        if not 0 <= axis < len(shape):
-            checked_dimension(len(shape), axis, "slice")
-        if not 0 <= begin <= end <= shape[axis]:
-            raise index_error(f"slice: [{begin}, {end}) lies outside dimension {axis} of shape {list(shape)}.")
-        new_shape = (*shape[:axis], end - begin, *shape[axis + 1 :])
-        strides = self._strides
-        if strides is not None:
-            # An empty slice at the very end stays inside the variable, so that its start is an element of it.
-            return self._strided(self._start + begin * strides[axis] * (end > begin), new_shape, strides)
-        if prod(shape[:axis]) == 1 and self._elements is None:
-            inner = prod(shape[axis + 1 :])
-            pieces = regions.cut(*self.regions(), begin * inner, end * inner)
-            return self._spelled(new_shape, pieces, None, self._variable)
-        return self._by_elements(lambda e: e[(PythonSlice(None),) * axis + (PythonSlice(begin, end),)])
+                view = view.sliced(b, e, axis)
+        else:
+            view = view.sliced(begin, end, dimension)
+        return tensor_of(self.element_type, view)
 
     def slices(self, intervals: Sequence[int | Interval | Sequence[Interval]], dimension: int = 0) -> list[Tensor]:
         """One tensor per interval; a list of intervals in the place of one gives their concatenation, an index the
         slice of size 1 there."""
+
+        def part(begin: int, end: int) -> Tensor:
+            return tensor_of(self.element_type, self.view.sliced(begin, end, dimension))
+
         return [
-            self._slice(int(item), int(item) + 1, dimension)
+            part(int(item), int(item) + 1)
             if isinstance(item, int | np.integer)
-            else self._slice(item[0], item[1], dimension)
+            else part(item[0], item[1])
             if isinstance(item, Interval) or (len(item) == 2 and isinstance(item[0], int))
-            else concat([self._slice(i[0], i[1], dimension) for i in item], dimension)
+            else concat([part(i[0], i[1]) for i in item], dimension)
             for item in intervals
         ]
 
     def index(self, indices: Sequence[int]) -> Tensor:
         """The sub-tensor at these indices of the outermost dimensions."""
-        out = self
+        view = self.view
         for i in indices:
-            out = out._at(i, 0)
-        return out
-
-    def _at(self, i: int, axis: int) -> Tensor:
-        shape = self._shape
-        if axis >= len(shape):
-            raise index_error(f"Index {i} is one too many for a tensor of shape {list(shape)}.")
-        if not -shape[axis] <= i < shape[axis]:
-            raise index_error(f"Index {i} lies outside dimension {axis} of shape {list(shape)}.")
-        if i < 0:
-            i += shape[axis]
-        strides = self._strides
-        if strides is not None:
-            return self._strided(
-                self._start + i * strides[axis], shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :]
-            )
-        one = self._slice(i, i + 1, axis)
-        return one.reshape(shape[:axis] + shape[axis + 1 :])
+            view = view.at(i, 0)
+        return tensor_of(self.element_type, view)
 
     def __getitem__(self, key: Any) -> Tensor:
         """Indices, Python slices (steps too), an `Interval` and `...`, as NumPy takes them."""
-        if isinstance(key, (int, np.integer)):
-            return self._at(int(key), 0)
-        keys = key if isinstance(key, tuple) and not isinstance(key, Interval) else (key,)
-        if Ellipsis in keys:
-            at = keys.index(Ellipsis)
-            keys = keys[:at] + (PythonSlice(None),) * (len(self._shape) - len(keys) + 1) + keys[at + 1 :]
-        if len(keys) > len(self._shape):
-            raise index_error(f"{len(keys)} indices are too many for a tensor of rank {len(self._shape)}.")
-        out, axis = self, 0
-        for k in keys:
-            if isinstance(k, PythonSlice):
-                out = out._python_slice(k, axis)
-            elif isinstance(k, Interval):
-                out = out._slice(k.begin, k.end, axis)
-            else:
-                out = out._at(int(k), axis)
-                continue
-            axis += 1
-        return out
-
-    def _python_slice(self, key: PythonSlice, axis: int) -> Tensor:
-        begin, end, step = key.indices(self._shape[axis])
-        if step > 0:
-            out = self._slice(begin, max(begin, end), axis)
-            return out if step == 1 else out.subSample(step, axis)
-        count = len(range(begin, end, step))
-        last = begin + (count - 1) * step
-        out = self._slice(last, begin + 1, axis) if count else self._slice(0, 0, axis)
-        return out.reverse(axis).subSample(-step, axis)
+        return tensor_of(self.element_type, self.view.indexed(key))
 
     def __iter__(self) -> Iterator[Tensor]:
-        return (self._at(i, 0) for i in range(len(self)))
+        return (tensor_of(self.element_type, self.view.at(i, 0)) for i in range(len(self)))
 
     def subSample(self, stride: int, dimension: int) -> Tensor:
         """Every `stride`-th element of a dimension, from its first."""
         axis = checked_dimension(self.rank(), dimension, "subSample")
         if stride < 1:
             raise index_error(f"subSample: stride {stride} is not positive.")
-        if self._strides is None:
-            return self._by_elements(lambda e: e[(PythonSlice(None),) * axis + (PythonSlice(None, None, stride),)])
-        count = -(-self._shape[axis] // stride)
-        shape = (*self._shape[:axis], count, *self._shape[axis + 1 :])
-        strides = (*self._strides[:axis], self._strides[axis] * stride, *self._strides[axis + 1 :])
-        return self._strided(self._start, shape, strides)
+        return tensor_of(self.element_type, self.view.subsampled(stride, axis))
 
     def reverse(self, dimension: int) -> Tensor:
         """The dimension read from its end."""
         axis = checked_dimension(self.rank(), dimension, "reverse")
-        if self._strides is None:
-            return self._by_elements(lambda e: np.flip(e, axis))
-        n, stride = self._shape[axis], self._strides[axis]
-        if n == 0:
-            return self
-        strides = (*self._strides[:axis], -stride, *self._strides[axis + 1 :])
-        return self._strided(self._start + (n - 1) * stride, self._shape, strides)
+        return tensor_of(self.element_type, self.view.reversed(axis))
 
     # ---- shapes ------------------------------------------------------------------------------------------------
 
     def flatten(self, dimBegin: int = 0, dimEnd: int | None = None) -> Tensor:
         """All elements as a vector, or dimensions [dimBegin, dimEnd) fused into one."""
-        end = self.rank() if dimEnd is None else dimEnd
+        shape, end = self.view.shape, self.rank() if dimEnd is None else dimEnd
         if not 0 <= dimBegin <= end <= self.rank():
             raise index_error(f"flatten: [{dimBegin}, {end}) are not dimensions of a tensor of rank {self.rank()}.")
-        return self.reshape((*self._shape[:dimBegin], prod(self._shape[dimBegin:end]), *self._shape[end:]))
+        return self.reshape((*shape[:dimBegin], prod(shape[dimBegin:end]), *shape[end:]))
 
     def reshape(self, shape: Sequence[int]) -> Tensor:
         """The same elements in row-major order under another shape; `index_error` when it holds another number."""
-        new_shape = checked_shape(shape, self.numElements())
-        if self._strides is not None:
-            strides = reshaped_strides(self._shape, self._strides, new_shape)
-            if strides is not None:
-                return self._strided(self._start, new_shape, strides)
-        if self._pieces is not None or self._elements is None:
-            return self._spelled(new_shape, self.regions(), None, self._variable)
-        return self._by_elements(lambda e: e.reshape(new_shape))
+        return tensor_of(self.element_type, self.view.reshaped(checked_shape(shape, self.numElements())))
 
     def reshapePartial(self, beginIndex: int, endIndex: int, newDims: Sequence[int]) -> Tensor:
         """Dimensions [beginIndex, endIndex) replaced by `newDims`."""
         if not 0 <= beginIndex <= endIndex <= self.rank():
             raise index_error(f"reshapePartial: [{beginIndex}, {endIndex}) are not dimensions of rank {self.rank()}.")
-        return self.reshape((*self._shape[:beginIndex], *newDims, *self._shape[endIndex:]))
+        return self.reshape((*self.view.shape[:beginIndex], *newDims, *self.view.shape[endIndex:]))
 
     def expand(self, indices: Sequence[int]) -> Tensor:
         """Insert a dimension of size 1 before each of the named dimensions (rank() = at the end)."""
-        shape = list(self._shape)
+        shape = self.shape()
         for index in sorted(indices, reverse=True):
             if not 0 <= index <= self.rank():
                 raise index_error(f"expand: there is no place {index} in a tensor of rank {self.rank()}.")
@@ -207,69 +141,226 @@ class Tensor(DescribedTensor):
         """Remove the named dimensions, which must have size 1."""
         for index in indices:
             if self.dim(index) != 1:
-                raise index_error(f"squeeze: dimension {index} of shape {list(self._shape)} does not have size 1.")
-        return self.reshape([n for axis, n in enumerate(self._shape) if axis not in indices])
+                raise index_error(f"squeeze: dimension {index} of shape {self.shape()} does not have size 1.")
+        return self.reshape([n for axis, n in enumerate(self.view.shape) if axis not in indices])
 
     def dimShuffle(self, permutation_: Sequence[int]) -> Tensor:
         """Dimension i of the result is dimension `permutation_[i]` of this tensor."""
-        return self._permuted(permutation(self.rank(), permutation_, "dimShuffle"))
+        axes = permutation(self.rank(), permutation_, "dimShuffle")
+        return tensor_of(self.element_type, self.view.permuted(axes))
 
     def dimShufflePartial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
         """Dimension source[i] moves to destination[i]; the others keep their order."""
-        return self._permuted(partial_permutation(self.rank(), source, destination))
+        axes = partial_permutation(self.rank(), source, destination)
+        return tensor_of(self.element_type, self.view.permuted(axes))
 
     def dimRoll(self, dimension: int, newIndex: int = 0) -> Tensor:
         """One dimension moves to `newIndex`; the others keep their order."""
-        return self._permuted(rolled(self.rank(), dimension, newIndex))
+        return tensor_of(self.element_type, self.view.permuted(rolled(self.rank(), dimension, newIndex)))
 
     def transpose(self) -> Tensor:
         """The dimensions in reverse order; of a matrix, its transpose."""
-        return self._permuted(tuple(reversed(range(self.rank()))))
-
-    def _permuted(self, axes: Ints) -> Tensor:
-        if self._strides is None:
-            return self._by_elements(lambda e: e.transpose(axes))
-        shape, strides = self._shape, self._strides
-        return self._strided(self._start, tuple([shape[a] for a in axes]), tuple([strides[a] for a in axes]))
+        return tensor_of(self.element_type, self.view.permuted(tuple(reversed(range(self.rank())))))
 
     # ---- repetition and reinterpretation -------------------------------------------------------------------------
 
     def broadcast(self, N: int, dimension: int) -> Tensor:
         """The tensor N times along a dimension: the copies are the same elements, so the result has aliases."""
         axis = checked_dimension(self.rank(), dimension, "broadcast")
-        return self._repeated(N, axis, axis)
+        return tensor_of(self.element_type, self.view.repeated(N, axis, axis))
 
     def upsample(self, scale: int, dimension: int, method: UpsampleMethod = UpsampleMethod.REPEAT) -> Tensor:
         """Every element of a dimension `scale` times in a row (`UpsampleMethod.REPEAT`, the only method)."""
         if method is not UpsampleMethod.REPEAT:
             raise index_error(f"upsample: {method!r} is not an upsampling method; use UpsampleMethod.REPEAT.")
         axis = checked_dimension(self.rank(), dimension, "upsample")
-        return self._repeated(scale, axis, axis + 1)
-
-    def _repeated(self, times: int, axis: int, place: int) -> Tensor:
-        """A dimension of `times` equal copies put before dimension `place`, then fused with dimension `axis`."""
-        if times < 0:
-            raise index_error(f"A tensor cannot be repeated {times} times.")
-        shape = (*self._shape[:place], times, *self._shape[place:])
-        fused = (*self._shape[:axis], self._shape[axis] * times, *self._shape[axis + 1 :])
-        if self._strides is not None:
-            strides = (*self._strides[:place], 0, *self._strides[place:])
-            return self._strided(self._start, shape, strides).reshape(fused)
-        return self._by_elements(lambda e: np.broadcast_to(np.expand_dims(e, place), shape).reshape(fused))
+        return tensor_of(self.element_type, self.view.repeated(scale, axis, axis + 1))
 
     def reinterpret(self, type_: Type) -> Tensor:
         """The same bits as elements of another type of the same size, else `type_error`. QUARTER and its metadata can
         be read as other types; nothing can be read as one of them, as it would have no metadata."""
         if type_.size != self.elementType().size:
-            raise type_error(f"A tensor of type {self._type} cannot be read as {type_}: the sizes differ.")
-        if type_ in (QUARTER, QUARTER_METADATA) and type_ is not self._type:
+            raise type_error(f"A tensor of type {self.element_type} cannot be read as {type_}: the sizes differ.")
+        if type_ in (QUARTER, QUARTER_METADATA) and type_ is not self.element_type:
             raise type_error(
-                f"A tensor of type {self._type} cannot be read as {type_}; clone it with that type and copy the bytes."
+                f"A tensor of type {self.element_type} cannot be read as {type_}; clone it with that type and copy "
+                "the bytes."
             )
-        t = self._strided(self._start, self._shape, ())
-        t._strides, t._pieces, t._elements = self._strides, self._pieces, self._elements
-        t._type = type_
-        return t
+        return tensor_of(type_, self.view)
+
+    # ---- questions ---------------------------------------------------------------------------------------------
+
+    def valid(self) -> bool:
+        return self.view.valid
+
+    def elementType(self) -> Type:
+        require_valid(self)
+        return self.element_type
+
+    def rank(self) -> int:
+        return len(self.view.shape)
+
+    def shape(self) -> list[int]:
+        return list(self.view.shape)
+
+    def dim(self, dimension: int) -> int:
+        return self.view.shape[checked_dimension(self.rank(), dimension, "dim")]
+
+    def numElements(self) -> int:
+        return prod(self.view.shape)
+
+    def __len__(self) -> int:
+        if not self.view.shape:
+            raise index_error("A scalar tensor has no length.")
+        return self.view.shape[0]
+
+    def isContiguous(self) -> bool:
+        """Whether the flattened tensor is one run of consecutive elements of one variable."""
+        return self.view.is_contiguous()
+
+    def containsAliases(self) -> bool:
+        """Whether some element occurs more than once."""
+        return self.view.contains_aliases()
+
+    def containsConstant(self) -> bool:
+        constant = self.view.store.variables.constant
+        return any(constant[v] is not None for v in self.view.variables())
+
+    def isParallelWriteable(self) -> bool:
+        """Whether vertices and copies may write the tensor: no aliases and no constants."""
+        return not self.containsAliases() and not self.containsConstant()
+
+    def intersectsWith(self, other: Tensor) -> bool:
+        """Whether the two tensors share an element."""
+        return self.view.intersects(other.view)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        if not (self.valid() and other.valid()):
+            return self.valid() == other.valid()
+        mine, theirs = self.view, other.view
+        if mine.store is not theirs.store or mine.shape != theirs.shape or self.element_type is not other.element_type:
+            return False
+        return all(np.array_equal(a, b) for a, b in zip(mine.regions(), theirs.regions(), strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self.view.shape)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.element_type.name}, shape={self.shape()})" if self.valid() else "Tensor()"
+
+    # ---- elements ----------------------------------------------------------------------------------------------
+
+    def regions(self) -> tuple[Int64Array, Int64Array]:
+        """(starts, lengths) in element space, in flattened order; neighbours are merged, never across variables.
+
+        The arrays may be shared with the tensor: do not write into them."""
+        return self.view.regions()
+
+    def strided(self) -> tuple[int, int, tuple[int, ...]] | None:
+        """(variable, offset, strides) in elements when the tensor is one strided view of one variable, else None."""
+        view = self.view
+        if view.strides is None:
+            view.regions()
+        if view.strides is None:
+            return None
+        return view.variable, view.start - view.store.variables.base[view.variable], view.strides
+
+    def getContiguousRegions(self) -> list[Interval]:
+        """Intervals of the flattened tensor, each of which is one run of consecutive elements of one variable."""
+        lengths = self.regions()[1]
+        ends = np.cumsum(lengths)
+        return [Interval(b, e) for b, e in zip((ends - lengths).tolist(), ends.tolist(), strict=True)]
+
+    def getVarRegions(self) -> list[VariableInterval]:
+        """The runs of elements of variables that spell the flattened tensor, in order."""
+        starts, lengths = self.regions()
+        owner = self.view.store.variable_of(starts)
+        first = starts - self.view.store.bases()[owner]
+        rows = zip(owner.tolist(), first.tolist(), lengths.tolist(), strict=True)
+        return [VariableInterval(VariableRef(v), Interval(b, b + n)) for v, b, n in rows]
+
+    # ---- metadata ----------------------------------------------------------------------------------------------
+
+    def hasMetadata(self) -> bool:
+        """Whether the tensor has a metadata tensor, as those of type QUARTER do."""
+        return self.valid() and _metadata_element(self) is not None
+
+    def getMetadata(self) -> Tensor:
+        """The metadata tensor (shape []) of a QUARTER tensor; `tensor_metadata_error` for other types."""
+        require_valid(self)
+        element = _metadata_element(self)
+        if element is None:
+            raise tensor_metadata_error(f"{self!r} has no metadata; only tensors of type quarter have.")
+        store = self.view.store
+        variable = int(store.variable_of(np.array([element], np.int64))[0])
+        return tensor_of(QUARTER_METADATA, View.of_variable(store, variable, ()).with_strides(element, (), ()))
+
+    # ---- texts -------------------------------------------------------------------------------------------------
+
+    def shapeToString(self) -> str:
+        """The shape as Poplar spells it, for example "{2,3}"."""
+        return "{" + ",".join(str(n) for n in self.view.shape) + "}"
+
+    def getVarStr(self) -> str:
+        """The names of the variables that the tensor is made of, each once, joined by commas."""
+        names = self.view.store.variables.name
+        return ",".join(names[v] or f"<variable {v}>" for v in self.view.variables())
+
+    def getDebugStr(self) -> str:
+        """Variables, type and shape, for messages."""
+        if not self.valid():
+            return "<invalid tensor>"
+        return f"{self.getVarStr()}:{self.element_type.name}{self.shapeToString()}"
+
+    def dump(self) -> None:
+        """Write the tensor's description on standard error."""
+        sys.stderr.write(self.getDebugStr() + "\n")
+
+    def dumpRegions(self) -> None:
+        """Write the runs of memory that spell the flattened tensor on standard error, one a line."""
+        names = self.view.store.variables.name
+        for run in self.getVarRegions():
+            name = names[run.var.id] or f"<variable {run.var.id}>"
+            sys.stderr.write(f"{name}[{run.interval.begin}:{run.interval.end})\n")
+
+
+# ---- making tensors --------------------------------------------------------------------------------------------------
+
+
+def tensor_of(type_: Type, view: View) -> Tensor:
+    """The tensor of a view, with elements of this type."""
+    tensor = object.__new__(Tensor)
+    tensor.element_type = type_
+    tensor.view = view
+    return tensor
+
+
+def whole_variable(store: GraphStore, variable: int) -> Tensor:
+    """All elements of a variable as a vector."""
+    columns = store.variables
+    return tensor_of(columns.type[variable], View.of_variable(store, variable, (columns.numel[variable],)))
+
+
+def tensor_of_regions(store: GraphStore, pieces: Sequence[tuple[int, int]], scalar: bool) -> Tensor:
+    """The elements of (start, length) regions as a vector, or as a scalar."""
+    starts, lengths = np.array(pieces, np.int64).reshape(-1, 2).T
+    variable = int(store.variable_of(starts[:1])[0]) if len(starts) else 0
+    shape = () if scalar else (int(lengths.sum()),)
+    view = View.of_variable(store, variable, ()).with_pieces(shape, store.cut_at_variables(starts, lengths), variable)
+    return tensor_of(store.variables.type[variable], view)
+
+
+def taken(tensor: Tensor, places: Int64Array) -> Tensor:
+    """The elements at these places of the flattened tensor, under the shape of `places`."""
+    return tensor_of(tensor.element_type, tensor.view.taken(places))
+
+
+def require_valid(tensor: Tensor) -> None:
+    """Raises `tensor_creation_error` for `Tensor()`."""
+    if not tensor.view.valid:
+        raise tensor_creation_error("The tensor refers to nothing; make it with Graph.addVariable first.")
 
 
 @overload
@@ -282,19 +373,47 @@ def concat(  # type: ignore[misc]  # names are those of the overloads
     """Tensors one after another along a dimension; all other dimensions and the types must be equal."""
     pair = isinstance(first, Tensor)
     parts: list[Tensor] = [first, second] if pair else list(first if tensors is None else tensors)
-    joined: Tensor = concatenated(parts, dimension if pair or second is None else second)
-    return joined
+    return _concatenated(parts, dimension if pair or second is None else second)
 
 
 def append(first: Tensor, second: Tensor, dimension: int = 0) -> Tensor:
     """`second`, one rank lower than `first`, as one more element of a dimension of `first`."""
-    return concatenated([first, second.expand([dimension])], dimension)
+    return _concatenated([first, second.expand([dimension])], dimension)
 
 
-def tensor_of(store: GraphStore, pieces: Sequence[tuple[int, int]], scalar: bool) -> Tensor:
-    """The elements of (start, length) regions as a vector, or as a scalar."""
-    starts, lengths = np.array(pieces, np.int64).reshape(-1, 2).T
-    variable = int(store.variable_of(starts[:1])[0]) if len(starts) else 0
-    whole = Tensor._of_variable(store, variable, store.variables.type[variable], ())
-    shape = () if scalar else (int(lengths.sum()),)
-    return whole._spelled(shape, store.cut_at_variables(starts, lengths), None, variable)
+def _concatenated(tensors: list[Tensor], dimension: int) -> Tensor:
+    if not tensors:
+        raise tensor_creation_error("concat: there is nothing to concatenate; give at least one tensor.")
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise tensor_creation_error(f"concat: {t!r} is not a tensor.")
+    head, first = tensors[0], tensors[0].view
+    require_valid(head)
+    axis = checked_dimension(head.rank(), dimension, "concat")
+    for t in tensors:
+        require_valid(t)
+        shape = t.view.shape
+        if t.element_type is not head.element_type or t.view.store is not first.store:
+            raise tensor_creation_error(
+                f"concat: {t!r} does not go with {head!r}: same type and same graph are needed."
+            )
+        if shape[:axis] + shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
+            raise tensor_creation_error(
+                f"concat: shapes {t.shape()} and {head.shape()} differ outside dimension {axis}."
+            )
+    if len(tensors) == 1:
+        return head
+    if head.hasMetadata() and any(t.getMetadata() != head.getMetadata() for t in tensors):
+        raise tensor_metadata_error(
+            f"concat: the {len(tensors)} quarter tensors have different metadata tensors; give them the same one."
+        )
+    return tensor_of(head.element_type, joined([t.view for t in tensors], axis))
+
+
+def _metadata_element(tensor: Tensor) -> int | None:
+    """The element that holds the metadata of a QUARTER tensor; None for other types."""
+    if not tensor.element_type.requiresMetadata():
+        return None
+    view = tensor.view
+    variables = view.variables() or [view.variable]
+    return view.store.variables.metadata.get(variables[0])

@@ -1,4 +1,4 @@
-"""Blocks that grow one `addVertex` at a time: machine integers in `array` columns, turned into NumPy when asked.
+"""Blocks that grow one `addVertex` at a time: machine integers in `array` columns, made NumPy arrays by `settle`.
 
 A million vertices with three edges each cost a few tens of bytes per edge and no Python object that stays.
 """
@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.base.errors import graph_connection_error, tensor_metadata_error, type_error, unknown_field
-from simulator.base.types import QUARTER, numpy_type
-from simulator.graph.edge_column import EdgeColumn
+from simulator.base.errors import graph_connection_error, tensor_metadata_error, type_error
+from simulator.base.types import QUARTER
+from simulator.graph.field_columns import EdgeColumn, FieldColumns
 from simulator.graph.indexed_fields import IndexedFields
-from simulator.graph.state_values import state_value
-from simulator.graph.tensor import Tensor, tensor_of
+from simulator.graph.tensor import Tensor, require_valid, tensor_of_regions
 from simulator.graph.vertices import FieldSpec, VertexBlock, VertexType, metadata_field
 
 if TYPE_CHECKING:
@@ -33,41 +32,42 @@ class BlockBuilder:
         self.type = type_
         self.first_tile = first_tile
         self.tiles = array("L")
-        self.columns = {f.name: EdgeColumn(f) for f in type_.fields if f.kind != "value"}
-        self.values: dict[str, dict[int, Any]] = {f.name: {} for f in type_.fields if f.kind == "value"}
+        self.fields = FieldColumns(store, compute_set, type_)
         self.estimates: dict[int, tuple[int, int]] = {}
         self.constants: list[tuple[int, int]] = []  #: (row, variable) of constants made for value connections
-        self.indexed = IndexedFields(self)
-        self.block = VertexBlock(compute_set, type_, 0, np.empty(0, np.uint32), debug_id=_debug_id(store, compute_set))
-        self.stale = False
+        self.indexed = IndexedFields(self.fields)
+        debug_id = store.compute_set_debug_ids[compute_set]
+        self.block = VertexBlock(compute_set, type_, 0, np.empty(0, np.uint32), debug_id=debug_id)
 
     def add(self) -> int:
+        """Add a vertex; returns its row."""
         self.tiles.append(self.first_tile)
-        self.stale = True
+        self.fields.stale = True
         return len(self.tiles) - 1
 
     def connect(self, row: int, field: str, tensor: Tensor) -> None:
         """Connect one tensor; the rank must suit the field's kind."""
-        column = self.columns.get(field)
+        column = self.fields.edges.get(field)
         if column is None:
-            raise self.no_edge(field)
-        spec = column.spec
-        if tensor._store is not self.store or (spec.type is not None and spec.type is not tensor._type):
-            self.refuse(spec, tensor)
+            raise self.fields.no_edge(field)
+        spec, view = column.spec, tensor.view
+        if view.store is not self.store or (spec.type is not None and spec.type is not tensor.element_type):
+            self.check_type(spec, tensor)
         if column.rows and column.rows[-1] == row:
-            raise self.connected_twice(field, row)
+            raise self.fields.connected_twice(field, row)
         if spec.type is QUARTER:
             self.connect_metadata(row, spec, [tensor])
+        strides = view.strides
         if spec.direction != "in" and (
-            tensor._strides is None or 0 in tensor._strides or tensor._variable not in self.store.plain_variables
+            strides is None or 0 in strides or view.variable not in self.store.plain_variables
         ):
             self.check_writeable(spec, tensor)
-        self.stale = True
+        self.fields.stale = True
         kind = spec.kind
-        if (kind == "vector" and tensor._strides == (1,)) or (kind == "scalar" and tensor._strides == ()):
+        if (kind == "vector" and strides == (1,)) or (kind == "scalar" and strides == ()):
             column.rows.append(row)
-            column.starts.append(tensor._start)
-            column.lengths.append(tensor._shape[0] if kind == "vector" else 1)
+            column.starts.append(view.start)
+            column.lengths.append(view.shape[0] if kind == "vector" else 1)
             column.opens.append(1)
         else:
             self.connect_regions(column, row, tensor)
@@ -86,9 +86,9 @@ class BlockBuilder:
 
     def connect_list(self, row: int, field: str, tensors: Sequence[Tensor]) -> None:
         """Connect one tensor of rank 1 per inner vector, or of rank 0 per scalar edge."""
-        column = self.columns.get(field)
+        column = self.fields.edges.get(field)
         if column is None:
-            raise self.no_edge(field)
+            raise self.fields.no_edge(field)
         spec = column.spec
         rank = {"scalars": 0, "vectors": 1}.get(spec.kind)
         if rank is None:
@@ -96,10 +96,9 @@ class BlockBuilder:
                 f"Field '{spec.name}' of {self.type.name} is not a vector of edges: connect one tensor, not a list."
             )
         if column.rows and column.rows[-1] == row:
-            raise self.connected_twice(field, row)
+            raise self.fields.connected_twice(field, row)
         for tensor in tensors:
-            if tensor._store is not self.store or (spec.type is not None and spec.type is not tensor._type):
-                self.refuse(spec, tensor)
+            self.check_type(spec, tensor)
             if tensor.rank() != rank:
                 raise graph_connection_error(
                     f"Field '{spec.name}' of {self.type.name} needs tensors of rank {rank}, got shape {tensor.shape()}."
@@ -110,25 +109,24 @@ class BlockBuilder:
             column.add(row, starts.tolist(), lengths.tolist())
         if spec.type is QUARTER:
             self.connect_metadata(row, spec, tensors)
-        self.stale = True
+        self.fields.stale = True
 
     def connect_element(self, row: int, field: str, index: int, tensor: Tensor) -> None:
         """Connect one element of a vector of edges, or one inner vector."""
-        spec = self.columns[field].spec
+        spec = self.fields.edges[field].spec
         if spec.kind == "scalar":
             raise graph_connection_error(
                 f"Field '{field}' of {self.type.name} is one element; it has no element {index}."
             )
-        if tensor._store is not self.store or (spec.type is not None and spec.type is not tensor._type):
-            self.refuse(spec, tensor)
+        self.check_type(spec, tensor)
         rank = 1 if spec.kind == "vectors" else 0
         if tensor.rank() != rank:
             raise graph_connection_error(
                 f"An element of field '{field}' of {self.type.name} needs a tensor of rank {rank}, got shape "
                 f"{tensor.shape()}."
             )
-        if self.columns[field].holds(row):
-            raise self.connected_twice(field, row)
+        if self.fields.edges[field].holds(row):
+            raise self.fields.connected_twice(field, row)
         if spec.direction != "in":
             self.check_writeable(spec, tensor)
         if spec.type is QUARTER:
@@ -139,64 +137,52 @@ class BlockBuilder:
     def connect_metadata(self, row: int, spec: FieldSpec, tensors: Sequence[Tensor]) -> None:
         """Connect the metadata of QUARTER tensors to the field's hidden edge; it must be the same for all of them."""
         hidden = metadata_field(spec.name)
-        known = self.columns[hidden].vectors_of(row)
+        known = self.fields.edges[hidden].vectors_of(row)
         for tensor in tensors:
             element = int(tensor.getMetadata().regions()[0][0])
             if known and known[0][0][0] != element:
                 raise tensor_metadata_error(
-                    f"{self.vertex(row)}: field '{spec.name}' has tensors with different metadata; give all the same."
+                    f"{self.fields.vertex(row)}: field '{spec.name}' has tensors with different metadata; give all the "
+                    "same."
                 )
             if not known:
-                self.columns[hidden].add(row, [element], [1])
+                self.fields.edges[hidden].add(row, [element], [1])
                 known = [[(element, 1)]]
 
     def tensors_of(self, row: int, field: str) -> list[Tensor]:
         """What an edge field is connected to: one tensor, or one per inner vector of a vector of vectors."""
-        column = self.columns.get(field)
+        column = self.fields.edges.get(field)
         if column is None:
             raise graph_connection_error(f"Field '{field}' of {self.type.name} is vertex state; connect a tensor.")
         vectors = column.vectors_of(row)
         if not vectors:
-            raise graph_connection_error(f"{self.vertex(row)}: field '{field}' is not connected yet.")
-        return [tensor_of(self.store, vector, column.spec.kind == "scalar") for vector in vectors]
+            raise graph_connection_error(f"{self.fields.vertex(row)}: field '{field}' is not connected yet.")
+        return [tensor_of_regions(self.store, vector, column.spec.kind == "scalar") for vector in vectors]
 
-    def known_size(self, row: int, field: str) -> int | None:
-        """Elements (inner vectors of a vector of vectors) of what is connected or set; None where nothing is."""
-        column = self.columns.get(field)
-        if column is None:
-            value = self.values[field].get(row)
-            return None if value is None or np.ndim(value) == 0 else len(value)
-        vectors = column.vectors_of(row)
-        if column.spec.kind == "vectors" or not vectors:
-            return len(vectors) or None
-        return sum(length for _, length in vectors[0])
+    def set_tile(self, row: int, tile: int) -> None:
+        """Put a vertex on a tile of the device."""
+        self.tiles[row] = tile
+        self.fields.stale = True
 
-    def state_type(self, field: str) -> np.dtype[Any]:
-        """The NumPy type of a simple field."""
-        type_ = self.type.fields_by_name[field].type
-        return np.dtype(np.float32) if type_ is None else numpy_type(type_)
+    def set_estimate(self, row: int, cycles: int, flops: int) -> None:
+        """Give a vertex its cycles and floating-point operations."""
+        self.estimates[row] = (cycles, flops)
+        self.fields.stale = True
 
     def set_late(self, row: int, field: str, callback: Any) -> None:
         """Let a function give a simple field its value when storage is allocated."""
         self.block.late.setdefault(field, {})[row] = callback
-        self.stale = True
-
-    def set_value(self, row: int, field: str, value: Any) -> None:
-        """Set a simple field, converted to the field's type."""
-        values = self.values.get(field)
-        if values is None:
-            raise self.no_value(field)
-        values[row] = state_value(self.type, field, value)
-        self.stale = True
+        self.fields.stale = True
 
     def settle(self) -> None:
-        if not self.stale:
+        """Bring the arrays of `block` up to date."""
+        if not self.fields.stale:
             return
         n = len(self.tiles)
         block = self.block
         block.tiles = np.array(self.tiles, np.uint32)
-        block.edges = {name: column.edges(n) for name, column in self.columns.items()}
-        block.values = {name: _column(rows, n) for name, rows in self.values.items() if rows}
+        block.edges = {name: column.edges(n) for name, column in self.fields.edges.items()}
+        block.values = {name: _column(rows, n) for name, rows in self.fields.values.items() if rows}
         if self.estimates:
             block.cycles = np.full(n, -1, np.int64)
             block.flops = np.full(n, -1, np.int64)
@@ -206,65 +192,46 @@ class BlockBuilder:
             tile = int(block.tiles[row])
             numel = self.store.variables.numel[variable]
             self.store.variables.mapping[variable] = (np.array([numel], np.int64), np.array([_signed(tile)], np.int64))
-        self.stale = False
+        self.fields.stale = False
 
     def check_fields(self) -> None:
         """Every edge field is connected once, every simple field of Python has a value, or `graph_connection_error`."""
         n = len(self.tiles)
         self.indexed.check()
         empty = self.indexed.empty_edges()
-        for name, column in self.columns.items():
+        for name, column in self.fields.edges.items():
             vectors = column.vectors(n)
             missing = [row for row in np.flatnonzero(vectors == 0).tolist() if (row, name) not in empty]
             if missing:
-                raise graph_connection_error(f"{self.vertex(int(missing[0]))}: field '{name}' is not connected.")
+                raise graph_connection_error(f"{self.fields.vertex(int(missing[0]))}: field '{name}' is not connected.")
             twice = np.flatnonzero(vectors > 1)
             if len(twice) and column.spec.kind != "vectors" and column.spec.kind != "scalars":
-                raise self.connected_twice(name, int(twice[0]))
+                raise self.fields.connected_twice(name, int(twice[0]))
         if self.type.compiled is not None:
             return  # state of C++ that is not set is zero
-        for name, rows in self.values.items():
+        for name, rows in self.fields.values.items():
             late = self.block.late.get(name, {})
-            row = (
-                next((row for row in range(n) if row not in rows and row not in late), None) if len(rows) < n else None
-            )
-            if row is not None:
-                raise graph_connection_error(f"{self.vertex(row)}: field '{name}' has no value; call setInitialValue.")
+            missing = [row for row in range(n) if row not in rows and row not in late] if len(rows) < n else []
+            if missing:
+                raise graph_connection_error(
+                    f"{self.fields.vertex(missing[0])}: field '{name}' has no value; call setInitialValue."
+                )
 
-    def vertex(self, row: int) -> str:
-        """A vertex in words."""
-        name = self.store.compute_set_names[self.block.compute_set] or f"number {self.block.compute_set}"
-        return f"Vertex {row} of type {self.type.name} in compute set '{name}'"
+    # ---- checks ------------------------------------------------------------------------------------------------
 
-    # ---- refusals ----------------------------------------------------------------------------------------------
-
-    def no_edge(self, field: str) -> Exception:
-        if field in self.values:
-            return graph_connection_error(
-                f"Field '{field}' of {self.type.name} is a simple field: give it a value, not a tensor."
-            )
-        names = ", ".join(self.type.fields_by_name)
-        return unknown_field(f"{self.type.name} has no field '{field}'; its fields are {names}.")
-
-    def no_value(self, field: str) -> Exception:
-        return unknown_field(
-            f"{self.type.name} has no simple field '{field}'; its simple fields are {list(self.values)}."
-        )
-
-    def connected_twice(self, field: str, row: int) -> Exception:
-        return graph_connection_error(
-            f"{self.vertex(row)}: field '{field}' is connected twice; connect the concatenation instead."
-        )
-
-    def refuse(self, spec: FieldSpec, tensor: Tensor) -> None:
-        tensor._require()
-        if tensor._store is not self.store:
+    def check_type(self, spec: FieldSpec, tensor: Tensor) -> None:
+        """Raises `graph_connection_error` for a tensor of another graph, `type_error` for another element type."""
+        require_valid(tensor)
+        if tensor.view.store is not self.store:
             raise graph_connection_error(f"The tensor for field '{spec.name}' of {self.type.name} is of another graph.")
-        raise type_error(
-            f"Field '{spec.name}' of {self.type.name} takes {spec.type} elements, but the tensor holds {tensor._type}."
-        )
+        if spec.type is not None and spec.type is not tensor.element_type:
+            raise type_error(
+                f"Field '{spec.name}' of {self.type.name} takes {spec.type} elements, but the tensor holds "
+                f"{tensor.element_type}."
+            )
 
     def check_writeable(self, spec: FieldSpec, tensor: Tensor) -> None:
+        """Raises `graph_connection_error` for constants and aliases, which a vertex cannot write."""
         if tensor.containsConstant():
             raise graph_connection_error(
                 f"Field '{spec.name}' of {self.type.name} is written, but its tensor holds a constant: use a variable."
@@ -287,7 +254,3 @@ def _column(rows: dict[int, Any], n: int) -> Any:
 
 def _signed(tile: int) -> int:
     return -1 if tile == UNMAPPED else tile
-
-
-def _debug_id(store: GraphStore, compute_set: int) -> int:
-    return store.compute_set_debug_ids[compute_set]

@@ -13,7 +13,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base import regions
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, taken, tensor_of
+from simulator.graph.view import View
 
 
 def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
@@ -23,8 +24,8 @@ def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
         return _in_blocks([*operands, out])
     order = np.argsort(regions.elements(*out.regions()), kind="stable")
     shape = tuple(out.shape())
-    flat = [t.flatten() if t.numElements() == 1 else _reordered(broadcast_to(t, shape), order) for t in operands]
-    return [*flat, _reordered(out, order)]
+    flat = [t.flatten() if t.numElements() == 1 else taken(broadcast_to(t, shape), order) for t in operands]
+    return [*flat, taken(out, order)]
 
 
 def _in_blocks(tensors: list[Tensor]) -> list[Tensor]:
@@ -41,12 +42,6 @@ def _in_blocks(tensors: list[Tensor]) -> list[Tensor]:
     return seen if all(t.strided() is not None for t in seen) else tensors
 
 
-def _reordered(tensor: Tensor, order: Int64Array) -> Tensor:
-    elements = regions.elements(*tensor.regions())[order]
-    pieces = tensor._store.cut_at_variables(*regions.of_elements(elements))
-    return tensor._spelled((len(order),), pieces, None, tensor._variable)
-
-
 def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A view of `tensor` with the given shape, dimensions of size 1 or absent ones repeated."""
     missing = len(shape) - tensor.rank()
@@ -60,9 +55,9 @@ def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 def blocked_view(matrix: Tensor) -> Tensor:
     """A strided tensor of shape [rows / r, r, columns / c, c] with the elements of `matrix` in the same order, or
     `matrix` itself when it is strided already or has no such form."""
-    if matrix.strided() is not None or matrix.rank() != 2 or len(matrix._variables()) != 1:
+    if matrix.strided() is not None or matrix.rank() != 2 or len(matrix.view.variables()) != 1:
         return matrix
-    elements = regions.elements(*matrix.regions()).reshape(matrix.shape())
+    elements = matrix.view.element_numbers()
     down, across = elements[:, 0] - elements[0, 0], elements[0] - elements[0, 0]
     if not np.array_equal(elements, elements[0, 0] + down[:, None] + across[None, :]):
         return matrix
@@ -70,9 +65,10 @@ def blocked_view(matrix: Tensor) -> Tensor:
     if axes[0] is None or axes[1] is None:
         return matrix
     (rows, row_steps), (columns, column_steps) = axes[0], axes[1]
-    variable = matrix._variables()[0]
-    whole = Tensor._of_variable(matrix._store, variable, matrix._type, (matrix._store.variables.numel[variable],))
-    return whole._strided(int(elements[0, 0]), (*rows, *columns), (*row_steps, *column_steps))
+    variable = matrix.view.variables()[0]
+    whole = View.of_variable(matrix.view.store, variable, ())
+    view = whole.with_strides(int(elements[0, 0]), (*rows, *columns), (*row_steps, *column_steps))
+    return tensor_of(matrix.element_type, view)
 
 
 def _two_levels(offsets: Int64Array) -> tuple[tuple[int, int], tuple[int, int]] | None:

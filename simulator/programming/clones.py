@@ -13,7 +13,7 @@ from simulator.base.errors import tensor_creation_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import TensorCloneDuplicationMethod, TensorCloneMethod, Type
 from simulator.graph.debug_context import Context, DebugContext, as_context
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, tensor_of
 from simulator.graph.tile_mapping import merged
 from simulator.programming.variables import VariableMethods
 
@@ -154,7 +154,8 @@ class CloneMethods(VariableMethods):
         used, place = np.unique(regions.elements(*t.regions()), return_inverse=True)
         place = place.reshape(-1).astype(np.int64)
         spelled = self.store.cut_at_variables(*regions.of_elements(used))
-        _, ends, tiles = self.getTileMappingIntervals(t._spelled((len(used),), spelled, None, t._variable))
+        elements = t.view.with_pieces((len(used),), spelled, t.view.variable)
+        _, ends, tiles = self.getTileMappingIntervals(tensor_of(t.element_type, elements))
         if gather:
             tile_of = np.repeat(tiles, np.diff(ends, prepend=0))
             order = np.argsort(tile_of, kind="stable")
@@ -172,7 +173,7 @@ class CloneMethods(VariableMethods):
         out = self._new_variable(type_, shape if layout.place is None else [layout.count], context, "variable", None)
         self._tie(out, metadata)
         if len(layout.ends):
-            self.store.variables.mapping[out._variable] = merged(layout.ends, layout.tiles)
+            self.store.variables.mapping[out.view.variable] = merged(layout.ends, layout.tiles)
         return out if layout.place is None else _viewed(out, layout.place, tuple(shape))
 
 
@@ -184,7 +185,9 @@ def _method(method: Any) -> TensorCloneMethod:
 
 def _viewed(variable: Tensor, place: Int64Array, shape: tuple[int, ...]) -> Tensor:
     """The elements of a variable in the order that `place` says, under a shape."""
-    return variable._spelled(shape, regions.of_elements(place + variable._start), None, variable._variable)
+    whole = variable.view
+    view = whole.with_pieces(shape, regions.of_elements(place + whole.start), whole.variable)
+    return tensor_of(variable.element_type, view)
 
 
 def _one_after_another(layout: _Layout, n: int) -> _Layout:

@@ -137,8 +137,8 @@ def _link_copy(copy: host.Copy | host.CrossReplicaCopy, links: _Links) -> None:
 
 def _ends(end: object, links: _Links) -> list[str]:
     if isinstance(end, Tensor):
-        links.variables.update(end._variables())
-        return [f"v{v}" for v in end._variables()]
+        links.variables.update(end.view.variables())
+        return [f"v{v}" for v in end.view.variables()]
     if isinstance(end, DataStream | RemoteBuffer):
         kind = "stream" if isinstance(end, DataStream) else "remote"
         links.outside[f"{kind}{end.id}"] = f"{end.handle()} [{end.numElements()}]"

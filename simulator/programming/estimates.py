@@ -47,8 +47,7 @@ class EstimateMethods(FieldMethods):
                 f"setPerfEstimate: {estimate.cycles} cycles and {estimate.flops} flops are not whole numbers from 0 on."
             )
         builder = given["v"].builder
-        builder.estimates[given["v"].row] = (int(estimate.cycles), int(estimate.flops))
-        builder.stale = True
+        builder.set_estimate(given["v"].row, int(estimate.cycles), int(estimate.flops))
 
     def registerPerfEstimator(self, vertexTypeName: str, f: Callable[[Any, Target], VertexPerfEstimate | int]) -> None:
         """Estimate every vertex of a type by `f(VertexIntrospector, target)`, cycles or a `VertexPerfEstimate`.

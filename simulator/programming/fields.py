@@ -90,12 +90,12 @@ class FieldMethods(InitialValueMethods):
         if isinstance(value, FieldRef):
             self._connect_field(builder, row, field, value)
             return
-        if field in builder.values:
-            builder.set_value(row, field, value)
+        if field in builder.fields.values:
+            builder.fields.set_value(row, field, value)
             return
-        column = builder.columns.get(field)
+        column = builder.fields.edges.get(field)
         if column is None:
-            raise builder.no_edge(field)
+            raise builder.fields.no_edge(field)
         if isinstance(value, (list, tuple)) and all(isinstance(v, Tensor) for v in value):
             if value:
                 builder.connect_list(row, field, value)
@@ -109,8 +109,8 @@ class FieldMethods(InitialValueMethods):
         """Connect to what a field of another vertex is connected to, or will be."""
         if other.vertex.builder.store is not self.store:
             raise graph_connection_error(f"Field '{other.name}' is of a vertex of another graph.")
-        if field not in builder.columns:
-            raise builder.no_edge(field)
+        if field not in builder.fields.edges:
+            raise builder.fields.no_edge(field)
         link = FieldLink(builder, row, field, other)
         if link.ready:
             link.connect()
@@ -118,9 +118,9 @@ class FieldMethods(InitialValueMethods):
             self.store.field_links.append(link)
 
     def _connect_element(self, builder: BlockBuilder, row: int, field: str, index: int, what: Any) -> None:
-        column = builder.columns.get(field)
+        column = builder.fields.edges.get(field)
         if column is None:
-            raise builder.no_edge(field)
+            raise builder.fields.no_edge(field)
         if not isinstance(what, Tensor):
             what = self._field_constant(builder, row, column.spec, what, np.shape(what))
         builder.connect_element(row, field, index, what)
@@ -131,7 +131,7 @@ class FieldMethods(InitialValueMethods):
         if spec.direction != "in" or spec.type is None or value is None:
             raise graph_connection_error(f"Field '{spec.name}' of {builder.type.name} needs a tensor, got {value!r}.")
         constant = self.addConstant(spec.type, shape, value)
-        builder.constants.append((row, constant._variable))
+        builder.constants.append((row, constant.view.variable))
         return constant
 
     # ---- sizes -------------------------------------------------------------------------------------------------
@@ -164,11 +164,13 @@ class FieldMethods(InitialValueMethods):
             if field.index >= len(sizes):
                 raise index_error(f"getFieldSize: field '{field.name}' has no inner vector {field.index}.")
             return sizes[field.index]
-        size = builder.known_size(row, field.name)
+        size = builder.fields.known_size(row, field.name)
         if size is None:
             size = builder.indexed.size_of(row, field.name)
         if size is None:
-            raise no_size_specified(f"{builder.vertex(row)}: field '{field.name}' has no size yet; call setFieldSize.")
+            raise no_size_specified(
+                f"{builder.fields.vertex(row)}: field '{field.name}' has no size yet; call setFieldSize."
+            )
         return size
 
     def getMaxFieldDim(self, vertexName: str, fieldName: str, dimIndex: int) -> int:
@@ -206,7 +208,7 @@ class FieldMethods(InitialValueMethods):
         Raises `poplar_error` for an edge, `graph_connection_error` for what cannot be called."""
         self._own_vertex(field.vertex, "setInitCallback")
         builder = field.vertex.builder
-        if field.name not in builder.values:
+        if field.name not in builder.fields.values:
             raise poplar_error(f"setInitCallback: field '{field.name}' of {builder.type.name} is an edge, not a value.")
         if not callable(callback):
             raise graph_connection_error(f"setInitCallback: {callback!r} for field '{field.name}' cannot be called.")

@@ -54,8 +54,7 @@ class MappingMethods(GraphState):
             builder = what.builder
             if builder.store is not self.store:
                 self._own_vertex(what, "setTileMapping")
-            builder.tiles[what.row] = self._device_tile(where)
-            builder.stale = True
+            builder.set_tile(what.row, self._device_tile(where))
             return
         self._own(what, "setTileMapping")
         if isinstance(where, (int, np.integer)):
@@ -72,9 +71,9 @@ class MappingMethods(GraphState):
 
     def _map_to_one(self, t: Tensor, tile: int) -> None:
         variables = self.store.variables
-        v = t._variable
-        if t._strides is not None and t.isContiguous():
-            begin, n = t._start - variables.base[v], t.numElements()
+        v = t.view.variable
+        if t.view.strides is not None and t.isContiguous():
+            begin, n = t.view.start - variables.base[v], t.numElements()
             if n == variables.numel[v]:
                 variables.mapping[v] = (np.array([n], np.int64), np.array([tile], np.int64))
                 variables.pending_mapping.pop(v, None)
@@ -108,12 +107,12 @@ class MappingMethods(GraphState):
         if len(overlap):
             raise invalid_tile_mapping(f"{self._describe(t)}: element {begins[order][1:][overlap[0]]} is mapped twice.")
         device = self._device_tiles(tiles)
-        if t._strides is not None and t.isContiguous() and len(order):
+        if t.view.strides is not None and t.isContiguous() and len(order):
             b, e = begins[order], ends[order]
-            whole = count == self.store.variables.numel[t._variable]
+            whole = count == self.store.variables.numel[t.view.variable]
             if whole and b[0] == 0 and e[-1] == count and (b[1:] == e[:-1]).all() and (e > b).all():
-                self.store.variables.mapping[t._variable] = merged(e, device[order])
-                self.store.variables.pending_mapping.pop(t._variable, None)
+                self.store.variables.mapping[t.view.variable] = merged(e, device[order])
+                self.store.variables.pending_mapping.pop(t.view.variable, None)
                 return
         starts, lengths, of = regions.cuts(*t.regions(), begins, ends)
         self._note_writes(starts, lengths, device[of])
@@ -212,7 +211,7 @@ class MappingMethods(GraphState):
         )
 
     def _describe(self, t: Tensor) -> str:
-        names = [self.store.variables.name[v] or f"variable {v}" for v in t._variables()[:1]]
+        names = [self.store.variables.name[v] or f"variable {v}" for v in t.view.variables()[:1]]
         return f"The tensor of shape {t.shape()} ({', '.join(names)})"
 
 

@@ -12,7 +12,7 @@ from simulator.base import regions as region_lists
 from simulator.base.errors import index_error
 from simulator.base.types import Interval
 from simulator.graph.contiguous_runs import memory_runs, sequences
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, tensor_of
 from simulator.programming.streams import StreamMethods
 
 
@@ -59,8 +59,8 @@ def _taken(t: Tensor, begins: Int64Array, ends: Int64Array) -> Tensor:
     if t.numElements() != total:
         raise index_error(f"The rearrangement is of {total} elements, but the tensor has {t.numElements()}.")
     starts, lengths, _ = region_lists.cuts(*t.regions(), begins, ends)
-    pieces = t._store.cut_at_variables(*region_lists.merged(starts, lengths))
-    return t._spelled((total,), pieces, None, t._variable)
+    pieces = t.view.store.cut_at_variables(*region_lists.merged(starts, lengths))
+    return tensor_of(t.element_type, t.view.with_pieces((total,), pieces, t.view.variable))
 
 
 def _moved(intervals: Sequence[tuple[int, int]], begins: Int64Array, ends: Int64Array) -> list[Interval]:
@@ -151,10 +151,10 @@ class OrderMethods(StreamMethods):
 def _period(t: Tensor, axis: int) -> int:
     """The smallest divisor of a dimension after which its elements repeat."""
     n = t.dim(axis)
-    if t._strides is not None:
+    if t.view.strides is not None:
         # The strides of a view are those of different elements unless they are 0.
-        return 1 if n and t._strides[axis] == 0 else n
-    numbers = np.moveaxis(t._element_numbers(), axis, 0)
+        return 1 if n and t.view.strides[axis] == 0 else n
+    numbers = np.moveaxis(t.view.element_numbers(), axis, 0)
     for period in range(1, n):
         if n % period == 0 and (numbers[period:] == numbers[:-period]).all():
             return period

@@ -14,7 +14,7 @@ from simulator.base.errors import poplar_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import SerializationFormat, type_named
 from simulator.graph.program import Program
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, tensor_of
 from simulator.programming import dot_graphs
 from simulator.programming.codelets import CodeletMethods
 from simulator.programming.serialization import (
@@ -89,10 +89,11 @@ class OutputMethods(CodeletMethods):
     def _view(self, type_: str, shape: list[int], rows: list[tuple[int, int, int]], variables: list[Tensor]) -> Tensor:
         if not rows:
             return self.addVariable(type_named(type_), shape)
-        starts = np.array([variables[v]._start + begin for v, begin, _ in rows], np.int64)
+        starts = np.array([variables[v].view.start + begin for v, begin, _ in rows], np.int64)
         lengths = np.array([length for _, _, length in rows], np.int64)
         pieces = self.store.cut_at_variables(*regions.merged(starts, lengths))
         first = variables[rows[0][0]]
         same = all(v == rows[0][0] for v, _, _ in rows)
-        out = first._spelled(tuple(shape), pieces, None, first._variable if same else -1)
+        view = first.view.with_pieces(tuple(shape), pieces, first.view.variable if same else -1)
+        out = tensor_of(first.element_type, view)
         return out if out.elementType() is type_named(type_) else out.reinterpret(type_named(type_))

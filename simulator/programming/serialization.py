@@ -80,7 +80,7 @@ def _copies(store: GraphStore, programs: Sequence[host.Program]) -> Iterator[dic
 
 def _end(end: object) -> dict[str, Any]:
     if isinstance(end, Tensor):
-        return {"variables": end._variables(), "elements": end.numElements()}
+        return {"variables": end.view.variables(), "elements": end.numElements()}
     handle = getattr(end, "handle", None)
     return {"outside": handle() if callable(handle) else repr(end)}
 
@@ -101,7 +101,7 @@ def views_of(store: GraphStore, tensors: Sequence[Tensor]) -> TensorViews:
     numbers: dict[int, int] = {}
     entries = []
     for t in tensors:
-        if not isinstance(t, Tensor) or not t.valid() or t._store is not store:
+        if not isinstance(t, Tensor) or not t.valid() or t.view.store is not store:
             raise poplar_error(f"serializeTensors: {t!r} is not a tensor of this graph.")
         runs = t.getVarRegions()
         for run in runs:

@@ -12,7 +12,7 @@ from simulator.base.target import Target, target_of
 from simulator.graph.debug_context import Context, DebugInfo, as_context, record
 from simulator.graph.objects import VertexRef
 from simulator.graph.store import GraphStore
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, require_valid
 
 #: What every graph with a target has.
 _STATE = ("store", "_target", "_device_target", "_tiles", "_num_tiles")
@@ -84,6 +84,6 @@ class GraphState:
         """Refuse what is no tensor, and tensors that are invalid or of another graph."""
         if not isinstance(tensor, Tensor):
             raise graph_object_creation_error(f"{what}: {tensor!r} is not a tensor; make one with addVariable.")
-        tensor._require()
-        if tensor._store is not self.store:
+        require_valid(tensor)
+        if tensor.view.store is not self.store:
             raise graph_object_creation_error(f"{what}: the tensor is of another graph.")

@@ -102,7 +102,7 @@ class StreamMethods(RemoteMethods):
             no_effect("rearrangeOnHost=true")
         self._add_stream(handle, t.elementType(), t.numElements(), kind == "write", options, kind)
         self.store.host_copies.append((kind, handle, t))
-        for v in [*t._variables(), *(t.getMetadata()._variables() if t.hasMetadata() else ())]:
+        for v in [*t.view.variables(), *(t.getMetadata().view.variables() if t.hasMetadata() else ())]:
             self.store.variables.host_visible[v] = True
 
     def addFunction(self, program: Program, debugContext: Context = "") -> Function:

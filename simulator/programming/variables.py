@@ -23,7 +23,8 @@ from simulator.base.types import (
 )
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.metadata import as_plain, checked_metadata, encoding_metadata
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, tensor_of, whole_variable
+from simulator.graph.view import View
 from simulator.programming.mapping import MappingMethods
 
 Shape = Sequence[int]
@@ -112,7 +113,7 @@ class VariableMethods(MappingMethods):
                 f"addExternalVariable: symbol '{symbol}' has a variable already; use that tensor."
             )
         tensor = self.addVariable(type, shape, debugContext)
-        self.store.variables.external[tensor._variable] = symbol
+        self.store.variables.external[tensor.view.variable] = symbol
         return tensor
 
     def _metadata_for(
@@ -133,7 +134,7 @@ class VariableMethods(MappingMethods):
     def _tie(self, tensor: Tensor, metadata: Tensor | None) -> None:
         """Make a metadata tensor that of a new variable."""
         if metadata is not None:
-            self.store.variables.metadata[tensor._variable] = int(metadata.regions()[0][0])
+            self.store.variables.metadata[tensor.view.variable] = int(metadata.regions()[0][0])
 
     def _new_variable(self, type_: Type, shape: Shape, debugContext: Context, category: str, values: Any) -> Tensor:
         if not isinstance(type_, Type):
@@ -157,7 +158,7 @@ class VariableMethods(MappingMethods):
             store.plain_variables.add(index)
         if self._num_tiles == 1:
             v.mapping[index] = (np.array([numel], np.int64), np.array([self._device_tile(0)], np.int64))
-        return Tensor._of_variable(store, index, type_, dims)
+        return tensor_of(type_, View.of_variable(store, index, dims))
 
     # ---- constants ---------------------------------------------------------------------------------------------
 
@@ -232,7 +233,7 @@ class VariableMethods(MappingMethods):
     def addReplicationIndexConstant(self, debugContext: Context = "<const>") -> Tensor:
         """Add an UNSIGNED_INT scalar that holds the number of the replica, 0 to getReplicationFactor() - 1."""
         index = self._new_variable(UNSIGNED_INT, [], as_context(debugContext), "constant", np.zeros(1, np.uint32))
-        self.store.variables.by_replica[index._start] = list(range(self.store.replicas))
+        self.store.variables.by_replica[index.view.start] = list(range(self.store.replicas))
         return index
 
     # ---- whole variables ---------------------------------------------------------------------------------------
@@ -243,8 +244,7 @@ class VariableMethods(MappingMethods):
 
     def getVariable(self, v: VariableRef) -> Tensor:
         """The whole variable as a vector. Raises `graph_object_creation_error` for one of another graph."""
-        columns, row = self.store.variables, self._known_variable(v, "getVariable")
-        return Tensor._of_variable(self.store, row, columns.type[row], (columns.numel[row],))
+        return whole_variable(self.store, self._known_variable(v, "getVariable"))
 
     def _known_variable(self, v: VariableRef, what: str) -> int:
         count = len(self.store.variables.base)

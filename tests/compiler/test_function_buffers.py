@@ -157,7 +157,7 @@ def test_a_variable_of_a_function_is_live_alike_in_all_calls():
     function = case.graph.addFunction(kept)
     popops.add(case.graph, out, case.x, last, "reader")
     compilation = case.compiled(Call(function), Call(case.function), Call(function), last)
-    name = case.graph.store.variables.name[int(out._variables()[0])]
+    name = case.graph.store.variables.name[int(out.view.variables()[0])]
     [types] = live_at(compilation, name)
     # its write and the compute set behind it in the first call; both again in the second; then the reader
     assert types == ["OnTileExecute"] * 4 + ["Sequence", "OnTileExecute"]

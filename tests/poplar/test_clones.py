@@ -36,7 +36,7 @@ def new_graph() -> Graph:
 def order(t: Tensor) -> list[int]:
     """For each element of the flattened tensor its place in its variable."""
     places = elements(*t.regions())
-    return (places - t._store.variables.base[t._variable]).tolist()
+    return (places - t.view.store.variables.base[t.view.variable]).tolist()
 
 
 def tiles(graph: Graph, t: Tensor) -> list[int]:

@@ -171,14 +171,14 @@ def test_metadata_is_for_quarter_only(call: str) -> None:
 def test_constants_are_encoded() -> None:
     graph = new_graph()
     default = graph.addConstant(QUARTER, [2], [1.0, -2.0])
-    assert graph.store.variables.constant[default._variable].tolist() == [0x40, 0xC8]
+    assert graph.store.variables.constant[default.view.variable].tolist() == [0x40, 0xC8]
     assert default.getMetadata().containsConstant()
     metadata = createConstantMetadataTensor(graph, F152, 1)
     scaled = graph.addConstant(QUARTER, metadata, [3], 2.0)
-    assert graph.store.variables.constant[scaled._variable].tolist() == [0x40] * 3
+    assert graph.store.variables.constant[scaled.view.variable].tolist() == [0x40] * 3
     known = createVariableMetadataTensor(graph, F143, -1)
     again = graph.addConstant(QUARTER, known, [1], val=0.5)
-    assert graph.store.variables.constant[again._variable].tolist() == [0x40]
+    assert graph.store.variables.constant[again.view.variable].tolist() == [0x40]
     with pytest.raises(tensor_metadata_error, match="addConstant: values of type quarter cannot be encoded"):
         graph.addConstant(QUARTER, graph.addVariable(QUARTER_METADATA, []), [1], 1.0)
 
@@ -190,7 +190,7 @@ def test_initial_values_are_encoded() -> None:
         graph.setInitialValue(t, [1.0, 2.0])
     graph.setInitialValue(t.getMetadata(), QuarterMetadata(F143, 1))
     graph.setInitialValue(t, [1.0, 2.0])
-    assert graph.store.variables.initial[t._variable][0][1].tolist() == [0x38, 0x40]
+    assert graph.store.variables.initial[t.view.variable][0][1].tolist() == [0x38, 0x40]
 
 
 def test_clones_have_metadata_of_their_own() -> None:
@@ -213,9 +213,9 @@ def test_constants_of_raw_host_data() -> None:
     one = graph.addConstant(FLOAT, [2], val=data, traits=TypeTraits.make(FLOAT), broadcast=True)
     coded = graph.addConstant(QUARTER, EMPTY, [2], data, TypeTraits.make("f4"), False, "c")
     constants = graph.store.variables.constant
-    assert constants[many._variable].tolist() == [1, 2, 3]
-    assert constants[one._variable].tolist() == [1.5, 1.5]
-    assert constants[coded._variable].tolist() == [0x44, 0x4A]
+    assert constants[many.view.variable].tolist() == [1, 2, 3]
+    assert constants[one.view.variable].tolist() == [1.5, 1.5]
+    assert constants[coded.view.variable].tolist() == [0x44, 0x4A]
     with pytest.raises(tensor_creation_error, match=r"shape \[4\]: the buffer holds 3 values of float32, but 4"):
         graph.addConstant(FLOAT, [4], data, TypeTraits.make(FLOAT), False)
     with pytest.raises(tensor_creation_error, match="5 bytes are no whole number of values of 4 bytes"):
@@ -233,14 +233,14 @@ def test_constants_of_raw_host_data() -> None:
 def test_raw_words_of_half_and_many_encoded_constants() -> None:
     graph = new_graph()
     words = graph.addConstantHalf(HALF, [3], [0x3C00, 0xC000, 0x7BFF], "w")
-    assert graph.store.variables.constant[words._variable].tolist() == [1, -2, 65504]
-    assert graph.store.variables.constant[graph.addConstantHalf(FLOAT, [], 0x3800)._variable].tolist() == [0.5]
+    assert graph.store.variables.constant[words.view.variable].tolist() == [1, -2, 65504]
+    assert graph.store.variables.constant[graph.addConstantHalf(FLOAT, [], 0x3800).view.variable].tolist() == [0.5]
     t = graph.addVariable(HALF, [2])
     graph.setInitialValueHalf(t=t, val=[0x3C00, 0x3800])
-    assert graph.store.variables.initial[t._variable][-1][1].tolist() == [1.0, 0.5]
+    assert graph.store.variables.initial[t.view.variable][-1][1].tolist() == [1.0, 0.5]
     metadata = createConstantMetadataTensor(graph, F143, 0)
     coded = graph.addConstant(QUARTER, metadata, [3], [1.0, -2.0, 240.0], "c")
-    assert graph.store.variables.constant[coded._variable].tolist() == [0x40, 0xC8, 0x7F]
+    assert graph.store.variables.constant[coded.view.variable].tolist() == [0x40, 0xC8, 0x7F]
     assert coded.getMetadata() == metadata
     with pytest.raises(tensor_creation_error, match="70000 are not raw 16-bit words"):
         graph.addConstantHalf(HALF, [1], 70000)

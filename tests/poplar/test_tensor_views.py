@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from popvision.arrays import Int64Array
 from simulator.base.regions import elements
+from simulator.graph.tensor import whole_variable
 from simulator.poplar import (
     FLOAT,
     HALF,
@@ -175,7 +176,7 @@ def test_regions_are_maximal_and_stay_inside_variables(case: tuple[Tensor, Int64
     starts, lengths = t.regions()
     assert (lengths > 0).all()
     assert lengths.sum() == twin.size
-    bases = t._store.bases()
+    bases = t.view.store.bases()
     owner = np.searchsorted(bases, starts, side="right")
     assert np.array_equal(owner, np.searchsorted(bases, starts + lengths - 1, side="right"))
     goes_on = starts[1:] == (starts + lengths)[:-1]
@@ -195,7 +196,7 @@ def test_strided_says_the_same_as_regions(case: tuple[Tensor, Int64Array]) -> No
         assert len(t.regions()[0]) != 1
         return
     variable, offset, strides = found
-    start = t._store.variables.base[variable] + offset
+    start = t.view.store.variables.base[variable] + offset
     grid = np.indices(twin.shape).reshape(twin.ndim, twin.size)
     assert np.array_equal(start + (np.array(strides).reshape(-1, 1) * grid).sum(axis=0), twin.reshape(-1))
 
@@ -204,8 +205,8 @@ def test_strided_says_the_same_as_regions(case: tuple[Tensor, Int64Array]) -> No
 @given(chains(), st.data())
 def test_intersects_with_a_part_of_the_variable(case: tuple[Tensor, Int64Array], data: st.DataObject) -> None:
     t, twin = case
-    variable = len(t._store.variables.base) - 1
-    last = Tensor._of_variable(t._store, variable, FLOAT, (t._store.variables.numel[variable],))
+    variable = len(t.view.store.variables.base) - 1
+    last = whole_variable(t.view.store, variable)
     begin = data.draw(st.integers(0, last.numElements()))
     end = data.draw(st.integers(begin, last.numElements()))
     part = last.slice(begin, end)

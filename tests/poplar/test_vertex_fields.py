@@ -272,11 +272,11 @@ def test_values_of_fields() -> None:
     graph.setInitialValueHalf(v["h"], 0x3C00)
     w = graph.addVertex(cs, "All")
     graph.setInitialValue(w["table"], [1, 65535])
-    assert v.builder.values["h"][0] == 1.0
+    assert v.builder.fields.values["h"][0] == 1.0
     halves = graph.addVertex(cs, "Halves")
     graph.setInitialValueHalf(halves["table"], [0x3C00, 0x3800])
-    assert halves.builder.values["table"][0].tolist() == [1.0, 0.5]
-    assert w.builder.values["table"][0].tolist() == [1, 65535]
+    assert halves.builder.fields.values["table"][0].tolist() == [1.0, 0.5]
+    assert w.builder.fields.values["table"][0].tolist() == [1, 65535]
     with pytest.raises(overflow_error, match="256 does not fit field 'small' of All: unsigned char holds 0 to 255"):
         graph.setInitialValue(w["small"], 256)
     with pytest.raises(overflow_error, match="-1 does not fit field 'small'"):

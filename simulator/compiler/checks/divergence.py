@@ -42,7 +42,7 @@ class _Divergence:
 
     def check(self, programs: list[host.Program]) -> None:
         """Programs run in any order, so each may find what another one left."""
-        written = [v for kind, _, tensor in self._store.host_copies if kind == "write" for v in tensor._variables()]
+        written = [v for kind, _, tensor in self._store.host_copies if kind == "write" for v in tensor.view.variables()]
         differing = np.array([*self._store.variables.by_replica], np.int64)
         before = frozenset([*self._store.variable_of(differing).tolist(), *written])
         while True:
@@ -70,13 +70,13 @@ class _Divergence:
                     unequal = self._after(part, unequal, checking)
                 return unequal
             case host.Execute():
-                agreed = frozenset(v for tensor in program.writes() for v in tensor._variables())
+                agreed = frozenset(v for tensor in program.writes() for v in tensor.view.variables())
                 unequal = unequal - agreed
                 for read, written in self._blocks.get(program.compute_set, ()):
                     unequal = unequal | written | agreed if read & unequal else unequal
                 return unequal
             case host.AssumeEqualAcrossReplicas():
-                return unequal - frozenset(program.tensor._variables())
+                return unequal - frozenset(program.tensor.view.variables())
             case host.Call() if program.host_function is None:
                 return self._after(self._store.functions[program.function], unequal, checking)
             case host.Copy() | host.Call():
@@ -93,9 +93,9 @@ class _Divergence:
                 return unequal
 
     def _moved(self, program: host.Program, unequal: Variables, differs: bool) -> Variables:
-        read = {v for tensor in program.reads() for v in tensor._variables()}
+        read = {v for tensor in program.reads() for v in tensor.view.variables()}
         for tensor in program.writes():
-            variables = frozenset(tensor._variables())
+            variables = frozenset(tensor.view.variables())
             if differs or read & unequal:
                 unequal = unequal | variables
             elif self._whole(tensor, variables):
@@ -123,7 +123,7 @@ class _Divergence:
 
     def _decide(self, program: host.Program, unequal: Variables, checking: bool) -> None:
         (control,) = program.reads()
-        bad = sorted(unequal & frozenset(control._variables()))
+        bad = sorted(unequal & frozenset(control.view.variables()))
         if checking and bad:
             name = self._store.variables.name[bad[0]] or f"variable {bad[0]}"
             raise graph_replication_error(

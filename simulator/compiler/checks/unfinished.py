@@ -47,7 +47,7 @@ def check_programs(store: GraphStore, programs: Iterable[host.Program]) -> None:
     def check(program: host.Program, calls: tuple[int, ...]) -> None:
         marked = getattr(program, "tensor", None)
         for tensor in [*program.reads(), *program.writes(), *([] if marked is None else [marked])]:
-            if tensor._store is not store:
+            if tensor.view.store is not store:
                 raise graph_object_creation_error(
                     f"A {type(program).__name__} program uses a tensor of another graph ({tensor!r}); "
                     "make it with the graph that is compiled."

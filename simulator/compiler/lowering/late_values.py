@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simulator.graph.field_columns import state_value
 from simulator.graph.introspection import StorageInfo, VertexEdgeInfo, vector_sizes
-from simulator.graph.state_values import state_value
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore

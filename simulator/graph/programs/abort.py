@@ -9,7 +9,7 @@ from simulator.base.errors import control_program_error
 from simulator.graph.debug_context import Context, DebugContext, as_context
 from simulator.graph.programs.base import Program
 from simulator.graph.programs.predicate_checks import PREDICATE_TYPES, check_scalar
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, require_valid
 
 
 class Abort(Program):
@@ -54,7 +54,7 @@ class ErrorProgram(Program):
             raise control_program_error(f"ErrorProgram: the message must be a string, got {message!r}.")
         if not isinstance(t, Tensor):
             raise control_program_error(f"ErrorProgram '{message}' needs a tensor to show, got {t!r}.")
-        t._require()
+        require_valid(t)
         self.message = message
         self.tensor = t
         self.debug = as_context(debugContext)

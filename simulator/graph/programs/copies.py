@@ -143,7 +143,7 @@ class CrossReplicaCopy(Program):
                 f"CrossReplicaCopy: the source has shape {source.shape()}, the destination {destination.shape()}; "
                 "they must be equal."
             )
-        replicas = list(range(source._store.replicas))
+        replicas = list(range(source.view.store.replicas))
         ends = sorted(replicaMap), sorted(replicaMap.values())
         if ends != (replicas, replicas) or any(s == d for s, d in replicaMap.items()):
             raise graph_replication_error(

@@ -15,7 +15,7 @@ def check_tensor_copy(source: Tensor, destination: Tensor, what: str = "Copy") -
             f"{what}: the source holds {source.elementType()} and the destination {destination.elementType()}; "
             "use popops.cast to convert."
         )
-    if source._store is not destination._store:
+    if source.view.store is not destination.view.store:
         raise graph_connection_error(f"{what}: source and destination are of different graphs.")
     if source.numElements() != destination.numElements():
         raise graph_connection_error(

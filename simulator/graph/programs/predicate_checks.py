@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.base.errors import control_program_error
 from simulator.base.types import BOOL, INT, UNSIGNED_INT, Type
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, require_valid
 
 #: Types that a predicate may have (0 = false), and those of the value that a Switch looks at.
 PREDICATE_TYPES = (BOOL, INT, UNSIGNED_INT)
@@ -19,7 +19,8 @@ def check_scalar(tensor: Any, what: str, types: tuple[Type, ...]) -> Tensor:
     names = ", ".join(type_.name for type_ in types)
     if not isinstance(tensor, Tensor):
         raise control_program_error(f"{what} must be a scalar tensor of type {names}, got {tensor!r}.")
-    if tensor._require() != ():
+    require_valid(tensor)
+    if tensor.rank():
         raise control_program_error(
             f"{what} must be a scalar, but the tensor has shape {tensor.shape()}; reduce it, or take reshape([]) of a "
             "tensor of one element."

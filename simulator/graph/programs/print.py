@@ -10,7 +10,7 @@ from typing import Any, overload
 from simulator.base.errors import control_program_error
 from simulator.graph.debug_context import Context, as_context
 from simulator.graph.programs.base import Program
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, require_valid
 
 
 class FloatFormat(Enum):
@@ -64,7 +64,7 @@ class PrintTensor(Program):
         self.debug = as_context(rest.pop(0) if rest else debugContext)
         if rest:
             raise control_program_error(f"PrintTensor: {rest[0]!r} is one argument too many.")
-        self.tensor._require()
+        require_valid(shown)
 
     def reads(self) -> SequenceOf[Tensor]:
         return (self.tensor,)

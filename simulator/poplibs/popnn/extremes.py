@@ -18,7 +18,7 @@ from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Program, Sequence
-from simulator.graph.tensor import Tensor, concat
+from simulator.graph.tensor import Tensor, concat, taken
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine import flops as flop_counts
 from simulator.machine.cycles import classes as cycles
@@ -196,10 +196,7 @@ def _kept(part: Tensor, out: Tensor, counts: Int64Array, after: Int64Array) -> T
     size = np.where(alone, 1, after)
     begin = np.where(alone, np.cumsum(counts) - counts, part.numElements() + np.cumsum(after) - after)
     row = np.repeat(np.arange(len(size)), size)
-    order = begin[row] + np.arange(len(row)) - (np.cumsum(size) - size)[row]
-    elements = regions.elements(*whole.regions())[order]
-    pieces = whole._store.cut_at_variables(*regions.of_elements(elements))
-    return whole._spelled((len(order),), pieces, None, -1)
+    return taken(whole, begin[row] + np.arange(len(row)) - (np.cumsum(size) - size)[row])
 
 
 def _word(largest: bool) -> str:

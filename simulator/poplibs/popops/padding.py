@@ -10,8 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from simulator.base import regions
-from simulator.graph.tensor import Tensor, concat
+from simulator.graph.tensor import Tensor, concat, taken
 from simulator.poplibs.memory_order import broadcast_to
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
@@ -159,6 +158,4 @@ def _of_itself(t: Tensor, lower: Amounts, upper: Amounts, kind: padding.Type) ->
         return t
     places = np.arange(t.numElements()).reshape(t.shape())
     places = np.pad(places, amounts, mode="edge" if kind is padding.Type.EDGE else "reflect")
-    elements = regions.elements(*t.regions())[places.reshape(-1)]
-    pieces = t._store.cut_at_variables(*regions.of_elements(elements))
-    return t._spelled(places.shape, pieces, None, t._variable)
+    return taken(t, places)

@@ -8,7 +8,7 @@ from simulator.base import regions
 from simulator.base.types import TensorCloneMethod
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, taken
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 
@@ -62,14 +62,8 @@ def createIpuCopy(
     _, first = np.unique(elements, return_index=True)
     if len(first) < len(elements):
         first = np.sort(first)
-        source, destination = _taken(source, first), _taken(destination, first)
+        source, destination = taken(source, first), taken(destination, first)
     return clone, source, destination
-
-
-def _taken(flat: Tensor, places: np.ndarray) -> Tensor:
-    elements = regions.elements(*flat.regions())[places]
-    pieces = flat._store.cut_at_variables(*regions.of_elements(elements))
-    return flat._spelled((len(places),), pieces, None, flat._variable)
 
 
 def copyToIpu(

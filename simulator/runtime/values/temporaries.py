@@ -67,10 +67,10 @@ class _Walk:
     def _access(self, block: int, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
         self.position += 1
         for tensor in reads:
-            for variable in tensor._variables():
+            for variable in tensor.view.variables():
                 self._use(variable, block, False)
         for tensor in writes:
-            for variable in tensor._variables():
+            for variable in tensor.view.variables():
                 whole = tensor.numElements() == self.store.variables.numel[variable] and not tensor.containsAliases()
                 self._use(variable, block, whole)
 

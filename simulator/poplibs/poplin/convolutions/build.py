@@ -17,7 +17,7 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Copy, Execute, Program
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, tensor_of
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.poplibs.poplin.building import convolve, rearrange
 from simulator.poplibs.poplin.building.reduce_partials import Reduction, add_reduce
@@ -80,7 +80,7 @@ def positions_of(acts: Tensor, params: CanonicalConvParams) -> Tensor:
 def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Tensor:
     """[groups, output positions, kernel positions x channels]: a view in which every output has its own copy of what
     it reads; padding is read from a small constant of zeros."""
-    elements = _by_group(acts, params)._element_numbers()
+    elements = _by_group(acts, params).view.element_numbers()
     zeros = rearrange.zeros(graph, acts.elementType(), _ZEROS)
     blank = int(zeros.regions()[0][0]) + np.arange(params.in_channels) % _ZEROS
     dims = len(params.field)
@@ -96,7 +96,7 @@ def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Te
     inside = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*real)), taken.shape[2:-1])
     taken = np.where(inside[None, None, ..., None], taken, blank)
     whole = (params.groups, params.positions, prod(params.kernel) * params.in_channels)
-    return acts._spelled(whole, None, taken.reshape(whole), -1)
+    return tensor_of(acts.element_type, acts.view.with_elements(taken.reshape(whole), -1))
 
 
 def _reads(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:

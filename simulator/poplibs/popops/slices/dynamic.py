@@ -220,7 +220,7 @@ def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tupl
     owner = of // count
     fresh = np.ones(len(starts), np.bool_)
     if len(starts) > 1:
-        variable = matrix._store.variable_of(starts)
+        variable = matrix.view.store.variable_of(starts)
         fresh[1:] = (
             (starts[1:] != (starts + lengths)[:-1]) | (owner[1:] != owner[:-1]) | (variable[1:] != variable[:-1])
         )

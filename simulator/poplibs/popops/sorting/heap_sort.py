@@ -18,7 +18,7 @@ from simulator.base import regions
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, RepeatWhileTrue, Sequence
-from simulator.graph.tensor import Tensor
+from simulator.graph.tensor import Tensor, taken
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described
@@ -92,10 +92,10 @@ def _sort(graph: Graph, tensors: list[Tensor], dim: int, prog: Sequence, call: D
     for odd in (0, 1):
         borders = inner[_numbers(inner, width) % 2 == odd]
         if len(borders):
-            _exchange(graph, [(_taken(f, borders - 1), _taken(f, borders)) for f in flat], step, call)
+            _exchange(graph, [(taken(f, borders - 1), taken(f, borders)) for f in flat], step, call)
     step.add(heaps)
     cond = Sequence()
-    left, right = _taken(flat[0], inner - 1), _taken(flat[0], inner)
+    left, right = taken(flat[0], inner - 1), taken(flat[0], inner)
     wrong = elementwise.binary(graph, "LESS_THAN", right, left, cond, (call, "isNotSorted"), in_place=False)
     predicate = reduce(graph, wrong, [0], Operation.LOGICAL_OR, cond, (call, "isNotSorted"))
     prog.add(RepeatWhileTrue(cond, predicate, step, (call, "sort")))
@@ -118,12 +118,6 @@ def _numbers(borders: Int64Array, width: int) -> Int64Array:
     """The number of each border within its row."""
     row = borders // width
     return np.arange(len(borders)) - np.searchsorted(row, row, side="left")
-
-
-def _taken(flat: Tensor, places: Int64Array) -> Tensor:
-    elements = regions.elements(*flat.regions())[places]
-    pieces = flat._store.cut_at_variables(*regions.of_elements(elements))
-    return flat._spelled((len(places),), pieces, None, flat._variable)
 
 
 def _exchange(graph: Graph, pairs: list[tuple[Tensor, Tensor]], prog: Sequence, call: DebugInfo) -> None:
