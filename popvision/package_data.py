@@ -1,4 +1,4 @@
-"""Folders shipped beside the code: in a checkout at the root, in an installed wheel inside this package."""
+"""Find folders that ship with the code: at the root of a checkout, inside this package in an installed wheel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def package_folder(name: str) -> Path:
-    """Where `compat`, `sample_reports` or `examples` is. Raises FileNotFoundError when the installation lacks it."""
+    """The path of `compat`, `sample_reports` or `examples`. Raises FileNotFoundError when the installation lacks it."""
     here = Path(__file__).resolve().parent
     for folder in (here.parent / name, here / f"_{name}"):
         if folder.is_dir() and ((here.parent / "pyproject.toml").is_file() or folder.parent == here):

@@ -11,7 +11,7 @@ from popvision.answers.operations import operations_answer
 from popvision.answers.page import Page, named, page_of
 from popvision.answers.tree import ORDERS, tree_answer
 from popvision.formats.errors import FormatError
-from popvision.opened.operation_questions import ORDERS as OPERATION_ORDERS
+from popvision.opened.operation_questions import OPERATION_ORDERS
 from popvision.opened.report import OpenedReport
 from popvision.query import VIEWS, Limits, run_query
 from popvision.query.view import Column

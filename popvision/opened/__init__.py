@@ -1,8 +1,8 @@
 """`popvision.open`: a report or a trace as pandas DataFrames and NumPy arrays.
 
-Every method answers one question; nothing is read before it is asked, and what was read once is kept. The unit of a
-column is the end of its name ("_bytes", "_cycles", "_us"); the same stands in `frame.attrs["units"]`, and
-`frame.attrs["provenance"]` says who made the figures and for which target. docs/open.md lists all of them.
+Each method answers one question, reads what it needs when it is called, and caches it. The suffix of a column's name is
+its unit ("_bytes", "_cycles", "_us"), repeated in `frame.attrs["units"]`; `frame.attrs["provenance"]` names producer
+and target. docs/open.md lists all methods.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["open_path"]
 def open_path(
     path: str | os.PathLike[str], *, debug: str | os.PathLike[str] | None = None, salvage: bool = False
 ) -> OpenedReport | OpenedTrace:
-    """What `popvision.open` does.
+    """Open a report or a trace, for `popvision.open`.
 
     `path` is a report folder, a profile.pop (or another file of a report, such as debug.cbor) or a .pvti file; a folder
-    without a profile.pop but with one .pvti opens that trace. `debug` names the debug information to use in place of
-    what lies beside the profile. With `salvage` a damaged report opens too: what is damaged raises when it is asked
-    for, `lost` says what is gone.
+    with one .pvti and no profile.pop opens that trace. `debug` names debug information to use instead of the file
+    beside the profile. With `salvage` a damaged report opens too: questions about damaged parts raise, `lost` lists
+    them.
 
-    Raises FormatError, one sentence, when there is nothing readable at `path`."""
+    Raises FormatError, one sentence, when `path` holds nothing readable."""
     from popvision.formats.folder import PROFILE_NAME
 
     path = Path(path)
@@ -52,7 +52,7 @@ def open_path(
 
 def _trace(path: Path, debug: str | os.PathLike[str] | None) -> OpenedTrace:
     if debug is not None:
-        raise FormatError(f"{path} is a host trace and takes no debug information; leave `debug` out.")
+        raise FormatError(f"{path} is a host trace and takes no debug information; omit `debug`.")
     from popvision.opened.trace import OpenedTrace
 
     return OpenedTrace(path)

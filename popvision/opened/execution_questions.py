@@ -1,5 +1,8 @@
-"""What ran: runs, steps, cycles of tiles, phases, exchanges. Cycles are tile clock cycles of the device; host times are
-wall time, and the two never mix."""
+"""Questions about recorded execution: runs, steps, cycles of tiles, phases, windows of time, worker lanes, blocks.
+
+Cycles are tile clock cycles of the device; host times are wall time, and the two never mix. An execution step is a
+program as it ran once; its number is the row of `steps()`, counted over all recorded runs. Windows are half-open ranges
+of cycles since the first recorded run began."""
 
 from __future__ import annotations
 
@@ -7,18 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popvision.analysis.exchange.messages import messages_of
-from popvision.analysis.exchange.programs import bandwidth, fans, moved, ran
+from popvision.analysis.execution import worker_lanes as lanes
+from popvision.analysis.execution.aggregation import aggregate
 from popvision.analysis.execution.intervals import interval_table
 from popvision.analysis.execution.phases import PHASES, phase_totals
+from popvision.analysis.execution.window import window_figures
 from popvision.analysis.liveness.device_time import NOT_RUN
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.facts import run_rows
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
-from popvision.opened.asked import Asked, question
+from popvision.opened.frames import report_frame, report_table
+from popvision.opened.questions import check_ipu, check_tile
+from popvision.query.functions import BLOCK_KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +33,11 @@ if TYPE_CHECKING:
     from popvision.formats.profile.model import StepsOnIpu
 
 
-#: Cells of an array of steps x tiles that is returned whole: 1 GB.
+#: The largest array of steps x tiles that one question returns: 1 GB.
 MOST_CELLS = 128_000_000
 
-_ON_IPU = {
+#: Field of StepsOnIpu -> column.
+_STEP_COLUMNS = {
     "cycles": "step_cycles",
     "active_tiles": "active_tiles",
     "active_from_min": "active_from_min_cycle",
@@ -48,175 +56,233 @@ _ON_IPU = {
     "active_tile_balance": "active_tile_balance",
 }
 
+#: Column of `aggregate` -> column.
+_GROUP_COLUMNS = {
+    "mean": "mean_cycles",
+    "min": "min_cycles",
+    "max": "max_cycles",
+    "share": "time_share",
+    "cumulative": "cumulative_share",
+}
 
-class ExecutionQuestions(Asked):
-    """An execution step is what ran, in order, over all recorded runs; its number is the row of `steps()`."""
+_NO_BLOCKS = (
+    "This report holds no blocks of tile {tile}: they need profiler.blocks.filter or profiler.programs.filter, and the "
+    "tile among profiler.blocks.tile."
+)
 
-    @question
-    def runs(self) -> pd.DataFrame:
-        """A row per recorded run: run, name, program_index, steps, run_cycles, device_us (cycles / clock),
-        host_start_us (since the epoch), host_us, truncated (the cap on recorded steps was reached)."""
-        rows = run_rows(self.source)
-        names = (
-            "run",
-            "name",
-            "program_index",
-            "steps",
-            "cycles",
-            "device_us",
-            "host_start_us",
-            "host_us",
-            "truncated",
+
+def runs(source: ReportSource) -> pd.DataFrame:
+    """A row per recorded run: run, name, program_index, steps, run_cycles, device_us (cycles / clock),
+    host_start_us (since the epoch), host_us, truncated (the cap on recorded steps was reached)."""
+    rows = run_rows(source)
+    return report_frame(
+        source,
+        {
+            "run": [each.run for each in rows],
+            "name": [each.name for each in rows],
+            "program_index": [each.program_index for each in rows],
+            "steps": [each.steps for each in rows],
+            "run_cycles": [each.cycles for each in rows],
+            "device_us": [each.device_us for each in rows],
+            "host_start_us": [each.host_start_us for each in rows],
+            "host_us": [each.host_us for each in rows],
+            "truncated": [each.truncated for each in rows],
+        },
+    )
+
+
+def steps(source: ReportSource) -> pd.DataFrame:
+    """A row per execution step: step, run, program, type, phase ("compute", "exchange", "global exchange", "host",
+    "sync" or ""), name, compute_set (-1 for none), step_cycles (its length on the IPU where it is longest),
+    data_in_bytes, data_out_bytes (all IPUs)."""
+    reader = source.reader
+    count = len(reader.steps().program)
+    cycles, data_in, data_out = (np.zeros(count, np.int64) for _ in range(3))
+    for ipu in range(target_of(source).num_ipus if count else 0):
+        on_ipu = reader.steps_on_ipu(ipu)
+        cycles = np.maximum(cycles, on_ipu.cycles)
+        data_in, data_out = data_in + on_ipu.data_in, data_out + on_ipu.data_out
+    figures = {"step_cycles": cycles, "data_in_bytes": data_in, "data_out_bytes": data_out}
+    return report_frame(source, _step_programs(source, np.arange(count)) | figures)
+
+
+def steps_on_ipu(source: ReportSource, ipu: int = 0) -> pd.DataFrame:
+    """A row per execution step on one IPU: step, run, program, type, phase, name, compute_set; step_cycles (lengths
+    add up to the total), active_tiles, windows over active and over all tiles (<active|all>_<from|to>_<min|max>_cycle,
+    absolute), tile_cycles (sum over tiles), longest_tile_cycles, data_in_bytes, data_out_bytes, tile_balance and
+    active_tile_balance (mean / maximum, 0 to 1)."""
+    on_ipu = _steps_on_ipu(source, ipu)
+    figures = {name: np.asarray(getattr(on_ipu, field)) for field, name in _STEP_COLUMNS.items()}
+    return report_frame(source, _step_programs(source, np.arange(len(on_ipu.cycles))) | figures, ipu=ipu)
+
+
+def cycles_by_tile(source: ReportSource, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
+    """(steps, tiles of the IPU) cycles of steps `first` to `last` inclusive, by default of all steps; 0 = the tile
+    takes no part. Raises FormatError for more than 128 million cells: read them in windows."""
+    return _cells(source, first, last, ipu, begins=False)
+
+
+def begins_by_tile(source: ReportSource, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
+    """(steps, tiles of the IPU) absolute cycle at which each tile begins each step; arguments as `cycles_by_tile`."""
+    return _cells(source, first, last, ipu, begins=True)
+
+
+def phases(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
+    """A row per phase over all recorded runs, on one IPU or on all: phase, tile_cycles (sum over tiles),
+    average_cycles (per tile), time_share (the shares add up to 1; waiting counts as sync)."""
+    _check_run(source)
+    if ipu is not None:
+        check_ipu(source, ipu)
+    totals = phase_totals(source, ipu=ipu)
+    return report_frame(
+        source,
+        {
+            "phase": list(PHASES),
+            "tile_cycles": [totals.tile_cycles[each] for each in PHASES],
+            "average_cycles": [totals.average(each) for each in PHASES],
+            "time_share": [totals.share(each) for each in PHASES],
+        },
+    )
+
+
+def intervals(source: ReportSource) -> pd.DataFrame:
+    """Numbers of tiles in each phase over time, a row per change: begin_cycle, end_cycle, computing, exchanging,
+    syncing; the rows of Poplar's reportIntervals, several for each step."""
+    _check_run(source)
+    table = interval_table(source)
+    return report_frame(
+        source,
+        {
+            "begin_cycle": table.begin,
+            "end_cycle": table.end,
+            "computing": table.computing,
+            "exchanging": table.exchanging,
+            "syncing": table.syncing,
+        },
+    )
+
+
+def window(source: ReportSource, begin: int = 0, end: int | None = None, ipu: int = 0) -> pd.DataFrame:
+    """A row per phase of the tiles of an IPU in a window: phase, tile_cycles, time_share (of all tile cycles). A step
+    that the window cuts counts with its part inside. `attrs`: steps, utilisation (useful tile cycles / all), balance
+    and active_balance (mean / maximum of compute cycles over all tiles, over tiles that take part); None where nothing
+    ran."""
+    figures = window_figures(source, ipu, begin, _window_end(source, end))
+    return report_frame(
+        source,
+        {
+            "phase": list(PHASES),
+            "tile_cycles": [figures.tile_cycles[each] for each in PHASES],
+            "time_share": [figures.share(each) for each in PHASES],
+        },
+        steps=figures.steps,
+        utilisation=figures.utilisation,
+        balance=figures.balance,
+        active_balance=figures.active_balance,
+    )
+
+
+def grouped_steps(
+    source: ReportSource, by: str = "name", begin: int = 0, end: int | None = None, ipu: int | None = None
+) -> pd.DataFrame:
+    """The steps of a window in groups, on one IPU or on all, most total cycles first: name, count, self_cycles,
+    total_cycles (parts of the flat bars, summed over IPUs), self_tile_cycles, total_tile_cycles, mean_cycles,
+    min_cycles, max_cycles, time_share, cumulative_share. `by` is "name", "part" (of names), "level1" ... "level8",
+    "type" or "program"."""
+    ipus = range(target_of(source).num_ipus) if ipu is None else [ipu]
+    table = aggregate(source, list(ipus), begin, _window_end(source, end), by)
+    return report_table(source, table.rename(columns=_GROUP_COLUMNS), by=by)
+
+
+def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> pd.DataFrame:
+    """The vertices of a compute set on the workers of a tile, in issue order, as estimated: vertex_type, worker (-1:
+    the whole tile), thread_cycles as stored, begin_cycle and end_cycle since the compute set began."""
+    table, types = lanes.worker_lanes(source, compute_set, tile), source.reader.vertex_types().name
+    return report_frame(
+        source,
+        {
+            "vertex_type": [types[each] for each in table.vertex_type.tolist()],
+            "worker": np.where(table.worker == lanes.NO_CONTEXT, -1, table.worker),
+            "thread_cycles": table.thread_cycles,
+            "begin_cycle": table.begin,
+            "end_cycle": table.end,
+        },
+        compute_set=compute_set,
+        tile=tile,
+    )
+
+
+def blocks(source: ReportSource, tile: int = 0) -> pd.DataFrame:
+    """Blocks that lightweight profiling recorded on a tile, in order: run, program (-1 for an overflow), type, name,
+    kind ("common", "overflow", "flush" or "stream copy"), begin_cycle, end_cycle.
+
+    Raises NotRecordedError for a tile without blocks."""
+    check_tile(source, tile)
+    by_run, programs = source.reader.blocks(tile), programs_of(source)
+    if not by_run:
+        raise NotRecordedError(_NO_BLOCKS.format(tile=tile))
+    program, kind, begin, end = (
+        np.concatenate([np.asarray(getattr(each, name), np.int64) for each in by_run])
+        for name in ("program", "kind", "start", "end")
+    )
+    ids = program.tolist()
+    return report_frame(
+        source,
+        {
+            "run": np.repeat(np.arange(len(by_run)), [len(each.program) for each in by_run]),
+            "program": program,
+            "type": [programs.type[each] if each >= 0 else "" for each in ids],
+            "name": [programs.name[each] if each >= 0 else "" for each in ids],
+            "kind": [BLOCK_KINDS.get(each, "unknown") for each in kind.tolist()],
+            "begin_cycle": begin,
+            "end_cycle": end,
+        },
+        tile=tile,
+    )
+
+
+def _step_programs(source: ReportSource, step: Int64Array) -> dict[str, Any]:
+    """The columns that name the program of each step."""
+    rows, programs = source.reader.steps(), programs_of(source)
+    types = [PROGRAM_TYPES[each] for each in np.asarray(rows.type).tolist()]
+    return {
+        "step": step,
+        "run": np.asarray(rows.run, np.int64),
+        "program": np.asarray(rows.program, np.int64),
+        "type": types,
+        "phase": [PHASE_OF_TYPE.get(each, "") for each in types],
+        "name": [programs.name[each] for each in np.asarray(rows.program).tolist()],
+        "compute_set": np.asarray(rows.compute_set, np.int64),
+    }
+
+
+def _steps_on_ipu(source: ReportSource, ipu: int) -> StepsOnIpu:
+    check_ipu(source, ipu)
+    return source.reader.steps_on_ipu(ipu)
+
+
+def _cells(source: ReportSource, first: int, last: int | None, ipu: int, begins: bool) -> Int64Array:
+    steps, tiles = len(_steps_on_ipu(source, ipu).cycles), target_of(source).tiles_per_ipu
+    _check_run(source)
+    last = steps - 1 if last is None else last
+    if not 0 <= first <= last < steps:
+        raise ValueError(f"steps {first} to {last} do not exist: this report has steps 0 to {steps - 1}")
+    count = last - first + 1
+    if count * tiles > MOST_CELLS:
+        raise ValueError(
+            f"{count:,} steps x {tiles:,} tiles are more than {MOST_CELLS:,} cells; read fewer steps at once"
         )
-        columns = {name: [getattr(row, name) for row in rows] for name in names}
-        return self._frame({{"cycles": "run_cycles"}.get(name, name): values for name, values in columns.items()})
+    cells = np.zeros((count, tiles), np.int64)
+    for step, base, start, cycles in source.reader.intervals(ipu, first, last):
+        cells[step - first] = base + start if begins else cycles
+    return cells
 
-    @question
-    def steps(self) -> pd.DataFrame:
-        """A row per execution step: step, run, program, type, phase ("compute", "exchange", "global exchange", "host",
-        "sync" or ""), name, compute_set (-1 where none), step_cycles (its length on the IPU where it is longest),
-        data_in_bytes, data_out_bytes (all IPUs)."""
-        reader = self.source.reader
-        rows = reader.steps()
-        n = len(rows.program)
-        cycles, inward, outward = (np.zeros(n, np.int64) for _ in range(3))
-        for ipu in range(target_of(self.source).num_ipus if n else 0):
-            steps = reader.steps_on_ipu(ipu)
-            cycles = np.maximum(cycles, steps.cycles)
-            inward, outward = inward + steps.data_in, outward + steps.data_out
-        return self._frame(
-            self._named_steps(np.arange(n))
-            | {"step_cycles": cycles, "data_in_bytes": inward, "data_out_bytes": outward}
-        )
 
-    @question
-    def steps_on_ipu(self, ipu: int = 0) -> pd.DataFrame:
-        """A row per execution step on one IPU: step, run, program, type, phase, name, compute_set; step_cycles (lengths
-        add up to the total), active_tiles, windows over active and over all tiles (<active|all>_<from|to>_<min|max>
-        _cycle, absolute), tile_cycles (sum over tiles), longest_tile_cycles, data_in_bytes, data_out_bytes,
-        tile_balance and active_tile_balance (mean / maximum, 0 to 1)."""
-        steps = self._on_ipu(ipu)
-        figures = {name: np.asarray(getattr(steps, field)) for field, name in _ON_IPU.items()}
-        return self._frame(self._named_steps(np.arange(len(steps.cycles))) | figures, ipu=ipu)
+def _check_run(source: ReportSource) -> None:
+    if not len(source.reader.steps().program):
+        raise NotRecordedError(NOT_RUN)
 
-    @question
-    def cycles_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
-        """(steps, tiles of the IPU) cycles of steps `first` to `last`, the last included (all of them by default):
-        0 = the tile takes no part. FormatError for more than 128 million cells: ask for windows."""
-        return self._cells(first, last, ipu, begins=False)
 
-    @question
-    def begins_by_tile(self, first: int = 0, last: int | None = None, ipu: int = 0) -> Int64Array:
-        """(steps, tiles of the IPU) absolute cycle at which each tile begins each step; see `cycles_by_tile`."""
-        return self._cells(first, last, ipu, begins=True)
-
-    @question
-    def phases(self, ipu: int | None = None) -> pd.DataFrame:
-        """A row per phase over all recorded runs, on one IPU or all: phase, tile_cycles (sum over tiles),
-        average_cycles (per tile), time_share (they add up to 1; waiting counts as sync)."""
-        self._check_run()
-        if ipu is not None:
-            self._on_ipu(ipu)
-        found = phase_totals(self.source, ipu=ipu)
-        return self._frame(
-            {
-                "phase": list(PHASES),
-                "tile_cycles": [found.tile_cycles[each] for each in PHASES],
-                "average_cycles": [found.average(each) for each in PHASES],
-                "time_share": [found.share(each) for each in PHASES],
-            }
-        )
-
-    @question
-    def intervals(self) -> pd.DataFrame:
-        """Tiles in each phase over time, a row per change: begin_cycle, end_cycle, computing, exchanging, syncing
-        (numbers of tiles): the rows of Poplar's reportIntervals, several for each step."""
-        self._check_run()
-        table = interval_table(self.source)
-        return self._frame(
-            {
-                "begin_cycle": table.begin,
-                "end_cycle": table.end,
-                "computing": table.computing,
-                "exchanging": table.exchanging,
-                "syncing": table.syncing,
-            }
-        )
-
-    @question
-    def exchanges(self) -> pd.DataFrame:
-        """A row per program that moves bytes: program, type, name; of one execution over all tiles received_bytes,
-        sent_bytes (a multicast once), receivers, senders, messages (missing where not recorded), code_bytes,
-        busiest_tile (receives most), busiest_tile_bytes; each_cycles (mean of recorded executions, else the estimate),
-        achieved_bytes_per_cycle, possible_bytes_per_cycle; over all recorded runs executions, total_received_bytes,
-        total_sent_bytes."""
-        import pandas as pd
-
-        m, r, b, f = moved(self.source), ran(self.source), bandwidth(self.source), fans(self.source)
-        return self._frame(
-            {
-                "program": m.program,
-                "type": m.type,
-                "name": m.name,
-                "received_bytes": m.received,
-                "sent_bytes": m.sent,
-                "receivers": m.receivers,
-                "senders": m.senders,
-                "messages": pd.arrays.IntegerArray(f.messages, f.messages < 0),
-                "code_bytes": m.code,
-                "busiest_tile": m.worst_tile,
-                "busiest_tile_bytes": m.worst_bytes,
-                "each_cycles": b.cycles_each,
-                "achieved_bytes_per_cycle": b.achieved,
-                "possible_bytes_per_cycle": b.possible,
-                "executions": r.executions,
-                "total_received_bytes": r.received,
-                "total_sent_bytes": r.sent,
-            }
-        )
-
-    @question
-    def messages(self, program: int) -> pd.DataFrame:
-        """Who sends to whom in one exchange program: source_tile, target_tile, message_bytes of one execution.
-
-        Raises NotRecordedError for host copies and where messages were not recorded."""
-        found = messages_of(self.source, program)
-        columns = {"source_tile": found.src, "target_tile": found.dst, "message_bytes": found.bytes}
-        return self._frame(columns, program=program)
-
-    def _named_steps(self, step: Int64Array) -> dict[str, Any]:
-        rows, programs = self.source.reader.steps(), programs_of(self.source)
-        types = [PROGRAM_TYPES[each] for each in np.asarray(rows.type).tolist()]
-        return {
-            "step": step,
-            "run": np.asarray(rows.run, np.int64),
-            "program": np.asarray(rows.program, np.int64),
-            "type": types,
-            "phase": [PHASE_OF_TYPE.get(each, "") for each in types],
-            "name": [programs.name[each] for each in np.asarray(rows.program).tolist()],
-            "compute_set": np.asarray(rows.compute_set, np.int64),
-        }
-
-    def _on_ipu(self, ipu: int) -> StepsOnIpu:
-        count = target_of(self.source).num_ipus
-        if not 0 <= ipu < count:
-            raise ValueError(f"IPU {ipu} does not exist: this report has IPUs 0 to {count - 1}")
-        return self.source.reader.steps_on_ipu(ipu)
-
-    def _cells(self, first: int, last: int | None, ipu: int, begins: bool) -> Int64Array:
-        steps, tiles = len(self._on_ipu(ipu).cycles), target_of(self.source).tiles_per_ipu
-        self._check_run()
-        last = steps - 1 if last is None else last
-        if not 0 <= first <= last < steps:
-            raise ValueError(f"steps {first} to {last} do not exist: this report has steps 0 to {steps - 1}")
-        count = last - first + 1
-        if count * tiles > MOST_CELLS:
-            raise ValueError(f"{count:,} steps x {tiles:,} tiles is too much at once; ask for fewer steps at a time")
-        cells = np.zeros((count, tiles), np.int64)
-        for step, base, start, cycles in self.source.reader.intervals(ipu, first, last):
-            cells[step - first] = base + start if begins else cycles
-        return cells
-
-    def _check_run(self) -> None:
-        if not len(self.source.reader.steps().program):
-            raise NotRecordedError(NOT_RUN)
+def _window_end(source: ReportSource, end: int | None) -> int:
+    _check_run(source)
+    return source.reader.total_cycles() if end is None else end

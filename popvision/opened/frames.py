@@ -1,14 +1,19 @@
-"""DataFrames that carry their units."""
+"""DataFrames that carry their units and their provenance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from popvision.analysis.report.provenance import provenance_line
+from popvision.formats.errors import FormatError, NotRecordedError
+
 if TYPE_CHECKING:
     import pandas as pd
 
-#: End of a column's name -> its unit.
+    from popvision.analysis.report.source import ReportSource
+
+#: Suffix of a column's name -> its unit.
 UNITS = {
     "_bytes": "bytes",
     "_cycles": "tile clock cycles",
@@ -23,12 +28,12 @@ UNITS = {
     "flops": "floating point operations",
 }
 
-#: Columns whose number is a time on the host's clock.
+#: Unit of columns that hold a time on the host's clock.
 SINCE_EPOCH = "microseconds since the epoch, host clock"
 
 
 def unit_of(column: str) -> str:
-    """The unit that a column's name says, "" for ids, names and counts."""
+    """The unit that a column's name gives; "" for ids, names and counts."""
     if column.startswith("host_start"):
         return SINCE_EPOCH
     ends = [end for end in UNITS if column.endswith(end)]
@@ -36,7 +41,7 @@ def unit_of(column: str) -> str:
 
 
 def units_of(columns: Any) -> dict[str, str]:
-    """Column -> unit of those that have one."""
+    """Column -> unit, for columns that have one."""
     return {str(each): unit_of(str(each)) for each in columns if unit_of(str(each))}
 
 
@@ -48,7 +53,25 @@ def frame(columns: Mapping[str, Any], provenance: str, **facts: Any) -> pd.DataF
 
 
 def labelled(table: pd.DataFrame, provenance: str, **facts: Any) -> pd.DataFrame:
-    """The same frame with its attributes."""
+    """The same frame with these `attrs`."""
     attributes: dict[Any, Any] = {"units": units_of(table.columns), "provenance": provenance}
     table.attrs = attributes | facts
     return table
+
+
+def report_frame(source: ReportSource, columns: Mapping[str, Any], **facts: Any) -> pd.DataFrame:
+    """`frame` with the provenance of a report."""
+    return frame(columns, report_provenance(source), **facts)
+
+
+def report_table(source: ReportSource, table: pd.DataFrame, **facts: Any) -> pd.DataFrame:
+    """`labelled` with the provenance of a report."""
+    return labelled(table, report_provenance(source), **facts)
+
+
+def report_provenance(source: ReportSource) -> str:
+    """Who made the report; its path alone where the report does not say."""
+    try:
+        return provenance_line(source)
+    except (FormatError, NotRecordedError):
+        return f"Profile: {source.reader.path}"

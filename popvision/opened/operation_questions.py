@@ -1,18 +1,22 @@
-"""Operations of a software layer as a frame."""
+"""The operations of a software layer as a frame.
+
+An operation is an outermost call of a software layer, such as one poplin::matMul; all that is made under it belongs to
+it (analysis/operations/owners.py)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from popvision.analysis.operations.operations import operations
+from popvision.analysis.operations import operations as summed
 from popvision.analysis.operations.table import EACH, FIELDS, operation_frame
-from popvision.opened.asked import Asked, question
+from popvision.analysis.report.source import ReportSource
+from popvision.opened.frames import report_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Column of `operation_frame` -> column here; those that are not named keep theirs.
-_NAMES = {
+#: Column of `operation_frame` -> column; the others keep their names.
+_COLUMNS = {
     "cycles": "total_cycles",
     "code": "code_bytes",
     "exchange_code": "exchange_code_bytes",
@@ -26,35 +30,36 @@ _NAMES = {
     "live_at_peak": "peak_live_bytes",
 }
 
-#: What rows can be sorted by: column here -> column of `operation_frame`.
-ORDERS = {_NAMES.get(each, each): each for each in FIELDS}
+#: Columns that rows can be sorted by -> column of `operation_frame`.
+OPERATION_ORDERS = {_COLUMNS.get(each, each): each for each in FIELDS}
 
 
-class OperationQuestions(Asked):
-    """An operation is an outermost call of a software layer, such as one poplin::matMul; what is made under it is its
-    own (analysis/operation_owners.py)."""
+def operations(
+    source: ReportSource,
+    layer: str = "",
+    *,
+    level: int = EACH,
+    under: str = "",
+    by: str = "total_cycles",
+    ipu: int | None = None,
+) -> pd.DataFrame:
+    """A row per operation of a layer (PopLibs by default, else the most frequent layer), largest `by` first: name,
+    context (id of its debug context, missing for groups), operations (how many the row groups), total_cycles (over all
+    recorded runs, summed over IPUs), code_bytes and its parts, flops (of all executions), once_flops (of one),
+    received_bytes, sent_bytes, always_live_bytes, not_always_live_bytes, peak_live_bytes (at the report's peak),
+    programs, compute_sets, variables, steps; for each of these "<column>_percent" of the report's total;
+    cumulative_percent of `by`; first_index and last_index (liveness indices, inclusive). The row "(not attributed)"
+    holds the rest, so that columns add up to the report's totals.
 
-    @question
-    def operations(
-        self, layer: str = "", *, level: int = EACH, under: str = "", by: str = "total_cycles", ipu: int | None = None
-    ) -> pd.DataFrame:
-        """A row per operation of a layer (PopLibs by default, else the most frequent one), largest `by` first: name,
-        context (id of its debug context, missing for groups), operations (how many the row groups), total_cycles (over
-        all recorded runs; of several IPUs added up), code_bytes and its parts, flops (of all executions) and
-        once_flops, received_bytes, sent_bytes, always_live_bytes, not_always_live_bytes, peak_live_bytes (at the
-        report's peak), programs, compute_sets, variables, steps; of each a "<column>_percent" of the report's whole;
-        cumulative_percent of `by`; first_index and last_index (liveness indices, inclusive). The row "(not attributed)"
-        is the rest, so columns add up to the report's own totals.
+    `level` 1, 2 ... groups by so many parts of the name; `under` keeps names that begin with these parts. `attrs`:
+    layer, missing (sentences about what the report lacks).
 
-        `level` 1, 2 ... groups by so many parts of the name, `under` keeps what begins with these parts. `attrs`:
-        layer, missing (sentences about what the report lacks).
-
-        Raises NotRecordedError without debug information."""
-        if by not in ORDERS:
-            raise ValueError(f"there is no order {by!r}; use one of {', '.join(ORDERS)}")
-        found = operations(self.source, layer, ipu)
-        table = operation_frame(self.source, layer, ipu, level, under, ORDERS[by])
-        names = {old: _NAMES.get(old, old) for old in FIELDS}
-        percents = {f"{old}_percent": f"{new}_percent" for old, new in names.items()}
-        table = table.rename(columns=names | percents | {"cumulative": "cumulative_percent"})
-        return self._labelled(table, layer=found.owners.layer, missing=list(found.missing))
+    Raises NotRecordedError without debug information."""
+    if by not in OPERATION_ORDERS:
+        raise ValueError(f"operations cannot be sorted by {by!r}; use one of {', '.join(OPERATION_ORDERS)}")
+    sums = summed.operations(source, layer, ipu)
+    table = operation_frame(source, layer, ipu, level, under, OPERATION_ORDERS[by])
+    names = {old: _COLUMNS.get(old, old) for old in FIELDS}
+    percents = {f"{old}_percent": f"{new}_percent" for old, new in names.items()}
+    table = table.rename(columns=names | percents | {"cumulative": "cumulative_percent"})
+    return report_table(source, table, layer=sums.owners.layer, missing=list(sums.missing))

@@ -1,4 +1,4 @@
-"""Small pictures as SVG text: they need no script, no style sheet and no request."""
+"""Small SVG pictures without scripts, style sheets or requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 WIDTH, HEIGHT = 660, 150
 _LEFT, _TOP, _BOTTOM = 90, 28, 24
 
-#: Phases in colours that can be told apart with any colour vision, on light and dark ground (Okabe and Ito).
+#: Colours of phases, distinct for any colour vision on light and dark background (Okabe and Ito).
 COLOURS = {
     "compute": "#D55E00",
     "exchange": "#0072B2",
@@ -24,9 +24,8 @@ COLOURS = {
 def line_picture(
     values: npt.ArrayLike, title: str, unit: str, axis: tuple[str, str], limit: float | None = None
 ) -> str:
-    """A filled curve over its positions under its title; of many values the maximum of each column of pixels is drawn.
-    `unit` stands at the maximum, `axis` at the begin and the end below. `limit` is a dashed line where it lies within
-    twice the maximum."""
+    """A filled curve with a title. Each column of pixels shows the maximum of its values. `unit` labels the maximum,
+    `axis` begin and end of the x axis. A dashed line marks `limit` if it is at most twice the maximum."""
     curve = np.asarray(values, np.float64)
     width = WIDTH - _LEFT - 10
     if len(curve) > width:
@@ -56,7 +55,7 @@ def line_picture(
 
 
 def share_picture(shares: Mapping[str, float], title: str) -> str:
-    """One bar cut into shares (0 to 1), each named below."""
+    """One bar divided into shares (0 to 1), with a legend below."""
     parts, left, at = [_text(_LEFT, 16, title, "start")], float(_LEFT), _LEFT
     width = WIDTH - _LEFT - 10
     for name, share in shares.items():

@@ -1,4 +1,4 @@
-"""Texts of files as a terminal may show them: no character moves the cursor, clears the screen or turns the line."""
+"""Escape texts of files for terminals: no character moves the cursor, clears the screen or reverses the line."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 
 def printable(text: str) -> str:
-    r"""The text with each such character spelled out, "\x1b" for an escape."""
+    r"""The text with unsafe characters as escape sequences, such as "\x1b"."""
     return _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def clipped(text: str, most: int) -> str:
-    """At most so many characters of `printable`; an ellipsis stands in the middle for what is left out, for the ends of
-    debug names tell them apart."""
+    """`printable` text of at most `most` characters. An ellipsis replaces the middle: debug names differ at their
+    ends."""
     shown = printable(text)
     if len(shown) <= most:
         return shown

@@ -1,61 +1,39 @@
-"""OpenedReport: everything that can be asked of a report."""
+"""OpenedReport: all questions that a report answers."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from popvision.analysis.report.report_files import file_rows
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.summary.facts import options_of, provenance_of, target_facts
-from popvision.analysis.summary.headline import headline
-from popvision.formats.errors import FormatError
-from popvision.opened.asked import question
-from popvision.opened.detail_questions import DetailQuestions
-from popvision.opened.execution_questions import ExecutionQuestions
-from popvision.opened.liveness_questions import LivenessQuestions
-from popvision.opened.memory_questions import MemoryQuestions
-from popvision.opened.operation_questions import OperationQuestions
-from popvision.opened.program_questions import ProgramQuestions
-from popvision.opened.window_questions import WindowQuestions
+from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.opened import (
+    exchange_questions,
+    execution_questions,
+    liveness_questions,
+    memory_questions,
+    operation_questions,
+    program_questions,
+    source_questions,
+    summary_questions,
+)
+from popvision.opened.cards import Card, report_card
+from popvision.opened.questions import Opened, question
+from popvision.opened.trace import OpenedTrace
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.table import Table
 
-    from popvision.opened.trace import OpenedTrace
     from popvision.pva import Report
 
-#: Figures of the summary that are not plain numbers of `Headline`, or not figures at all.
-_PARTS = ("shares", "longest", "live_peak", "lost")
 
-_UNITS = {
-    "total_cycles": "tile clock cycles",
-    "device_seconds": "seconds of device time",
-    "tile_bytes": "bytes",
-    "tile_capacity": "bytes",
-    "used_bytes": "bytes",
-    "total_capacity": "bytes",
-    "tile_share": "part of the whole, 0 to 1",
-    "used_share": "part of the whole, 0 to 1",
-}
+class OpenedReport(Opened[ReportSource]):
+    """A report. Each method answers one question with a DataFrame or an array and reads what it needs when called;
+    `help()` of a method lists its columns. Use it as a context manager, or drop it: it keeps no file open.
 
-
-class OpenedReport(
-    MemoryQuestions,
-    LivenessQuestions,
-    ProgramQuestions,
-    OperationQuestions,
-    ExecutionQuestions,
-    WindowQuestions,
-    DetailQuestions,
-):
-    """A report. Each method reads what it needs when it is called and answers with a DataFrame or an array; see
-    `help()` of each for its columns. Use it as a context manager, or let it go: no file is held open.
-
-    All methods raise FormatError (also NoSuchError, which is a ValueError too) or NotRecordedError of
-    `popvision.formats.errors`, one sentence each."""
+    All methods raise FormatError (NoSuchError, also a ValueError, for bad arguments) or NotRecordedError of
+    `popvision.formats.errors`, with one sentence."""
 
     def __init__(
         self,
@@ -65,13 +43,13 @@ class OpenedReport(
         salvage: bool = False,
         within: Path | None = None,
     ) -> None:
-        """See `popvision.open`; `within`: no debug information outside this folder is read."""
-        beside = None if debug is None else Path(debug)
-        source = ReportSource(path, debug_path=beside, salvage=salvage, within=within)
-        if source.reader.foreign and not salvage:  # what a foreign file lacks is missing then, not zero
-            source = ReportSource(path, debug_path=beside, salvage=True, within=within)
-        super().__init__(source)
-        self._beside = beside
+        """See `popvision.open`. With `within`, no debug information outside this folder is read."""
+        debug_path = None if debug is None else Path(debug)
+        source = ReportSource(path, debug_path=debug_path, salvage=salvage, within=within)
+        if source.reader.foreign and not salvage:  # salvage: what a foreign file lacks is missing, not zero
+            source = ReportSource(path, debug_path=debug_path, salvage=True, within=within)
+        super().__init__(source, str(source.reader.path))
+        self._debug_path = debug_path
 
     @property
     def path(self) -> Path:
@@ -80,96 +58,95 @@ class OpenedReport(
 
     @property
     def lost(self) -> list[str]:
-        """What damage has cost, one sentence each; always empty unless opened with `salvage`."""
+        """What was lost through damage, one sentence each; empty unless opened with `salvage`."""
         return self.source.lost
 
-    @question
-    def summary(self) -> pd.DataFrame:
-        """The figures one asks for first: figure, value, unit. Total cycles and device time, fullest tile
-        (`tile_bytes`, including gaps, on `worst_tile`), bytes used over all tiles, peak liveness, share of each phase,
-        the program that took most. A figure that the report does not hold is missing."""
-        rows: list[tuple[str, Any, str]] = []
-        found = headline(self.source)
-        for name, value in vars(found).items():
-            if name not in _PARTS:
-                rows.append((name, value, _UNITS.get(name, "")))
-        if found.live_peak is not None:
-            rows.append(("live_peak_bytes", found.live_peak.total, "bytes"))
-            rows.append(("live_peak_index", found.live_peak.index, "liveness index"))
-        rows += [
-            (f"{phase} share", share, "part of the whole, 0 to 1") for phase, share in (found.shares or {}).items()
-        ]
-        if found.longest is not None:
-            rows.append(("longest_program", found.longest.program, "program id"))
-            rows.append(("longest_program_cycles", found.longest.cycles, "tile clock cycles"))
-        figure, value, unit = zip(*rows, strict=True)
-        return self._frame({"figure": list(figure), "value": list(value), "unit": list(unit)})
+    # The report as a whole.
+    summary = question(summary_questions.summary)
+    target = question(summary_questions.target)
+    options = question(summary_questions.options)
+    facts = question(summary_questions.facts)
+    files = question(summary_questions.files)
+    query = question(summary_questions.query)
 
-    @question
-    def target(self) -> dict[str, Any]:
-        """The machine as a dict: type, architecture, clock_hz, tiles_per_ipu, total_ipus, total_tiles, replicas,
-        bytes_per_tile, ... (`analysis.summary.TargetFacts`)."""
-        return dict(vars(target_facts(self.source)))
+    # Memory of tiles.
+    tiles = question(memory_questions.tiles)
+    memory = question(memory_questions.memory)
+    memory_totals = question(memory_questions.memory_totals)
+    variables = question(memory_questions.variables)
+    lowered_variables = question(memory_questions.lowered_variables)
+    tile_variables = question(memory_questions.tile_variables)
+    variable_bytes_by_tile = question(memory_questions.variable_bytes_by_tile)
+    tile_peak = question(memory_questions.tile_peak)
+    tile_vertices = question(memory_questions.tile_vertices)
+    binary_bytes = question(memory_questions.binary_bytes)
 
-    @question
-    def options(self) -> pd.DataFrame:
-        """Options of the engine and the target that the report names: group ("engine" or "target"), name, value."""
-        rows = options_of(self.source)
-        return self._frame({name: [row[at] for row in rows] for at, name in enumerate(("group", "name", "value"))})
+    # Live memory over the static order of programs, and over time.
+    liveness = question(liveness_questions.liveness)
+    live_variables = question(liveness_questions.live_variables)
+    peak_variables = question(liveness_questions.peak_variables)
+    always_live_variables = question(liveness_questions.always_live_variables)
+    live_ranges = question(liveness_questions.live_ranges)
+    liveness_over_time = question(liveness_questions.liveness_over_time)
 
-    @question
-    def facts(self) -> dict[str, str]:
-        """Who made the report, when, with which versions."""
-        return dict(provenance_of(self.source))
+    # Programs, compute sets, vertices and the sources of their figures.
+    programs = question(program_questions.programs)
+    tree = question(program_questions.tree)
+    program_tiles = question(program_questions.program_tiles)
+    compute_sets = question(program_questions.compute_sets)
+    vertices = question(program_questions.vertices)
+    vertices_by_tile = question(program_questions.vertices_by_tile)
+    vertex_types = question(program_questions.vertex_types)
+    compared_programs = question(program_questions.compared_programs)
+    explain = question(program_questions.explain)
 
-    @question
-    def files(self) -> pd.DataFrame:
-        """The files that a report can have: label, name, option (that asks for it), state ("found", "missing",
-        "damaged" or "stale": of another run), size_bytes (missing where there is none)."""
-        import pandas as pd
+    # Calls of a software layer, and lines of the program.
+    operations = question(operation_questions.operations)
+    source_files = question(source_questions.source_files)
+    source_lines = question(source_questions.source_lines)
+    debug_contexts = question(source_questions.debug_contexts)
 
-        rows = file_rows(self.source)
-        columns = {name: [getattr(row, name) for row in rows] for name in ("label", "name", "option", "state")}
-        size = pd.array([row.bytes for row in rows], dtype="Int64")
-        return self._frame(columns | {"size_bytes": size})
+    # Data that moves.
+    exchanges = question(exchange_questions.exchanges)
+    messages = question(exchange_questions.messages)
+    host_copies = question(exchange_questions.host_copies)
+
+    # Recorded execution.
+    runs = question(execution_questions.runs)
+    steps = question(execution_questions.steps)
+    steps_on_ipu = question(execution_questions.steps_on_ipu)
+    cycles_by_tile = question(execution_questions.cycles_by_tile)
+    begins_by_tile = question(execution_questions.begins_by_tile)
+    phases = question(execution_questions.phases)
+    intervals = question(execution_questions.intervals)
+    window = question(execution_questions.window)
+    grouped_steps = question(execution_questions.grouped_steps)
+    worker_lanes = question(execution_questions.worker_lanes)
+    blocks = question(execution_questions.blocks)
 
     @property
     def pva(self) -> Report:
         """The same report as libpva's objects (docs/pva.md)."""
         from popvision.pva import openReport
 
-        return openReport(self.source.reader.path, self._beside)
+        return openReport(self.source.reader.path, self._debug_path)
 
     @property
     def traces(self) -> list[OpenedTrace]:
-        """The host traces (.pvti) that lie in the report's folder, opened; FormatError when one cannot be read."""
-        from popvision.opened.trace import OpenedTrace
-
+        """The host traces (.pvti) in the report's folder, opened. Raises FormatError when one cannot be read."""
         return [OpenedTrace(each) for each in sorted(self.source.folder.glob("*.pvti"))]
 
-    @question
-    def query(self, sql: str, *, timeout: float = 30.0, most_rows: int = 1_000_000) -> pd.DataFrame:
-        """Read-only SQL over the views of docs/query.md, such as "select tile, gaps_bytes from tiles order by 2 desc".
-
-        Raises FormatError for SQL that is wrong, writes, takes longer than `timeout` seconds or gives more rows."""
-        from popvision.query import Limits, run_query
-
-        found = run_query(self.source, sql, Limits(seconds=timeout, rows=most_rows))
-        if found.more:
-            raise FormatError(f"the query gives more than {most_rows:,} rows; narrow it or raise `most_rows`.")
-        return self._frame({name: [row[at] for row in found.rows] for at, name in enumerate(found.columns)})
+    def _card(self) -> Card:
+        try:
+            return report_card(self.source)
+        except (FormatError, NotRecordedError) as problem:
+            return Card(f"Report {self._name}", [("problem", str(problem))])
 
     def __repr__(self) -> str:
-        from popvision.opened.showing import report_text
-
-        return report_text(self)
+        return self._card().text()
 
     def __rich__(self) -> Table:
-        from popvision.opened.showing import report_table
-
-        return report_table(self)
+        return self._card().table()
 
     def _repr_html_(self) -> str:
-        from popvision.opened.showing import report_html
-
-        return report_html(self)
+        return self._card().html()

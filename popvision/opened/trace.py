@@ -11,9 +11,10 @@ import numpy.typing as npt
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.arrays import Float64Array, UInt32Array
-from popvision.opened.asked import NoSuchError
+from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.opened.cards import Card, trace_card
 from popvision.opened.frames import frame, labelled
-from popvision.opened.held import Held
+from popvision.opened.questions import NoSuchError, Opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 
     from popvision.analysis.trace.source import TraceThread
 
+#: Nanoseconds in a microsecond.
 _US = 1_000.0
 
+_EVENT_COLUMNS = ("thread", "depth", "begin_us", "duration_us", "channel", "label")
 
-class OpenedTrace(Held[TraceSource]):
-    """A trace of the host. Times of events count from the first one in the file (`begin_ns`, since the epoch). All
-    methods raise FormatError, one sentence."""
+
+class OpenedTrace(Opened[TraceSource]):
+    """A trace of the host. Times count from the first event in the file, at `begin_ns` since the epoch. All methods
+    raise FormatError with one sentence."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -34,21 +38,21 @@ class OpenedTrace(Held[TraceSource]):
 
     @property
     def begin_ns(self) -> int:
-        """First moment in the file, nanoseconds since the epoch."""
+        """Begin of the first event, nanoseconds since the epoch."""
         return self.source.begin
 
     @property
     def duration_us(self) -> float:
-        """From the first begin to the last end."""
+        """Time from the first begin to the last end."""
         return (self.source.end - self.source.begin) / _US
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the file says of itself: run_id, command, producer, state ..."""
+        """Facts that the file records: run_id, command, producer, state ..."""
         return dict(self.source.meta)
 
     def processes(self) -> pd.DataFrame:
-        """A row per process: pid, parent_pid (missing where not known), name."""
+        """A row per process: pid, parent_pid (missing when unknown), name."""
         import pandas as pd
 
         rows = self.source.reader.processes()
@@ -57,8 +61,8 @@ class OpenedTrace(Held[TraceSource]):
         return frame(columns, self._provenance())
 
     def threads(self) -> pd.DataFrame:
-        """A row per thread: thread (its number here), tid, pid, name, events (with a duration), instants, depth (how
-        deep events nest)."""
+        """A row per thread: thread (its number), tid, pid, name, events (with a duration), instants, depth (of nested
+        events)."""
         threads = self.source.threads
         return frame(
             {
@@ -79,16 +83,18 @@ class OpenedTrace(Held[TraceSource]):
         return frame({"name": [a for a, _ in rows], "enabled": [b for _, b in rows]}, self._provenance())
 
     def events(self, thread: int | None = None) -> pd.DataFrame:
-        """A row per event with a duration, of one thread or all, by begin: thread, depth, begin_us (since the first
-        moment of the file), duration_us, channel, label."""
+        """A row per event with a duration, of one thread or of all, by begin: thread, depth, begin_us (since
+        `begin_ns`), duration_us, channel, label."""
         import pandas as pd
 
         parts = [self._lanes(number, each) for number, each in self._threads(thread)]
-        table = pd.concat([pd.DataFrame(part) for each in parts for part in each] or [pd.DataFrame(self._no_events())])
+        table = pd.concat(
+            [pd.DataFrame(part) for each in parts for part in each] or [pd.DataFrame(columns=list(_EVENT_COLUMNS))]
+        )
         return labelled(table.sort_values(["begin_us", "depth"], ignore_index=True), self._provenance())
 
     def instants(self, thread: int | None = None) -> pd.DataFrame:
-        """A row per event without a duration, of one thread or all, by time: thread, time_us, channel, label."""
+        """A row per event without a duration, of one thread or of all, by time: thread, time_us, channel, label."""
         import pandas as pd
 
         labels, channels = self._texts()
@@ -108,8 +114,8 @@ class OpenedTrace(Held[TraceSource]):
         return labelled(table.sort_values("time_us", ignore_index=True, kind="stable"), self._provenance())
 
     def statistics(self) -> pd.DataFrame:
-        """A row per channel and label: label, channel, count, total_us, self_us (less what events inside took),
-        mean_us, min_us, p50_us, p95_us, p99_us, max_us."""
+        """A row per channel and label: label, channel, count, total_us, self_us (without nested events), mean_us,
+        min_us, p50_us, p95_us, p99_us, max_us."""
         return labelled(label_statistics(self.source), self._provenance())
 
     def series(self) -> pd.DataFrame:
@@ -132,7 +138,7 @@ class OpenedTrace(Held[TraceSource]):
         return labelled(pd.concat(parts, ignore_index=True) if parts else empty, self._provenance())
 
     def heatmaps(self) -> pd.DataFrame:
-        """A row per heat map: heatmap (its number), name, unit, bins, columns (moments recorded)."""
+        """A row per heat map: heatmap (its number), name, unit, bins, columns (recorded histograms)."""
         found = self.source.heatmaps
         return frame(
             {
@@ -146,7 +152,7 @@ class OpenedTrace(Held[TraceSource]):
         )
 
     def heatmap(self, number: int) -> tuple[Float64Array, Float64Array, UInt32Array]:
-        """(time_us of each column, edges of the bins, quantities[column, underflow + bins + overflow])."""
+        """(time_us of each column, bin edges, quantities[column, underflow + bins + overflow])."""
         found = self.source.heatmaps
         if not 0 <= number < len(found):
             raise NoSuchError(f"{self.path.name}: heat map {number} does not exist: this trace has {len(found)}.")
@@ -160,7 +166,7 @@ class OpenedTrace(Held[TraceSource]):
         return [(number, self.source.threads[number]) for number in (range(count) if thread is None else [thread])]
 
     def _texts(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
-        """(label, channel) by name."""
+        """(label, channel) of each name id."""
         names = self.source.names
         labels = np.asarray(names.label, dtype=object)
         return labels, np.asarray(names.channel_name, dtype=object)[names.channel] if len(names) else labels
@@ -180,24 +186,20 @@ class OpenedTrace(Held[TraceSource]):
             if len(lane)
         ]
 
-    @staticmethod
-    def _no_events() -> dict[str, object]:
-        return {name: [] for name in ("thread", "depth", "begin_us", "duration_us", "channel", "label")}
-
     def _provenance(self) -> str:
         return f"Host trace: {self.source.meta.get('producer', 'unknown producer')}; host clock"
 
-    def __repr__(self) -> str:
-        from popvision.opened.showing import trace_text
+    def _card(self) -> Card:
+        try:
+            return trace_card(self.source)
+        except (FormatError, NotRecordedError) as problem:
+            return Card(f"Host trace {self.path}", [("problem", str(problem))])
 
-        return trace_text(self)
+    def __repr__(self) -> str:
+        return self._card().text()
 
     def __rich__(self) -> Table:
-        from popvision.opened.showing import trace_table
-
-        return trace_table(self)
+        return self._card().table()
 
     def _repr_html_(self) -> str:
-        from popvision.opened.showing import trace_html
-
-        return trace_html(self)
+        return self._card().html()

@@ -171,7 +171,7 @@ BAD = [
     ("liveness", ["--tile", 1, "--ipu", 0], 2, "not both"),
     ("liveness", ["--curve", "--always"], 2, "one of"),
     ("operations", ["--layer", "frob"], 1, "there is no layer 'frob'"),
-    ("operations", ["--by", "frob"], 1, "no order 'frob'"),
+    ("operations", ["--by", "frob"], 1, "cannot be sorted by 'frob'"),
     ("explain", [9999], 1, "9999"),
 ]
 
