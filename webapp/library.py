@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from popvision.analysis.report import catalogue
 from popvision.analysis.report.catalogue import Card, Found
+from popvision.kept import BoundedCache
 
 _Stamp = tuple[tuple[int, int], ...]
 
@@ -48,10 +48,9 @@ class Library:
     def __init__(self, folders: Sequence[str | Path] = (), *, capacity: int = 6) -> None:
         self.folders = [Path(each).expanduser().resolve() for each in folders]
         self.samples = catalogue.samples_folder()
-        self._capacity = capacity
         self._lock = threading.RLock()
         self._entries: dict[str, Entry] = {}
-        self._open: OrderedDict[str, _Opened] = OrderedDict()
+        self._open: BoundedCache[str, _Opened] = BoundedCache(capacity, lambda _: 1)
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self.notes: list[str] = []
         self.takes_uploads = False  #: whether the first page offers to take a report
@@ -67,8 +66,9 @@ class Library:
             self._scan_root(self.samples, True, entries, notes)
         with self._lock:
             self._entries, self.notes = entries, notes
-            for key in [key for key in self._open if key not in entries]:
-                del self._open[key]
+            for key in self._open.all_keys():
+                if key not in entries:
+                    self._open.remove(key)
         return list(entries.values())
 
     def add(self, folder: Path) -> list[Entry]:
@@ -123,7 +123,7 @@ class Library:
     def forget(self, key: str) -> None:
         """Close a source; the next use reads its files again."""
         with self._lock:
-            self._open.pop(key, None)
+            self._open.remove(key)
             self._cards.pop(key, None)
 
     def _source(self, key: str, kind: str, opener: Callable[[Path], Any]) -> Any:
@@ -131,18 +131,10 @@ class Library:
         if entry.kind != kind:
             raise UnknownKeyError(key)
         stamp = _stamp(entry)
-        with self._lock:
-            held = self._open.get(key)
-            if held is not None and held.stamp == stamp:
-                self._open.move_to_end(key)
-                return held.source
-        source = opener(entry.path)
-        with self._lock:
-            self._open[key] = _Opened(stamp, source)
-            self._open.move_to_end(key)
-            while len(self._open) > self._capacity:
-                self._open.popitem(last=False)
-        return source
+        opened = self._open.peek(key)
+        if opened is not None and opened.stamp != stamp:
+            self._open.remove(key)
+        return self._open.get(key, lambda: _Opened(stamp, opener(entry.path))).source
 
 
 def _key_of(found: Found) -> str:

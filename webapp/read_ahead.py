@@ -12,7 +12,6 @@ import logging
 import re
 import threading
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from flask import Flask, request
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from webapp.library import Library
 
 _PAGE = re.compile(r"/r/([^/]+)(?:/([^/]*))?/?")
-
-_begun: WeakKeyDictionary[ReportSource, set[str]] = WeakKeyDictionary()
-_guard = threading.Lock()
 
 
 def follow_pages(server: Flask, library: Library) -> None:
@@ -51,12 +47,8 @@ def _read(library: Library, key: str, view: View) -> None:
 
 
 def _is_first(source: ReportSource, view_id: str) -> bool:
-    with _guard:
-        begun = _begun.setdefault(source, set())
-        if view_id in begun:
-            return False
-        begun.add(view_id)
-        return True
+    own = object()
+    return source.kept.once(("read ahead", view_id), lambda: own) is own
 
 
 def read_ahead(source: ReportSource, key: str, view: View) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
 from popvision.formats.errors import FormatError
 from popvision.formats.folder import PROFILE_NAME
+from popvision.kept import BoundedCache
 from popvision.opened.report import OpenedReport
 from popvision.opened.trace import OpenedTrace
 
@@ -26,7 +26,7 @@ class Shelf:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.reports: dict[str, tuple[Path, Path]] = {}
         self.traces: dict[str, tuple[Path, Path]] = {}
-        self._open: OrderedDict[str, OpenedReport | OpenedTrace] = OrderedDict()
+        self._open: BoundedCache[tuple[str, str], OpenedReport | OpenedTrace] = BoundedCache(_OPEN, lambda _: 1)
         for folder in folders:
             self._add(folder)
 
@@ -34,7 +34,7 @@ class Shelf:
         """The report of that name; the only one for "". Raises FormatError for another name."""
         name = _chosen(name, self.reports, "report")
         root, path = self.reports[name]
-        found = self._opened(f"report {name}", lambda: OpenedReport(_inside(root, path), salvage=True, within=root))
+        found = self._open.get(("report", name), lambda: OpenedReport(_inside(root, path), salvage=True, within=root))
         assert isinstance(found, OpenedReport)
         return found
 
@@ -42,18 +42,9 @@ class Shelf:
         """The same for traces."""
         name = _chosen(name, self.traces, "trace")
         root, path = self.traces[name]
-        found = self._opened(f"trace {name}", lambda: OpenedTrace(_inside(root, path)))
+        found = self._open.get(("trace", name), lambda: OpenedTrace(_inside(root, path)))
         assert isinstance(found, OpenedTrace)
         return found
-
-    def _opened(self, key: str, make: object) -> OpenedReport | OpenedTrace:
-        if key not in self._open:
-            assert callable(make)
-            self._open[key] = make()
-            while len(self._open) > _OPEN:
-                self._open.popitem(last=False)[1].close()
-        self._open.move_to_end(key)
-        return self._open[key]
 
     def _add(self, folder: Path) -> None:
         root = folder.resolve()

@@ -12,7 +12,6 @@ from popvision.analysis.memory import binary_memory, tile_contents, variable_til
 from popvision.analysis.memory import lowered as allocations
 from popvision.analysis.memory import tile_peak as peaks
 from popvision.analysis.memory.usage import breakdown, category_arrays, memory_by_tile
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
@@ -78,7 +77,7 @@ def variables(source: ReportSource) -> pd.DataFrame:
     import pandas as pd
 
     table = allocations.variables(source)
-    classes = kept(source, "eq_classes", source.reader.eq_classes)
+    classes = source.kept.once("eq_classes", source.reader.eq_classes)
     eq_class = np.where(table.always_live, -1, np.asarray(table.eq_class, np.int64))
     first, last, count = _live_spans(classes, eq_class)
     absent = first < 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,9 +10,9 @@ import numpy as np
 
 from popvision.analysis.liveness.curve import Where, live_classes, tile_curve
 from popvision.analysis.liveness.variables import Group, group_of, rows_of_classes, scope
-from popvision.analysis.report.kept import kept
 from popvision.arrays import AnyArray, Int64Array, IntegerArray
 from popvision.formats.profile import model
+from popvision.kept import BoundedCache
 from popvision.pva import errors
 from popvision.pva.plain import ListColumns, ints
 
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
     from popvision.formats.profile import ProfileReader
 
 
-#: Tiles that stay in memory, about 200 kB for a full one; more stay while they hold few allocations.
-MOST_TILES = 48
-MOST_ROWS = 400_000
+#: Bytes of allocations in memory, and of one row: its numbers as arrays and, once a script asks, as lists.
+MOST_BYTES = 128 << 20
+_ROW_BYTES = 340
 
 #: Tiles read together when a script goes from tile to tile.
 _TILES_READ_AHEAD = 32
@@ -65,8 +64,7 @@ class Allocations:
         self._source = source
         self._open_reader = reader
         self._num_tiles = target.num_tiles
-        self._tiles: OrderedDict[int, TileAllocations] = OrderedDict()  #: the least recently used first
-        self._cached_rows = 0
+        self._tiles: BoundedCache[int, TileAllocations | None] = BoundedCache(MOST_BYTES, _bytes_of)
         self._last_read = -1  #: position of the tile that was read last
         self._intervals: dict[int, list[tuple[int, int]]] = {}  #: by equivalence class
 
@@ -95,17 +93,17 @@ class Allocations:
 
     def on_tile(self, tile: int) -> TileAllocations | None:
         """The allocations of a tile; None where nothing was recorded."""
-        if tile not in self._tiles:
-            for lowered in self._read(tile):
-                self._tiles[lowered.tile] = TileAllocations(self, lowered)
-                self._cached_rows += len(lowered.bytes)
-            while len(self._tiles) > MOST_TILES and self._cached_rows > MOST_ROWS:
-                _, dropped = self._tiles.popitem(last=False)
-                self._cached_rows -= len(dropped.lowered.bytes)
-        allocations = self._tiles.get(tile)
-        if allocations is not None:
-            self._tiles.move_to_end(tile)
-        return allocations
+        return self._tiles.get(tile, lambda: self._read_around(tile))
+
+    def _read_around(self, tile: int) -> TileAllocations | None:
+        found = None
+        for lowered in self._read(tile):
+            allocations = TileAllocations(self, lowered)
+            if lowered.tile == tile:
+                found = allocations
+            else:
+                self._tiles.put(lowered.tile, allocations)
+        return found
 
     def _read(self, tile: int) -> Iterator[model.LoweredTile]:
         """Read a tile. When a script reads tile after tile, the next tiles are read with it and come first."""
@@ -116,7 +114,7 @@ class Allocations:
             ahead = tiles[position : position + _TILES_READ_AHEAD].tolist()
             self._last_read = position + len(ahead) - 1
             for batch in self._reader.lowered_tiles(ahead, _COLUMNS):
-                for each, columns in reversed(batch):  # the requested tile last, so that the cache drops it last
+                for each, columns in batch:
                     wide = {name: values.astype(np.int64) for name, values in columns.items()}
                     yield model.LoweredTile(each, int(ids[int(np.searchsorted(tiles, each))]), **wide)
             return
@@ -166,14 +164,14 @@ class Allocations:
     def curve(self, lowered: model.LoweredTile) -> Int64Array:
         """Not-always-live bytes of a tile at each liveness index."""
         classes = self._classes
-        indices = kept(self._source, "liveness_indices", self._indices)
+        indices = self._source.kept.once("liveness_indices", self._indices)
         if classes is None or not indices:
             return np.zeros(indices, np.int64)
         return tile_curve(lowered, classes, indices)
 
     @cached_property
     def _classes(self) -> model.EquivalenceClasses | None:
-        return kept(self._source, "eq_classes", self._reader.eq_classes)
+        return self._source.kept.once("eq_classes", self._reader.eq_classes)
 
     def _indices(self) -> int:
         liveness = self._reader.liveness()
@@ -207,3 +205,7 @@ class Allocations:
             if self._classes is None
             else rows_of_classes(group, live_classes(self._source, index))
         )
+
+
+def _bytes_of(allocations: TileAllocations | None) -> int:
+    return 0 if allocations is None else _ROW_BYTES * len(allocations.lowered.bytes)

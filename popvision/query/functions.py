@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.arrays import widened
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, PHASE_OF_TYPE, STREAM_COPY
+from popvision.kept import BoundedCache
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -37,8 +37,7 @@ class ArrayFunctions:
         self.problem: FormatError | NotRecordedError | None = None
         self._source = source
         self._db = arrays
-        self._known: OrderedDict[int, AnyArray] = OrderedDict()
-        self._bytes = 0
+        self._arrays: BoundedCache[int, AnyArray] = BoundedCache(_KEPT_BYTES)
 
     def add_to(self, db: sqlite3.Connection) -> None:
         """Register all of them with a connection."""
@@ -97,15 +96,7 @@ class ArrayFunctions:
     def _array(self, id: Any) -> AnyArray | None:
         if not isinstance(id, int) or id < 0:
             return None
-        if id in self._known:
-            self._known.move_to_end(id)
-            return self._known[id]
-        (values,) = read_arrays(self._db, [id])
-        self._known[id] = values
-        self._bytes += values.nbytes
-        while self._bytes > _KEPT_BYTES and len(self._known) > 1:
-            self._bytes -= self._known.popitem(last=False)[1].nbytes
-        return values
+        return self._arrays.get(id, lambda: read_arrays(self._db, [id])[0])
 
     def _json(self, id: Any) -> str | None:
         values = self._array(id)

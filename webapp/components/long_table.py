@@ -7,10 +7,7 @@ frames are kept for speed alone. CSV and JSON of all rows come from `/data/<key>
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from operator import is_
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -29,11 +26,10 @@ from webapp.view import page_key
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from popvision.kept import Kept
     from webapp.library import Library
 
 FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame"]
-
-_FRAMES_KEPT = 6
 
 #: Query key of an export: the units of its columns.
 _UNITS_KEY = "units_of"
@@ -67,7 +63,7 @@ def long_table(
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:
     """Serve the rows of `frame` under `name`: a callback for blocks and a route for exports."""
-    frames = _Frames(library, frame)
+    frames = _Frames(library, name, frame)
 
     @app.callback(
         Output({"rows": name, "query": MATCH}, "getRowsResponse"),
@@ -100,27 +96,18 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
 
 
 class _Frames:
-    """The last few frames asked for, by report file state and query."""
+    """The frames of one table; recent ones are kept with the report and the targets it is compared with."""
 
-    def __init__(self, library: Library, frame: FrameOf) -> None:
-        self._library, self._frame = library, frame
-        self._kept: OrderedDict[tuple[int, str], tuple[list[Any], DataFrame]] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, library: Library, name: str, frame: FrameOf) -> None:
+        self._library, self._name, self._frame = library, name, frame
 
     def get(self, key: str, query: str) -> DataFrame:
         entry, asked = self._library.entry(key), dict(parse_qsl(query))
         source = self._library.report(key) if entry.kind == "report" else self._library.trace(key)
-        owners = [source, *targets_of(self._library, asked)]  # a target that grew is opened anew too
-        with self._lock:
-            held = self._kept.get((id(source), query))
-            if held is not None and len(held[0]) == len(owners) and all(map(is_, held[0], owners)):
-                return held[1]
-        made = self._frame(source, asked)
-        with self._lock:
-            self._kept[id(source), query] = (owners, made)
-            while len(self._kept) > _FRAMES_KEPT:
-                self._kept.popitem(last=False)
-        return made
+        kept: Kept = source.kept
+        for target in targets_of(self._library, asked):
+            kept = kept.beside(target)
+        return kept.recent(("frame", self._name, query), lambda: self._frame(source, asked))
 
 
 def _export_names(stated: str) -> dict[str, str]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
 from popvision.analysis.source_code.text import SourceText, source_text
 from webapp.documents.confidential import Names
@@ -118,7 +117,7 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
         Field("cycles", "Self cycles", "cycles"),
     ]
     blocks: list[Block] = [Table(f"Programs that line {line:,} made", fields, rows, len(programs))]
-    known = kept(source, "variables", source.reader.variables)
+    known = source.kept.once("variables", source.reader.variables)
     if known is None:
         return blocks
     sizes = np.asarray(known.bytes)

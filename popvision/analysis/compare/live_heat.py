@@ -14,7 +14,6 @@ import numpy as np
 from popvision.analysis.compare.liveness import match_indices
 from popvision.analysis.liveness.heat import Changes, changes, check_window, edges_of, heat, highest_place
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
 
@@ -144,7 +143,7 @@ def _places(source: ReportSource) -> Int64Array:
             found[1, layout.tiles] = np.arange(len(layout.tiles))
         return found
 
-    return kept(source, "live_change_places", read)
+    return source.kept.once("live_change_places", read)
 
 
 def _points(

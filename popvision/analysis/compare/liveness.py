@@ -12,7 +12,6 @@ import numpy as np
 
 from popvision.analysis.compare.align import align
 from popvision.analysis.compare.matching import match_programs, match_variables
-from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.liveness.curve import Where, curve, liveness
 from popvision.analysis.liveness.steps import cycles_table, flops_table, program_names, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
@@ -42,7 +41,7 @@ def match_indices(source: ReportSource, target: ReportSource, by: str = "index")
     if by == "index":
         index = np.arange(len(ours))
         return np.where(index < len(theirs), index, -1)
-    return kept_pair(source, target, "liveness indices", lambda: _by_programs(source, target, ours, theirs))
+    return source.kept.beside(target).once("liveness indices", lambda: _by_programs(source, target, ours, theirs))
 
 
 def _by_programs(source: ReportSource, target: ReportSource, ours: Int64Array, theirs: Int64Array) -> Int64Array:

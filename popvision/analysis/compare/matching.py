@@ -16,10 +16,8 @@ from popvision.analysis.compare.align import align
 from popvision.analysis.compare.identity import Identities, Vocabulary, stable_name
 from popvision.analysis.compare.keyed import Pairing
 from popvision.analysis.compare.neighbours import match_between_neighbours
-from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.compare.tree_order import Tree, match_by_place
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array, IntegerArray, UInt8Array
 
@@ -58,17 +56,17 @@ class Matching:
 
 def match_programs(source: ReportSource, target: ReportSource) -> Matching:
     """Rows of programs. Raises FormatError when either report is damaged."""
-    return kept_pair(source, target, "programs", lambda: _programs(source, target))
+    return source.kept.beside(target).once("programs", lambda: _programs(source, target))
 
 
 def match_variables(source: ReportSource, target: ReportSource) -> Matching:
     """Rows of unlowered variables; a report without them has none."""
-    return kept_pair(source, target, "variables", lambda: _variables(source, target))
+    return source.kept.beside(target).once("variables", lambda: _variables(source, target))
 
 
 def match_compute_sets(source: ReportSource, target: ReportSource) -> Matching:
     """Rows of compute sets; a renamed one is found through the program that executes it."""
-    return kept_pair(source, target, "compute sets", lambda: _compute_sets(source, target))
+    return source.kept.beside(target).once("compute sets", lambda: _compute_sets(source, target))
 
 
 def match_vertex_types(source: ReportSource, target: ReportSource) -> Matching:
@@ -81,14 +79,14 @@ def match_vertex_types(source: ReportSource, target: ReportSource) -> Matching:
         pairing.match_keys((names[0], names[1]), _NAME)
         return _finished(pairing)
 
-    return kept_pair(source, target, "vertex types", read)
+    return source.kept.beside(target).once("vertex types", read)
 
 
 def match_steps(source: ReportSource, target: ReportSource) -> Matching:
     """Execution steps: runs of the same program side by side, in them the steps of matched programs in order. `how`
     is how the programs were matched."""
     stamp = source.generation, target.generation
-    return kept_pair(source, target, "steps", lambda: _steps(source, target), stamp)
+    return source.kept.beside(target).recent(("steps", stamp), lambda: _steps(source, target))
 
 
 def match_runs(source: ReportSource, target: ReportSource) -> Int64Array:
@@ -110,7 +108,7 @@ def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
         pairing.add(both, both, _NAME)
         return _finished(pairing)
 
-    return kept_pair(source, target, "tiles", read)
+    return source.kept.beside(target).once("tiles", read)
 
 
 def _partners(rows: Int64Array, partners: Int64Array, size: int) -> Int64Array:
@@ -151,7 +149,7 @@ def _tree(programs: Programs, types: Vocabulary) -> Tree:
 
 
 def _variables(source: ReportSource, target: ReportSource) -> Matching:
-    one, other = (kept(report, "variables", report.reader.variables) for report in (source, target))
+    one, other = (report.kept.once("variables", report.reader.variables) for report in (source, target))
     if one is None or other is None:
         sizes = [0 if each is None else len(each.name) for each in (one, other)]
         return _finished(Pairing(sizes[0], sizes[1]))

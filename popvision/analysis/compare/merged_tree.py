@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.compare.matching import match_programs
-from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.programs.program_tree import MOST_ROWS, programs_of, tree_rows
 from popvision.arrays import Int64Array
 from popvision.formats.errors import FormatError
@@ -41,7 +40,7 @@ def partners(source: ReportSource, target: ReportSource) -> tuple[Int64Array, In
 
 def merged_tree(source: ReportSource, target: ReportSource, root: int) -> MergedRows:
     """The tree below a source program. Raises as `tree_rows`."""
-    return kept_pair(source, target, f"merged_tree:{root}", lambda: _walk(source, target, root))
+    return source.kept.beside(target).recent(("merged_tree", root), lambda: _walk(source, target, root))
 
 
 def _walk(source: ReportSource, target: ReportSource, root: int) -> MergedRows:

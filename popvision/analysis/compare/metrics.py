@@ -15,7 +15,6 @@ from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.memory.usage import category_arrays
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import held
 from popvision.analysis.report.tiles import target_of
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -139,7 +138,7 @@ def measure(source: ReportSource) -> Values:
             values |= held(partial(part, source)) or {}
         return values
 
-    return kept(source, f"metrics:{source.generation}", read)
+    return source.kept.recent(("metrics", source.generation), read)
 
 
 def _counts(source: ReportSource) -> Values:
@@ -149,7 +148,7 @@ def _counts(source: ReportSource) -> Values:
 
 
 def _memory(source: ReportSource) -> Values:
-    memory: TileMemory | None = kept(source, "tile_memory", source.reader.tile_memory)
+    memory: TileMemory | None = source.kept.once("tile_memory", source.reader.tile_memory)
     if memory is None or not len(memory.including_gaps):
         return {}
     including, excluding = (np.asarray(each, np.int64) for each in (memory.including_gaps, memory.excluding_gaps))

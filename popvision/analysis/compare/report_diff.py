@@ -21,7 +21,6 @@ from popvision.analysis.compare.changes import (
 from popvision.analysis.compare.difference import relative, signed
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.compare.metrics import METRICS, Metric, measure
-from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.compare.settings import Setting, settings
 from popvision.analysis.report.not_recorded import held
 from popvision.analysis.report.target import type_name
@@ -103,18 +102,19 @@ CHANGES: tuple[Callable[[ReportSource, ReportSource], Changes], ...] = (
 def compare_reports(source: ReportSource, target: ReportSource) -> ReportDiff:
     """The comparison, kept until either report grows. Raises FormatError when a report is damaged."""
     stamp = source.generation, target.generation
-    return kept_pair(source, target, "report diff", lambda: _compare(source, target), stamp)
+    parts = source.kept.beside(target).recent(("report diff", stamp), lambda: _compare(source, target))
+    return ReportDiff(source, target, *parts)  # what is kept refers to no report, so that a closed one goes
 
 
-def _compare(source: ReportSource, target: ReportSource) -> ReportDiff:
+def _compare(
+    source: ReportSource, target: ReportSource
+) -> tuple[list[Figure], list[Setting], StepsMatched | None, list[Changes]]:
     found = [held(lambda question=question: question(source, target)) for question in CHANGES]  # type: ignore[misc]
-    return ReportDiff(
-        source=source,
-        target=target,
-        figures=figures_of(source, target),
-        settings=settings(source, target),
-        steps=held(lambda: _steps(source, target)),
-        changes=[changes for changes in found if changes is not None],
+    return (
+        figures_of(source, target),
+        settings(source, target),
+        held(lambda: _steps(source, target)),
+        [changes for changes in found if changes is not None],
     )
 
 

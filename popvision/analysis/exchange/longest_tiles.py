@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
@@ -27,7 +26,7 @@ def longest_tiles(source: ReportSource) -> Int64Array:
     """By program: cycles of the longest tile in each of its executions, summed over the recorded runs. Of a report that
     does not know its tiles (`tiles_unknown`) the flat lengths of its slowest IPU, the only ones it has. Raises
     FormatError when the report is damaged."""
-    return kept(source, f"longest_tiles:{source.generation}", lambda: _longest_tiles(source))
+    return source.kept.recent(("longest_tiles", source.generation), lambda: _longest_tiles(source))
 
 
 def _longest_tiles(source: ReportSource) -> Int64Array:

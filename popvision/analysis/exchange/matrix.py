@@ -6,15 +6,12 @@ their id, and messages of tiles that only one machine has are left out and count
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from popvision.analysis.compare.matching import match_programs
-from popvision.analysis.compare.pair import kept_pair
 from popvision.analysis.exchange.messages import (
     Block,
     Messages,
@@ -26,15 +23,11 @@ from popvision.analysis.exchange.messages import (
     summed,
 )
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-#: Matrices that stay in memory, per report or pair of reports.
-_KEPT = 3
 
 
 @dataclass(frozen=True)
@@ -61,21 +54,8 @@ class Matrix:
 def matrix_of(source: ReportSource, program: int, order: str, target: ReportSource | None = None) -> Matrix:
     """The matrix of a program, or of its difference when there is a target. Raises NotRecordedError with the reason
     where there are no messages or the target has no such program, ValueError for an unknown program or order."""
-    if target is None:
-        held, lock = kept(source, "exchange_matrices", _store)
-    else:
-        held, lock = kept_pair(source, target, "exchange_matrices", _store)
-    with lock:
-        if (program, order) not in held:
-            held[program, order] = _made(source, program, order, target)
-        held.move_to_end((program, order))
-        while len(held) > _KEPT:
-            held.popitem(last=False)
-        return held[program, order]
-
-
-def _store() -> tuple[OrderedDict[tuple[int, str], Matrix], Lock]:
-    return OrderedDict(), Lock()
+    kept = source.kept if target is None else source.kept.beside(target)
+    return kept.recent(("exchange matrix", program, order), lambda: _matrix(source, program, order, target))
 
 
 def partner_of(source: ReportSource, target: ReportSource, program: int) -> int:
@@ -103,7 +83,7 @@ def difference_messages(source: ReportSource, target: ReportSource, program: int
     return summed(src, dst, size, target_of(source).num_tiles), left_out
 
 
-def _made(source: ReportSource, program: int, order: str, target: ReportSource | None) -> Matrix:
+def _matrix(source: ReportSource, program: int, order: str, target: ReportSource | None) -> Matrix:
     machine = target_of(source)
     found, left_out = (
         (messages_of(source, program), 0) if target is None else difference_messages(source, target, program)

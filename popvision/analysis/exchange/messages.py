@@ -7,15 +7,12 @@ what it sends (`tx`) with a multicast counted once per receiver. Tile ids are gl
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_in_order
 from popvision.arrays import Int64Array
@@ -24,9 +21,6 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.profile.model import Target
 
-
-#: Programs whose messages stay in memory, per report: a million messages take 24 MB.
-_PROGRAMS_KEPT = 4
 
 #: Cells of a whole matrix that are added up at once.
 _MOST_CELLS = 4_000_000
@@ -80,21 +74,10 @@ def messages_of(source: ReportSource, program: int) -> Messages:
         raise ValueError(f"there is no program {program}: ids go from 0 to {len(programs.type) - 1}")
     if programs.type[program].startswith("StreamCopy"):
         raise NotRecordedError(HOST_COPY)
-    held, lock = kept(source, "exchange_messages", _store)
-    with lock:
-        if program not in held:
-            held[program] = _read(source, program)
-        held.move_to_end(program)
-        while len(held) > _PROGRAMS_KEPT:
-            held.popitem(last=False)
-        found = held[program]
+    found = source.kept.recent(("exchange messages", program), lambda: _read(source, program))
     if not len(found.src):
         raise NotRecordedError(NO_MESSAGES)
     return found
-
-
-def _store() -> tuple[OrderedDict[int, Messages], Lock]:
-    return OrderedDict(), Lock()
 
 
 def _read(source: ReportSource, program: int) -> Messages:

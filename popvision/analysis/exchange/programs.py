@@ -21,7 +21,6 @@ import numpy as np
 
 from popvision.analysis.exchange.longest_tiles import longest_tiles
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Float64Array, Int64Array
 
@@ -88,12 +87,12 @@ class Bandwidth:
 
 def moved(source: ReportSource) -> Moved:
     """Columns of the compilation, read once."""
-    return kept(source, "exchange_moved", lambda: _moved(source))
+    return source.kept.once("exchange_moved", lambda: _moved(source))
 
 
 def fans(source: ReportSource) -> Fans:
     """Messages of all programs: asked apart from `moved`, because it reads who sends for each of them."""
-    return kept(source, "exchange_fans", lambda: _fans(source))
+    return source.kept.once("exchange_fans", lambda: _fans(source))
 
 
 def exchange_programs(source: ReportSource) -> list[int]:
@@ -103,7 +102,7 @@ def exchange_programs(source: ReportSource) -> list[int]:
 
 def ran(source: ReportSource) -> Ran:
     """Sums over the recorded runs; all zero before the first."""
-    return kept(source, f"exchange_ran:{source.generation}", lambda: _ran(source))
+    return source.kept.recent(("exchange_ran", source.generation), lambda: _ran(source))
 
 
 def bandwidth(source: ReportSource) -> Bandwidth:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, Programs, TileBlocks
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ COLUMNS = ("name", "kind", "tile", "program", "count", "min", "median", "mean", 
 
 def tiles_with_blocks(source: ReportSource) -> list[int]:
     """Tiles on which something was recorded, ascending."""
-    return kept(source, "tiles_with_blocks", source.reader.tiles_with_blocks)
+    return source.kept.once("tiles_with_blocks", source.reader.tiles_with_blocks)
 
 
 def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end: int) -> DataFrame:
@@ -37,7 +36,7 @@ def block_statistics(source: ReportSource, ipus: Sequence[int], begin: int, end:
     import pandas as pd
 
     per_ipu = source.reader.target().tiles_per_ipu
-    programs = kept(source, "programs", source.reader.programs)
+    programs = source.kept.once("programs", source.reader.programs)
     rows = [
         row
         for tile in tiles_with_blocks(source)

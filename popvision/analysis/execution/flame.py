@@ -17,7 +17,6 @@ import numpy as np
 
 from popvision.analysis.execution.overlap import Lane, lane_timeline, lanes
 from popvision.analysis.execution.timeline import RunBars, Timeline, program_labels, timeline
-from popvision.analysis.report.kept import kept
 from popvision.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
@@ -69,14 +68,14 @@ def flame(source: ReportSource, ipu: int) -> Flame:
     """Nested bars of one IPU, worked out once per opened report. Raises what `timeline` raises."""
     steps, apart = timeline(source, ipu), lanes(source, ipu)
     labels = program_labels(source)
-    return kept(source, f"flame:{ipu}", lambda: _in_lanes(steps, apart, lambda each: make_flame(each, labels)))
+    return source.kept.recent(("flame", ipu), lambda: _in_lanes(steps, apart, lambda each: make_flame(each, labels)))
 
 
 def flat(source: ReportSource, ipu: int) -> Flame:
     """One level with a bar per step, named by the whole debug name. Raises what `timeline` raises."""
     steps, apart = timeline(source, ipu), lanes(source, ipu)
     labels = program_labels(source)
-    return kept(source, f"flat:{ipu}", lambda: _in_lanes(steps, apart, lambda each: make_flat(each, labels)))
+    return source.kept.recent(("flat", ipu), lambda: _in_lanes(steps, apart, lambda each: make_flat(each, labels)))
 
 
 def _in_lanes(steps: Timeline, apart: list[Lane], make: Callable[[Timeline], Flame]) -> Flame:

@@ -24,7 +24,6 @@ import numpy as np
 
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import Timeline, timeline
-from popvision.analysis.report.kept import kept
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import PROGRAM_TYPES
 
@@ -50,7 +49,7 @@ class Lane:
 def lanes(source: ReportSource, ipu: int) -> list[Lane]:
     """The lanes of an IPU: one with the flat bars, or two where I/O overlaps. Raises what `timeline` raises."""
     steps = timeline(source, ipu)
-    return kept(source, f"lanes:{ipu}:{len(steps)}", lambda: make_lanes(steps, source.reader))
+    return source.kept.recent(("lanes", ipu, len(steps)), lambda: make_lanes(steps, source.reader))
 
 
 def make_lanes(steps: Timeline, reader: ArrayReader) -> list[Lane]:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.execution.raster import CLASSES, StepSpans
-from popvision.analysis.report.kept import kept
 from popvision.arrays import Int64Array, UInt8Array
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES, Programs, Runs, Steps, StepsOnIpu
 
@@ -111,16 +110,15 @@ def timeline(source: ReportSource, ipu: int) -> Timeline:
     target = source.reader.target()
     if not 0 <= ipu < target.num_ipus:
         raise ValueError(f"IPU {ipu} is not one of this report's {target.num_ipus} IPUs (0 to {target.num_ipus - 1})")
-    return kept(
-        source,
-        f"timeline:{ipu}",
+    return source.kept.recent(
+        ("timeline", ipu),
         lambda: make_timeline(ipu, target.tiles_per_ipu, _steps(source), source.reader.steps_on_ipu(ipu)),
     )
 
 
 def run_bars(source: ReportSource) -> RunBars:
     """The recorded runs, one after the other."""
-    return kept(source, "run bars", lambda: make_run_bars(source.reader.runs()))
+    return source.kept.once("run bars", lambda: make_run_bars(source.reader.runs()))
 
 
 def make_run_bars(runs: Runs) -> RunBars:
@@ -138,9 +136,8 @@ def step_count(source: ReportSource) -> int:
 
 def program_labels(source: ReportSource) -> list[str]:
     """What each lowered program is called on a page: its debug name, else its compute set's, else its type."""
-    return kept(
-        source, "program labels", lambda: make_labels(source.reader.programs(), source.reader.compute_sets().name)
-    )
+    reader = source.reader
+    return source.kept.once("program labels", lambda: make_labels(reader.programs(), reader.compute_sets().name))
 
 
 def make_labels(programs: Programs, compute_sets: Sequence[str]) -> list[str]:
@@ -150,7 +147,7 @@ def make_labels(programs: Programs, compute_sets: Sequence[str]) -> list[str]:
 
 
 def _steps(source: ReportSource) -> Steps:
-    columns: Steps = kept(source, "steps", source.reader.steps)
+    columns: Steps = source.kept.once("steps", source.reader.steps)
     return columns
 
 

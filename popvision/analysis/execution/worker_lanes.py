@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import VertexLanes
@@ -163,7 +162,7 @@ def _recorded(source: ReportSource, compute_set: int, ipu: int) -> VertexLanes:
     reader = source.reader
     if compute_set < 0:
         raise NotRecordedError("Only steps of type OnTileExecute run vertices: select one to see its workers.")
-    found = kept(source, f"vertex lanes:{compute_set}:{ipu}", lambda: reader.vertex_lanes(compute_set, ipu))
+    found = source.kept.recent(("vertex lanes", compute_set, ipu), lambda: reader.vertex_lanes(compute_set, ipu))
     if found is not None:
         return found
     if "vertex_lanes" in reader.missing:

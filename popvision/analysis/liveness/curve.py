@@ -17,7 +17,6 @@ import numpy as np
 from popvision.analysis.liveness.index import LiveIndex
 from popvision.analysis.memory.lowered import eq_classes, lowered_tile
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LIVENESS, NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 from popvision.arrays import Int64Array
@@ -63,7 +62,7 @@ class Peak:
 
 def liveness(source: ReportSource) -> Liveness:
     """The stored curves. Raises NotRecordedError without them."""
-    found = kept(source, "liveness", source.reader.liveness)
+    found = source.kept.once("liveness", source.reader.liveness)
     if found is None or not len(found.program):
         raise NotRecordedError(LIVENESS)
     return found
@@ -139,7 +138,7 @@ def fullest_tile(source: ReportSource, replica: int | None = 0) -> int:
 def live_classes(source: ReportSource, index: int) -> Int64Array:
     """Equivalence classes live at a liveness index, ascending."""
     classes = eq_classes(source)
-    found = kept(source, "live_index", lambda: _Ranges(classes))
+    found = source.kept.once("live_index", lambda: _Ranges(classes))
     return found.classes_at(index)
 
 

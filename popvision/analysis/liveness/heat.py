@@ -20,7 +20,6 @@ import numpy.typing as npt
 from popvision.analysis.liveness.curve import class_rows, liveness
 from popvision.analysis.memory.lowered import eq_classes
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import AnyArray, Int64Array, IntegerArray
@@ -68,7 +67,7 @@ class Cell:
 
 def changes(source: ReportSource) -> list[Changes]:
     """The changes of all tiles, grouped by layout. Raises NotRecordedError without lowered variables."""
-    return kept(source, "live_changes", lambda: _read(source))
+    return source.kept.once("live_changes", lambda: _read(source))
 
 
 def heat(source: ReportSource, tiles: range, indices: range, grid: tuple[int, int], *, always: bool = False) -> Heat:

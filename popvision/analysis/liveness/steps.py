@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import liveness
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Programs
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _programs(source: ReportSource) -> Programs:
-    return kept(source, "programs", source.reader.programs)
+    return source.kept.once("programs", source.reader.programs)
 
 
 def program_at(source: ReportSource, index: int) -> int:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from popvision.analysis.liveness.curve import Where, class_rows, live_classes
 from popvision.analysis.memory.lowered import eq_classes, lifetime_text, lowered_names, lowered_tile, variables
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import LoweredTile, Variables
@@ -110,9 +109,9 @@ def scope(source: ReportSource, where: Where) -> Group:
 
     Raises NotRecordedError when the report does not hold them."""
     if where.kind == "all":
-        return kept(source, "variables_of_replica", lambda: _unlowered(source))
+        return source.kept.once("variables_of_replica", lambda: _unlowered(source))
     if where.kind == "ipu":
-        return kept(source, f"variables_of_ipu_{where.number}", lambda: _on_ipu(source, where.number))
+        return source.kept.recent(("variables_of_ipu", where.number), lambda: _on_ipu(source, where.number))
     return group_of(lowered_tile(source, where.number))
 
 
@@ -159,7 +158,7 @@ def rows_of_classes(rows: Group, wanted: Int64Array) -> Group:
 
 def names_of(source: ReportSource, rows: Group) -> list[str]:
     """Name of each row: its variable's, or where there is none that of the allocation."""
-    known = kept(source, "variables", source.reader.variables)
+    known = source.kept.once("variables", source.reader.variables)
     names = known.name if known is not None else []
     lowered = lowered_names(source) if (rows.variable < 0).any() else []
     pairs = zip(rows.variable.tolist(), rows.name.tolist(), strict=True)

@@ -14,7 +14,6 @@ A live range ends with the last use that the compiler knows, so what stays reser
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,16 +22,11 @@ import numpy.typing as npt
 
 from popvision.analysis.liveness.curve import class_rows
 from popvision.analysis.memory.lowered import address_use, lowered_tile
-from popvision.analysis.report.kept import kept
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import EquivalenceClasses, LoweredTile
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-
-#: Tiles whose bands are kept between questions of one page.
-_TILES_KEPT = 3
 
 
 @dataclass(frozen=True)
@@ -78,20 +72,13 @@ class AddressMap:
 
 def address_map(source: ReportSource, tile: int) -> AddressMap:
     """The map of a tile. Raises NotRecordedError without lowered variables, ValueError for a tile that is not there."""
-    recent: OrderedDict[int, AddressMap] = kept(source, "address_maps", OrderedDict)
-    found = recent.get(tile)
-    if found is None:
-        found = _read(source, tile)
-        recent[tile] = found
-        while len(recent) > _TILES_KEPT:
-            recent.popitem(last=False)
-    return found
+    return source.kept.recent(("address map", tile), lambda: _read(source, tile))
 
 
 def _read(source: ReportSource, tile: int) -> AddressMap:
     low = lowered_tile(source, tile)
-    stored = kept(source, "liveness", source.reader.liveness)
-    classes = kept(source, "eq_classes", source.reader.eq_classes)
+    stored = source.kept.once("liveness", source.reader.liveness)
+    classes = source.kept.once("eq_classes", source.reader.eq_classes)
     indices = max(1, len(stored.program) if stored is not None else 1)
     use = address_use(low)
     bands = _bands(low, classes, indices)

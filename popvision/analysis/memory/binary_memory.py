@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 from popvision.arrays import Int64Array
@@ -35,7 +34,7 @@ def binary_bytes(source: ReportSource, replica: int | None = 0) -> Int64Array:
     tiles = tiles_of_replica(target_of(source), replica)
     if not has_archive(source):
         raise NotRecordedError(_NO_ARCHIVE)
-    whole: Int64Array = kept(source, "binary_bytes", lambda: _read(source))
+    whole: Int64Array = source.kept.once("binary_bytes", lambda: _read(source))
     return whole[tiles.start : tiles.stop]
 
 

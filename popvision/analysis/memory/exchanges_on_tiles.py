@@ -1,20 +1,18 @@
 """Exchange code, received and sent bytes of every exchange program on the selected tiles.
 
 Obvious way: read each program's array of each IPU and add up the tiles asked about. Here the arrays of a figure are
-read once, in batches, into one table of the narrowest type that holds them; above `MOST_BYTES` they are read each time,
-and only the answers of the last few choices of tiles are kept.
+read once, in batches, into one table of the narrowest type that holds them; above `MOST_BYTES` they are read for each
+choice of tiles.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import AnyArray, Int64Array
@@ -29,22 +27,16 @@ FIGURES = ("exchange_code", "rx", "tx")
 #: The largest table of one figure that is kept, in bytes.
 MOST_BYTES = 48 << 20
 
-#: Programs whose arrays are read together, and choices of columns whose sums are kept.
+#: Programs whose arrays are read together.
 _PROGRAMS_AT_ONCE = 256
-_CHOICES_KEPT = 4
 
 
 def exchange_figures(source: ReportSource, programs: Sequence[int], columns: TileColumns) -> Int64Array:
     """(programs, 3, columns): bytes of FIGURES. `programs` are the same at every call for a source."""
-    recent: OrderedDict[str, Int64Array] = kept(source, "exchange_figures", OrderedDict)
-    name = ",".join(columns.labels)
-    found = recent.get(name)
-    if found is None:
-        found = np.stack([_sums(source, figure, programs, columns) for figure in FIGURES], axis=1)
-        recent[name] = found
-        while len(recent) > _CHOICES_KEPT:
-            recent.popitem(last=False)
-    return found
+    return source.kept.recent(
+        ("exchange figures", *columns.labels),
+        lambda: np.stack([_sums(source, figure, programs, columns) for figure in FIGURES], axis=1),
+    )
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ def _sums(source: ReportSource, figure: str, programs: Sequence[int], columns: T
     per_ipu = target_of(source).tiles_per_ipu
     rows = len(programs) * target_of(source).num_ipus
     if rows * per_ipu * 2 <= MOST_BYTES:
-        tables: Iterator[_Table] = iter([kept(source, f"exchange_{figure}", lambda: _joined(source, figure, programs))])
+        tables = iter([source.kept.once(f"exchange_{figure}", lambda: _joined(source, figure, programs))])
     else:
         tables = _batches(source, figure, programs)
     for table in tables:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -39,12 +38,12 @@ def lowered_tile(source: ReportSource, tile: int) -> LoweredTile:
 
 
 def lowered_names(source: ReportSource) -> list[str]:
-    return kept(source, "lowered_names", source.reader.lowered_names)
+    return source.kept.once("lowered_names", source.reader.lowered_names)
 
 
 def eq_classes(source: ReportSource) -> EquivalenceClasses:
     """Live ranges of the report's equivalence classes. Raises NotRecordedError without them."""
-    found = kept(source, "eq_classes", source.reader.eq_classes)
+    found = source.kept.once("eq_classes", source.reader.eq_classes)
     if found is None:
         raise NotRecordedError(LOWERED_VARIABLES)
     return found
@@ -52,7 +51,7 @@ def eq_classes(source: ReportSource) -> EquivalenceClasses:
 
 def variables(source: ReportSource) -> Variables:
     """Variables before lowering. Raises NotRecordedError without them."""
-    found = kept(source, "variables", source.reader.variables)
+    found = source.kept.once("variables", source.reader.variables)
     if found is None:
         raise NotRecordedError(LOWERED_VARIABLES)
     return found
@@ -106,8 +105,8 @@ def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
 
     low = lowered_tile(source, tile)
     names = lowered_names(source)
-    unlowered = kept(source, "variables", source.reader.variables)
-    classes = kept(source, "eq_classes", source.reader.eq_classes)
+    unlowered = source.kept.once("variables", source.reader.variables)
+    classes = source.kept.once("eq_classes", source.reader.eq_classes)
     unique, which = np.unique(np.asarray(low.eq_class, dtype=np.int64), return_inverse=True)
     texts = np.asarray([lifetime_text(classes, int(c)) for c in unique], dtype=object)
     lengths = np.asarray([_indices_live(source, classes, int(c)) for c in unique], dtype=np.int64)
@@ -133,7 +132,7 @@ def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
 def _indices_live(source: ReportSource, classes: EquivalenceClasses | None, eq_class: int) -> int:
     """Number of liveness indices at which a class is live: all for -1."""
     if eq_class < 0 or classes is None:
-        stored = kept(source, "liveness", source.reader.liveness)
+        stored = source.kept.once("liveness", source.reader.liveness)
         return len(stored.program) if stored is not None else 1
     rows = slice(int(classes.offsets[eq_class]), int(classes.offsets[eq_class + 1]))
     return int((np.asarray(classes.ends[rows]) - np.asarray(classes.starts[rows])).sum())

@@ -12,7 +12,6 @@ import numpy as np
 
 from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.arrays import Int64Array
 
@@ -92,7 +91,7 @@ def exchange_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
     Code, Received and Sent bytes of one execution."""
     import pandas as pd
 
-    programs = kept(source, "programs", source.reader.programs)
+    programs = source.kept.once("programs", source.reader.programs)
     exchanges = [program for program, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
     figures = exchange_figures(source, exchanges, columns)
     present = np.flatnonzero(figures.any(axis=(1, 2)))

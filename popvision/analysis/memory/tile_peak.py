@@ -21,7 +21,6 @@ import numpy.typing as npt
 from popvision.analysis.liveness.curve import Where, curve, live_classes, peak
 from popvision.analysis.memory.lowered import lowered_names, lowered_tile
 from popvision.analysis.memory.usage import CATEGORY_KEYS, memory_by_tile
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -156,7 +155,7 @@ def _largest(
 
 def _name(source: ReportSource, low: LoweredTile, row: int) -> str:
     variable, name = int(low.variable[row]), int(low.name[row])
-    known = kept(source, "variables", source.reader.variables)
+    known = source.kept.once("variables", source.reader.variables)
     if known is not None and 0 <= variable < len(known.name):
         return known.name[variable]
     names = lowered_names(source)

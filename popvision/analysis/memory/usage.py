@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
@@ -75,7 +74,7 @@ def memory_by_tile(source: ReportSource, replica: int | None = 0) -> MemoryByTil
     """
     target = target_of(source)
     tiles = tiles_of_replica(target, replica)
-    memory = kept(source, "tile_memory", source.reader.tile_memory)
+    memory = source.kept.once("tile_memory", source.reader.tile_memory)
     if memory is None:
         raise NotRecordedError(GRAPH_PROFILE)
     columns = (
@@ -103,7 +102,7 @@ def category_arrays(source: ReportSource) -> dict[tuple[str, str, bool], Int64Ar
     Raises NotRecordedError without a graph profile.
     """
     target = target_of(source)
-    arrays = kept(source, "category_arrays", lambda: _read_categories(source, target))
+    arrays = source.kept.once("category_arrays", lambda: _read_categories(source, target))
     if not arrays:
         raise NotRecordedError(GRAPH_PROFILE)
     return arrays

@@ -9,7 +9,6 @@ import numpy as np
 
 from popvision.analysis.memory.lowered import lowered_names, variables
 from popvision.analysis.memory.lowered_sums import allocation_sums
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
@@ -32,13 +31,13 @@ def variable_bytes_by_tile(source: ReportSource, chosen: Sequence[int], replica:
         if not 0 <= variable < count:
             raise ValueError(f"variable {variable} does not exist: this report has variables 0 to {count - 1}")
     tiles = tiles_of_replica(target_of(source), replica)
-    known: dict[int, Int64Array] = kept(source, f"variable_tiles_{replica}", dict)
-    missing = np.asarray([variable for variable in chosen if variable not in known], dtype=np.int64)
-    if len(missing):
-        known.update(zip(missing.tolist(), _gather(source, missing, tiles), strict=True))
     if not chosen:
         return np.zeros((0, len(tiles)), dtype=np.int64)
-    return np.stack([known[variable] for variable in chosen])
+    keys = [("variable on tiles", replica, variable) for variable in chosen]
+    rows = source.kept.recent_all(
+        keys, lambda missing: _gather(source, np.asarray([key[2] for key in missing], np.int64), tiles)
+    )
+    return np.stack(rows)
 
 
 def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Array:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import AnyArray, BoolArray, Int64Array
@@ -48,7 +47,7 @@ class _Groups:
 def vertices_on_tiles(source: ReportSource, columns: TileColumns) -> VerticesOnTiles:
     """Groups with at least one vertex in a column, by compute set and type."""
     target = target_of(source)
-    groups = kept(source, "vertex_groups", lambda: _read(source))
+    groups = source.kept.once("vertex_groups", lambda: _read(source))
     types = len(groups.present)
     key = groups.compute_set * max(types, 1) + groups.vertex_type
     keys, which = np.unique(key, return_inverse=True)

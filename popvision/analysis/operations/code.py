@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
@@ -71,13 +70,13 @@ class VertexSharing:
 def operation_code(source: ReportSource, layer: str = "") -> OperationCode:
     """Raises NotRecordedError where the program was compiled without code, and as `owners`."""
     found = owners(source, layer)
-    return kept(source, f"operation_code:{found.layer}", lambda: _code(source, found))
+    return source.kept.recent(("operation_code", found.layer), lambda: _code(source, found))
 
 
 def vertex_sharing(source: ReportSource, layer: str = "") -> VertexSharing:
     """Vertex code and tiles by operation; no code where the sizes of types are not known. Raises as `owners`."""
     found = owners(source, layer)
-    return kept(source, f"operation_vertices:{found.layer}", lambda: _sharing(source, found))
+    return source.kept.recent(("operation_vertices", found.layer), lambda: _sharing(source, found))
 
 
 def code_in_memory(source: ReportSource) -> dict[str, int]:
@@ -103,7 +102,7 @@ def vertex_counts(source: ReportSource) -> tuple[Int64Array, Int64Array, Int64Ar
         kept_rows = [count for count, is_there in zip(counts, there.tolist(), strict=True) if is_there]
         return columns[0][there], columns[1][there], columns[2][there], kept_rows
 
-    return kept(source, "vertex_counts", read)
+    return source.kept.once("vertex_counts", read)
 
 
 def _code(source: ReportSource, found: Owners) -> OperationCode:

@@ -16,7 +16,6 @@ import numpy as np
 from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.parts import first_indices
 from popvision.analysis.operations.table import OperationGroups
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
@@ -69,7 +68,7 @@ class Flow:
 
 def touches(source: ReportSource) -> Touches:
     """Raises NotRecordedError where the report does not say what programs touch."""
-    return kept(source, "variable_touches", lambda: _touches(source))
+    return source.kept.once("variable_touches", lambda: _touches(source))
 
 
 def flow(source: ReportSource, groups: OperationGroups) -> Flow:

@@ -27,7 +27,6 @@ from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.code import OperationCode, operation_code, vertex_sharing
 from popvision.analysis.operations.owners import NO_OPERATION, Owners, owners
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
@@ -116,8 +115,8 @@ def operations(source: ReportSource, layer: str = "", ipu: int | None = None) ->
     ipus = target_of(source).num_ipus
     if ipu is not None and not 0 <= ipu < ipus:
         raise ValueError(f"there is no IPU {ipu}: this report has IPUs 0 to {ipus - 1}")
-    name = f"operations:{source.generation}:{ipu}:{found.layer}"
-    return kept(source, name, lambda: _operations(source, found, ipu))
+    key = ("operations", source.generation, ipu, found.layer)
+    return source.kept.recent(key, lambda: _operations(source, found, ipu))
 
 
 def operation_row(found: Operations, context: int) -> int:

@@ -21,7 +21,6 @@ import numpy as np
 from popvision.analysis.memory.lowered import variables
 from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.programs.related_programs import layers
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 
@@ -77,7 +76,7 @@ def chosen_layer(source: ReportSource, wanted: str = "") -> str:
 def owners(source: ReportSource, layer: str = "") -> Owners:
     """The operations of a layer and what each made. Raises as `chosen_layer`."""
     name = chosen_layer(source, layer)
-    return kept(source, f"operation_owners:{name}", lambda: _owners(source, name))
+    return source.kept.recent(("operation_owners", name), lambda: _owners(source, name))
 
 
 def _owners(source: ReportSource, layer: str) -> Owners:

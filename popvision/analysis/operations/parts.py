@@ -17,7 +17,6 @@ from popvision.analysis.memory.lowered import variables
 from popvision.analysis.operations.code import vertex_counts
 from popvision.analysis.operations.owners import Owners
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import BoolArray, Int64Array
@@ -55,7 +54,7 @@ def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64A
             np.add.at(cycles, program, np.asarray(source.reader.steps_on_ipu(each).cycles, np.int64))
         return cycles, np.bincount(program, minlength=n).astype(np.int64)
 
-    return kept(source, f"program_cycles:{source.generation}:{ipu}", read)
+    return source.kept.recent(("program_cycles", source.generation, ipu), read)
 
 
 def program_rows(source: ReportSource, found: Owners, rows: Sequence[int], ipu: int | None = None) -> pd.DataFrame:
@@ -65,10 +64,10 @@ def program_rows(source: ReportSource, found: Owners, rows: Sequence[int], ipu: 
 
     programs, ids = programs_of(source), programs_made(found, rows)
     cycles, steps = program_cycles(source, ipu)
-    depth = kept(source, "program_depths", lambda: _depths(source))[ids]
+    depth = source.kept.once("program_depths", lambda: _depths(source))[ids]
     code = []
     for column in ("exchange_code", "control_code"):
-        owner, size = kept(source, f"program_sums:{column}", partial(source.reader.program_sums, column))
+        owner, size = source.kept.once(("program_sums", column), partial(source.reader.program_sums, column))
         sums = np.zeros(len(programs.type), np.int64)
         np.add.at(sums, owner, size)
         code.append(sums[ids])

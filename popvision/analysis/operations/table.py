@@ -19,7 +19,6 @@ import numpy as np
 from popvision.analysis.execution.flame import split_name
 from popvision.analysis.operations.operations import Operations, operations
 from popvision.analysis.operations.owners import NO_OPERATION, owners
-from popvision.analysis.report.kept import kept
 from popvision.arrays import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -77,14 +76,18 @@ def labels(source: ReportSource, layer: str = "") -> list[str]:
     """A name to show for each operation: its own, else what the context says it is, else its id; row 0 is "not
     attributed". Raises as `operations`."""
     found = owners(source, layer)
-    return kept(source, f"operation_labels:{found.layer}", lambda: _labels(source, found.context, found.name))
+    return source.kept.recent(("operation_labels", found.layer), lambda: _labels(source, found.context, found.name))
 
 
 def deepest_level(source: ReportSource, layer: str = "") -> int:
     """Parts of the longest name of a layer."""
-    found = owners(source, layer)
-    paths = kept(source, f"operation_paths:{found.layer}", lambda: [split_name(each) for each in labels(source, layer)])
-    return max((len(path) for path in paths[1:]), default=1)
+    return max((len(path) for path in _paths(source, layer)[1:]), default=1)
+
+
+def _paths(source: ReportSource, layer: str) -> list[list[str]]:
+    """The parts of the label of each operation."""
+    key = ("operation_paths", owners(source, layer).layer)
+    return source.kept.recent(key, lambda: [split_name(each) for each in labels(source, layer)])
 
 
 def operation_groups(
@@ -94,8 +97,8 @@ def operation_groups(
 
     Raises as `operations`."""
     found = operations(source, layer, ipu)
-    name = f"operation_groups:{source.generation}:{ipu}:{level}:{under[:500]}:{found.owners.layer}"
-    return kept(source, name, lambda: _groups(source, found, level, under[:500]))
+    key = ("operation_groups", source.generation, ipu, level, under[:500], found.owners.layer)
+    return source.kept.recent(key, lambda: _groups(source, found, level, under[:500]))
 
 
 def operation_frame(
@@ -200,9 +203,7 @@ def _labels(source: ReportSource, context: Int64Array, name: list[str]) -> list[
 
 
 def _groups(source: ReportSource, found: Operations, level: int, under: str) -> OperationGroups:
-    layer = found.owners.layer
-    deepest_level(source, layer)
-    paths: list[list[str]] = kept(source, f"operation_paths:{layer}", list)
+    paths = _paths(source, found.owners.layer)
     above = split_name(under) if under else []
     n = len(paths)
     group = np.full(n, -1, np.int64)

@@ -16,7 +16,6 @@ import numpy as np
 
 from popvision.analysis.programs.branch_reconstruction import ChosenCalls
 from popvision.analysis.programs.unfolding import CHOSEN_BY_DATA, Unfolded, Unfolding, UnknownCallsError
-from popvision.analysis.report.kept import kept
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ def has_calls(programs: Programs) -> bool:
 
 def step_contexts(source: ReportSource, programs: Programs, steps_of: Int64Array) -> list[Unfolded]:
     """For each recorded run its steps with their chains of calls. Raises UnknownCallsError."""
-    name = f"step_contexts:{source.generation}"
-    return kept(source, name, lambda: _runs(source, programs, steps_of))
+    return source.kept.recent(("step_contexts", source.generation), lambda: _runs(source, programs, steps_of))
 
 
 def sums_by_call(unfolded: Unfolded, values: Int64Array, n: int) -> Int64Array:

@@ -18,7 +18,6 @@ from popvision.analysis.programs.call_sites import has_calls, step_contexts, sum
 from popvision.analysis.programs.entries import entries
 from popvision.analysis.programs.program_tree import programs_of, roots, tree_rows
 from popvision.analysis.programs.unfolding import UnknownCallsError
-from popvision.analysis.report.kept import kept
 from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ class ProgramFigures:
 
 def figures(source: ReportSource, ipu: int | None = None) -> ProgramFigures:
     """Figures by program on one IPU, or over all IPUs."""
-    name = f"program_figures:{source.generation}:{ipu}"
-    return kept(source, name, lambda: _figures(source, ipu))
+    return source.kept.recent(("program_figures", source.generation, ipu), lambda: _figures(source, ipu))
 
 
 def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:

@@ -12,7 +12,6 @@ import numpy as np
 
 from popvision.analysis.liveness.curve import Where, curve
 from popvision.analysis.programs.program_tree import TreeRows, programs_of, roots, tree_rows
-from popvision.analysis.report.kept import kept
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def peak_live(source: ReportSource, ipu: int | None = None) -> Int64Array:
     """Bytes by program, UNKNOWN (-1) for programs without a liveness index at or below them (syncs have none).
 
     Raises NotRecordedError when the report holds no liveness, ValueError for an IPU that is not there."""
-    return kept(source, f"program_peak_live:{ipu}", lambda: _peaks(source, ipu))
+    return source.kept.recent(("program_peak_live", ipu), lambda: _peaks(source, ipu))
 
 
 def _peaks(source: ReportSource, ipu: int | None) -> Int64Array:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.execution.phases import PHASE_INDEX, PHASES
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
 
@@ -46,4 +45,4 @@ def own_cycles(source: ReportSource) -> OwnCycles:
             most = np.maximum(most, own)
         return OwnCycles(most, np.bincount(program, minlength=count).astype(np.int64))
 
-    return kept(source, f"own_cycles:{source.generation}", read)
+    return source.kept.recent(("own_cycles", source.generation), read)

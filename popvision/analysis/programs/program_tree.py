@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.arrays import BoolArray, Int64Array, UInt8Array
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -58,7 +57,7 @@ class TreeRows:
 
 def programs_of(source: ReportSource) -> Programs:
     """The programs' columns, read once."""
-    return kept(source, "programs", source.reader.programs)
+    return source.kept.once("programs", source.reader.programs)
 
 
 def roots(source: ReportSource) -> list[Root]:
@@ -78,12 +77,12 @@ def roots(source: ReportSource) -> list[Root]:
 def tree_rows(source: ReportSource, root: int) -> TreeRows:
     """The tree below a program. Raises FormatError when programs contain each other or the tree is too large, and
     ValueError for a program that is not there."""
-    return kept(source, f"tree_rows:{root}", lambda: _walk(programs_of(source), root))
+    return source.kept.recent(("tree_rows", root), lambda: _walk(programs_of(source), root))
 
 
 def root_of(source: ReportSource, program: int) -> int:
     """The root of the first tree that shows a program. Raises ValueError for a program that is not there."""
-    first_root = kept(source, "first_roots", lambda: _first_roots(source))
+    first_root = source.kept.once("first_roots", lambda: _first_roots(source))
     if not 0 <= program < len(first_root) or first_root[program] < 0:
         raise ValueError(f"there is no program {program}: ids go from 0 to {len(first_root) - 1}")
     return int(first_root[program])
@@ -104,7 +103,7 @@ def matching_programs(source: ReportSource, text: str) -> BoolArray:
         return np.zeros(len(programs.type), bool)
     if wanted.startswith("#") and wanted[1:].isdecimal():
         return np.equal(np.arange(len(programs.type)), int(wanted[1:]))
-    texts = kept(source, "program_texts", lambda: _search_texts(programs))
+    texts = source.kept.once("program_texts", lambda: _search_texts(programs))
     hits: BoolArray = np.fromiter((wanted in each for each in texts), bool, len(texts))
     return hits
 
@@ -114,7 +113,7 @@ def type_indices(source: ReportSource) -> UInt8Array:
     index = {name: row for row, name in enumerate(PROGRAM_TYPES)}
     last = len(PROGRAM_TYPES) - 1
     types = programs_of(source).type
-    return kept(source, "type_indices", lambda: np.array([index.get(type_, last) for type_ in types], np.uint8))
+    return source.kept.once("type_indices", lambda: np.array([index.get(type_, last) for type_ in types], np.uint8))
 
 
 def note(source: ReportSource, program: int) -> str:
@@ -138,12 +137,12 @@ def guessed(source: ReportSource) -> BoolArray:
         sets = [row for row, provenance in source.reader.compute_set_provenance() if provenance == "guess"]
         return np.isin(np.asarray(programs_of(source).compute_set), np.array(sets, np.int64))
 
-    return kept(source, "guessed_programs", read)
+    return source.kept.once("guessed_programs", read)
 
 
 def _tiles_note(source: ReportSource, program: int) -> str:
     """Tiles that took part in the program's first step, all IPUs; "" when it never ran."""
-    steps = kept(source, f"first_steps:{source.generation}", lambda: _first_steps(source))
+    steps = source.kept.recent(("first_steps", source.generation), lambda: _first_steps(source))
     step = int(steps[program])
     if step < 0:
         return ""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _MOST_LAYERS = 20
 
 def layers(source: ReportSource) -> list[str]:
     """Software layers that contexts of this report name, most frequent first, at most 20."""
-    return kept(source, "debug_layers", lambda: _layers(source))
+    return source.kept.once("debug_layers", lambda: _layers(source))
 
 
 def related_programs(source: ReportSource, program: int, rule: str = "") -> Int64Array:
@@ -41,7 +40,7 @@ def related_programs(source: ReportSource, program: int, rule: str = "") -> Int6
     if rule == BY_VERTEX:
         return _by_vertex(source, program)
     if rule and rule in layers(source):
-        operation = kept(source, f"operations:{rule[:200]}", lambda: _operations(source, rule))
+        operation = source.kept.recent(("related operations", rule[:200]), lambda: _operations(source, rule))
         mine = int(operation[program])
         same = operation == mine if mine >= 0 else np.arange(n) == program
         return np.flatnonzero(same).astype(np.int64)
@@ -90,7 +89,7 @@ def _operations(source: ReportSource, layer: str) -> Int64Array:
 
 
 def _by_vertex(source: ReportSource, program: int) -> Int64Array:
-    types_of: dict[int, set[int]] = kept(source, "vertex_types_of_sets", lambda: _types_of_sets(source))
+    types_of: dict[int, set[int]] = source.kept.once("vertex_types_of_sets", lambda: _types_of_sets(source))
     sets = np.asarray(programs_of(source).compute_set, np.int64)
     mine = types_of.get(int(sets[program]), set())
     if not mine:

@@ -13,7 +13,6 @@ from popvision.analysis.programs.details import code_bytes_of
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 
@@ -31,7 +30,7 @@ FIELDS = ("self", "total", "executions", "received", "live", "code", "trips", "s
 
 def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, Int64Array]:
     """By field one figure for each program, on one IPU or over all of them."""
-    return kept(source, f"program_columns:{source.generation}:{ipu}", lambda: _columns(source, ipu))
+    return source.kept.recent(("program_columns", source.generation, ipu), lambda: _columns(source, ipu))
 
 
 def column_totals(source: ReportSource, ipu: int | None = None) -> dict[str, int]:

@@ -9,6 +9,7 @@ from popvision.formats.debug_info import DebugContexts, read_debug_info
 from popvision.formats.errors import FormatError
 from popvision.formats.folder import ReportFile, locate, report_files
 from popvision.formats.profile import ProfileReader
+from popvision.kept import Kept
 
 
 class ReportSource:
@@ -39,6 +40,7 @@ class ReportSource:
         self._lost_debug = ""
         self._debug: DebugContexts | None = None
         self._lock = threading.Lock()
+        self.kept = Kept()  #: columns that were read, and values worked out from them
 
     @property
     def files(self) -> dict[str, ReportFile]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.arrays import UInt8Array
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ DESTINATIONS = ("host", "remote buffer", "unknown")
 
 def destinations(source: ReportSource) -> UInt8Array:
     """Row = program: index into DESTINATIONS; says nothing about programs that are not stream copies."""
-    return kept(source, "stream destinations", lambda: _destinations(source))
+    return source.kept.once("stream destinations", lambda: _destinations(source))
 
 
 def _destinations(source: ReportSource) -> UInt8Array:

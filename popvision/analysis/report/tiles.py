@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import Target as Target
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def target_of(source: ReportSource) -> Target:
     """The report's target, read once."""
-    return kept(source, "target", source.reader.target)
+    return source.kept.once("target", source.reader.target)
 
 
 def tiles_of_replica(target: Target, replica: int | None) -> range:

@@ -21,7 +21,6 @@ from popvision.analysis.liveness.curve import Where, curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 
@@ -71,13 +70,13 @@ class LineFigures:
 
 def places(source: ReportSource) -> Places:
     """The places of all programs and variables. Raises NotRecordedError without debug information."""
-    return kept(source, "source_places", lambda: _places(source))
+    return source.kept.once("source_places", lambda: _places(source))
 
 
 def line_figures(source: ReportSource, ipu: int | None = None) -> LineFigures:
     """Figures of every line. Raises NotRecordedError without debug information, ValueError for an IPU that is not
     there."""
-    return kept(source, f"line_figures:{source.generation}:{ipu}", lambda: _line_figures(source, ipu))
+    return source.kept.recent(("line_figures", source.generation, ipu), lambda: _line_figures(source, ipu))
 
 
 def file_table(source: ReportSource, ipu: int | None = None) -> pd.DataFrame:
@@ -107,7 +106,7 @@ def line_table(source: ReportSource, file: str, ipu: int | None = None) -> pd.Da
 
 def rows_of_file(source: ReportSource, file: str) -> Int64Array:
     """The places of a file, ascending by line; empty for one that nothing was made in."""
-    found = kept(source, "rows_of_files", lambda: _by_file(places(source)))
+    found = source.kept.once("rows_of_files", lambda: _by_file(places(source)))
     return found.get(file, np.empty(0, np.int64))
 
 
@@ -147,7 +146,7 @@ def _places(source: ReportSource) -> Places:
             of_context[debug_id] = known.setdefault(_line_of(source, debug_id), len(known))
         return of_context[debug_id]
 
-    variables = kept(source, "variables", source.reader.variables)
+    variables = source.kept.once("variables", source.reader.variables)
     program = np.array([row(each) for each in np.asarray(programs_of(source).debug_id).tolist()], np.int64)
     variable = [] if variables is None else [row(each) for each in np.asarray(variables.debug_id).tolist()]
     return Places(

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.compare.pair import kept_pair
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.source_code.lines import places, rows_of_file
 from popvision.analysis.source_code.text import source_text
@@ -56,10 +54,8 @@ def source_rows(source: ReportSource, file: str, target: ReportSource | None = N
     """Rows of a file. Raises NotRecordedError without debug information, ValueError for a file that made nothing."""
     if not len(rows_of_file(source, file)):
         raise ValueError(f"nothing was made in {file[:200]!r}")
-    name = f"source_rows:{file}"
-    if target is None:
-        return kept(source, name, lambda: _rows(source, file, None))
-    return kept_pair(source, target, name, lambda: _rows(source, file, target))
+    kept = source.kept if target is None else source.kept.beside(target)
+    return kept.recent(("source_rows", file), lambda: _rows(source, file, target))
 
 
 def row_texts(source: ReportSource, rows: SourceRows, begin: int, end: int, target: ReportSource | None) -> list[str]:

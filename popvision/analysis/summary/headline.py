@@ -18,7 +18,6 @@ from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import Peak, curve, peak
 from popvision.analysis.programs.own_cycles import own_cycles
 from popvision.analysis.programs.program_tree import programs_of
-from popvision.analysis.report.kept import kept
 from popvision.analysis.report.not_recorded import LostError, NotRecordedError, held
 from popvision.analysis.report.tiles import target_of
 
@@ -90,7 +89,7 @@ def _headline(source: ReportSource) -> Headline:
     runs = asked("cycles", source.reader.runs)
     ran = runs if runs is not None and len(runs.name) else None
     total = asked("cycles", source.reader.total_cycles) if ran else None
-    memory = asked("memory", lambda: kept(source, "tile_memory", source.reader.tile_memory))
+    memory = asked("memory", lambda: source.kept.once("tile_memory", source.reader.tile_memory))
     found = Headline(
         total_cycles=total,
         device_seconds=None if total is None or target is None or target.clock_hz <= 0 else total / target.clock_hz,

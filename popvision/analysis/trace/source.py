@@ -16,6 +16,7 @@ from popvision.arrays import BoolArray, Float64Array, Int64Array, UInt32Array, U
 from popvision.formats.errors import FormatError
 from popvision.formats.pvti.names import Names
 from popvision.formats.pvti.reader import HeatmapRow, SeriesRow, ThreadRow, TraceReader
+from popvision.kept import MOST_BYTES, Kept
 
 
 class Lane:
@@ -47,6 +48,12 @@ class Lane:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        columns = (self.start, self.duration, self.site, self.name, self.parent, self.positions)
+        return sum(column.nbytes for column in columns if column is not None)
 
     @property
     def pyramid(self) -> Pyramid:
@@ -91,7 +98,8 @@ class TraceSource:
         self.names: Names = self.reader.names
         self.threads = [self._thread(row) for row in self.reader.threads()]
         self.begin, self.end = self._extent()
-        self._hidden: tuple[frozenset[int], dict[int, list[Lane]]] = (frozenset(), {})
+        lanes = sum(lane.nbytes for thread in self.threads for lane in thread.lanes)
+        self.kept = Kept(max(MOST_BYTES, 2 * lanes))  #: room for one choice of hidden channels, whichever it is
 
     def prepare(self) -> None:
         """Begin to make what drawing needs, in the background: NumPy leaves the interpreter lock while it works."""
@@ -104,16 +112,15 @@ class TraceSource:
 
     def lanes_without(self, thread: int, channels: frozenset[int]) -> list[Lane]:
         """A thread's lanes without the events of some channels (numbers of `names.channel_name`)."""
-        whole = self.threads[thread].lanes
+        lanes = self.threads[thread].lanes
         if not channels:
-            return whole
-        if channels != self._hidden[0]:
-            self._hidden = (channels, {})
-        kept = self._hidden[1]
-        if thread not in kept:
+            return lanes
+
+        def thin_out() -> list[Lane]:
             shown = ~np.isin(self.names.channel, list(channels))
-            kept[thread] = [lane.only(shown[lane.name]) for lane in whole]
-        return kept[thread]
+            return [lane.only(shown[lane.name]) for lane in lanes]
+
+        return self.kept.recent(("lanes without", thread, channels), thin_out)
 
     @property
     def meta(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import Programs
+from popvision.kept import Kept
 from tests.reports import write_tiny
 
 
@@ -48,6 +49,7 @@ class FakeSource:
             data_out=np.array(cycles, np.int64),
         )
         self.generation = 0
+        self.kept = Kept()
         self.reader = SimpleNamespace(
             programs=lambda: found,
             target=lambda: SimpleNamespace(num_ipus=1),

@@ -12,10 +12,7 @@ and one sentence.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 from dash import Dash
@@ -37,65 +34,44 @@ if TYPE_CHECKING:
 #: Cells of one answer: one byte each.
 MOST_CELLS = 400_000
 
-_PICTURES_KEPT = 8
-
 
 def register_routes(app: Dash, library: Library) -> None:
     """Add the routes to the viewer."""
-    pictures = _Pictures()
-    pair_route(app, library, "liveness/heat", pictures.answer)
+    pair_route(app, library, "liveness/heat", _heat)
     pair_route(app, library, "liveness/cell", _cell)
 
 
-class _Pictures:
-    """The last few pictures, so that going back and forth costs nothing."""
+def _heat(source: ReportSource, target: ReportSource | None) -> Response:
+    tiles, indices = range_of(request.args, "tiles"), range_of(request.args, "indices")
+    grid = (number_of(request.args, "rows", 1, MOST_CELLS), number_of(request.args, "columns", 1, MOST_CELLS))
+    if grid[0] * grid[1] > MOST_CELLS:
+        raise ValueError(f"{grid[0]} x {grid[1]} cells are more than {MOST_CELLS:,}: ask for fewer columns")
+    picture = _picture(source, target, tiles, indices, grid)
+    highest = int(np.abs(picture.values).max())
+    top = target_of(source).bytes_per_tile if request.args.get("capacity") == "1" else highest
+    levels = _signed_levels(picture, top) if isinstance(picture, HeatDifference) else _levels(picture, top)
+    header = {
+        "top": top,
+        "highest": highest,
+        "rows": levels.shape[0],
+        "columns": levels.shape[1],
+        "tilesPerRow": int(picture.tile_edges[1] - picture.tile_edges[0]),
+        "indicesPerColumn": int(picture.index_edges[1] - picture.index_edges[0]),
+    }
+    return packed_response(header, {"levels": levels.ravel()})
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[Any, ...], tuple[list[ref[ReportSource]], Heat | HeatDifference]] = OrderedDict()
-        self._lock = Lock()
 
-    def answer(self, source: ReportSource, target: ReportSource | None) -> Response:
-        tiles, indices = range_of(request.args, "tiles"), range_of(request.args, "indices")
-        grid = (number_of(request.args, "rows", 1, MOST_CELLS), number_of(request.args, "columns", 1, MOST_CELLS))
-        if grid[0] * grid[1] > MOST_CELLS:
-            raise ValueError(f"{grid[0]} x {grid[1]} cells are more than {MOST_CELLS:,}: ask for fewer columns")
-        picture = self._picture(source, target, (tiles, indices, grid, request.args.get("always") == "1", _by()))
-        highest = int(np.abs(picture.values).max())
-        top = target_of(source).bytes_per_tile if request.args.get("capacity") == "1" else highest
-        levels = _signed_levels(picture, top) if isinstance(picture, HeatDifference) else _levels(picture, top)
-        header = {
-            "top": top,
-            "highest": highest,
-            "rows": levels.shape[0],
-            "columns": levels.shape[1],
-            "tilesPerRow": int(picture.tile_edges[1] - picture.tile_edges[0]),
-            "indicesPerColumn": int(picture.index_edges[1] - picture.index_edges[0]),
-        }
-        return packed_response(header, {"levels": levels.ravel()})
-
-    def _picture(
-        self,
-        source: ReportSource,
-        target: ReportSource | None,
-        wanted: tuple[range, range, tuple[int, int], bool, str],
-    ) -> Heat | HeatDifference:
-        key = (id(source), id(target), *wanted)
-        reports = [each for each in (source, target) if each is not None]
-        with self._lock:
-            held = self._kept.get(key)
-        if held is not None and [each() for each in held[0]] == reports:
-            return held[1]
-        tiles, indices, grid, always, by = wanted
-        made: Heat | HeatDifference
-        if target is None:
-            made = heat(source, tiles, indices, grid, always=always)
-        else:
-            made = heat_difference(source, target, tiles, indices, grid, always=always, by=by)
-        with self._lock:
-            self._kept[key] = ([ref(each) for each in reports], made)
-            while len(self._kept) > _PICTURES_KEPT:
-                self._kept.popitem(last=False)
-        return made
+def _picture(
+    source: ReportSource, target: ReportSource | None, tiles: range, indices: range, grid: tuple[int, int]
+) -> Heat | HeatDifference:
+    """Kept for a while, so that going back and forth costs nothing."""
+    always, by = request.args.get("always") == "1", _by()
+    key = ("heat", tiles, indices, grid, always, by)
+    if target is None:
+        return source.kept.recent(key, lambda: heat(source, tiles, indices, grid, always=always))
+    return source.kept.beside(target).recent(
+        key, lambda: heat_difference(source, target, tiles, indices, grid, always=always, by=by)
+    )
 
 
 def _levels(picture: Heat, top: int) -> UInt8Array:
