@@ -54,6 +54,11 @@
   window.popvision = Object.assign(window.popvision || {}, {
     keyOf,
     isTyping,
-    commands: { add, all, suggest: (fn) => suggesters.add(fn), suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)) },
+    commands: {
+      add,
+      all,
+      suggest: (fn) => suggesters.add(fn),
+      suggestions: (text) => Array.from(suggesters).flatMap((fn) => fn(text)),
+    },
   });
 })();

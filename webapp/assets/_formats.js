@@ -17,7 +17,11 @@
   const tenth = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const some = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
   const three = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
-  const TIMES = [[1e-6, "ns", 1e9], [1e-3, "\u00b5s", 1e6], [1, "ms", 1e3]];
+  const TIMES = [
+    [1e-6, "ns", 1e9],
+    [1e-3, "\u00b5s", 1e6],
+    [1, "ms", 1e3],
+  ];
 
   const prefers = (name) => window.popvision.preference(name);
 
@@ -30,7 +34,10 @@
     const [units, factor] = UNITS[prefers("units")];
     let size = value;
     let at = 0;
-    while (at < units.length - 1 && Math.abs(size) >= (at ? factor - 0.05 : factor)) { size /= factor; at += 1; }
+    while (at < units.length - 1 && Math.abs(size) >= (at ? factor - 0.05 : factor)) {
+      size /= factor;
+      at += 1;
+    }
     return (at ? tenth.format(size) : whole.format(value)) + " " + units[at];
   }
 

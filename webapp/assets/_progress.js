@@ -11,8 +11,14 @@
 
   /* The first output that can be seen, else the first: one callback fills whichever tab is open. */
   function first(output) {
-    const ids = output.replace(/^\.\./, "").replace(/\.\.$/, "").split("...").map((each) => each.replace(/\.[^.}]*$/, ""));
-    const found = ids.map((id) => document.getElementById(id.startsWith("{") ? id : id.replace(/\\\./g, "."))).filter(Boolean);
+    const ids = output
+      .replace(/^\.\./, "")
+      .replace(/\.\.$/, "")
+      .split("...")
+      .map((each) => each.replace(/\.[^.}]*$/, ""));
+    const found = ids
+      .map((id) => document.getElementById(id.startsWith("{") ? id : id.replace(/\\\./g, ".")))
+      .filter(Boolean);
     return found.find((each) => !each.closest("[role=tabpanel][hidden]")) || found[0] || null;
   }
 

@@ -37,7 +37,11 @@
   }
 
   function store(name, value) {
-    try { window.localStorage.setItem(name, value); } catch (_) { /* private mode: not remembered */ }
+    try {
+      window.localStorage.setItem(name, value);
+    } catch (_) {
+      /* private mode: not remembered */
+    }
   }
 
   function select(patch) {
@@ -69,7 +73,11 @@
     const view = viewOf(window.location.pathname);
     if (!view) return;
     const extras = Object.fromEntries(Object.entries(current).filter(([key]) => !SHARED.includes(key)));
-    try { window.sessionStorage.setItem("popvision:" + view, JSON.stringify(extras)); } catch (_) { /* not kept */ }
+    try {
+      window.sessionStorage.setItem("popvision:" + view, JSON.stringify(extras));
+    } catch (_) {
+      /* not kept */
+    }
   }
 
   function hrefOf(link) {
@@ -77,7 +85,11 @@
     if (link.dataset.nav !== "view" || path === window.location.pathname) return link.getAttribute("href");
     const shared = Object.fromEntries(Object.entries(current).filter(([key]) => SHARED.includes(key)));
     let extras = {};
-    try { extras = JSON.parse(window.sessionStorage.getItem("popvision:" + viewOf(path)) || "{}"); } catch (_) { /* none */ }
+    try {
+      extras = JSON.parse(window.sessionStorage.getItem("popvision:" + viewOf(path)) || "{}");
+    } catch (_) {
+      /* none */
+    }
     return path + write(Object.assign(extras, shared));
   }
 
@@ -105,7 +117,9 @@
   /* Build the page again where it is; with `reading`, from its files. `turn` makes each visit a new one. */
   function redraw(reading) {
     turn += 1;
-    setProps("visit", { data: { pathname: window.location.pathname, search: window.location.search, reload: reading ? turn : 0, turn } });
+    setProps("visit", {
+      data: { pathname: window.location.pathname, search: window.location.search, reload: reading ? turn : 0, turn },
+    });
   }
 
   function reloadPage() {
@@ -129,7 +143,9 @@
     document.dispatchEvent(new CustomEvent("popvision:theme", { detail: root.dataset.theme }));
   }
 
-  system.addEventListener("change", () => { if (root.dataset.themeChoice === "auto") setTheme("auto"); });
+  system.addEventListener("change", () => {
+    if (root.dataset.themeChoice === "auto") setTheme("auto");
+  });
 
   function foldMenu() {
     root.dataset.nav = root.dataset.nav === "narrow" ? "wide" : "narrow";
@@ -147,7 +163,10 @@
   function toggleDialog(id) {
     const dialog = document.getElementById(id);
     if (!dialog) return;
-    if (dialog.open) { dialog.close(); return; }
+    if (dialog.open) {
+      dialog.close();
+      return;
+    }
     document.querySelectorAll("dialog[open]").forEach((other) => other.close());
     if (id === "shortcuts") listOwnKeys();
     dialog.dispatchEvent(new CustomEvent("popvision:open"));
@@ -156,7 +175,10 @@
 
   function focusSearch() {
     const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
-    if (box) { box.focus(); if (box.select) box.select(); }
+    if (box) {
+      box.focus();
+      if (box.select) box.select();
+    }
   }
 
   const ACTIONS = {
@@ -171,24 +193,52 @@
 
   const canReload = () => document.querySelector('[data-action="nav-reload"]') !== null;
   const { add } = window.popvision.commands;
-  add({ title: "Search in this page", key: "/", keys: "/", run: focusSearch, when: () => document.querySelector("#page .search input") !== null });
+  add({
+    title: "Search in this page",
+    key: "/",
+    keys: "/",
+    run: focusSearch,
+    when: () => document.querySelector("#page .search input") !== null,
+  });
   add({ title: "Switch between light and dark", key: "t", keys: "t", run: ACTIONS["nav-theme"] });
   add({ title: "Read the files again", key: "r", keys: "r", run: reloadPage, when: canReload });
-  add({ title: "Fold or unfold the menu", key: "[", keys: "[", run: foldMenu, when: () => document.querySelector(".nav-views") !== null });
+  add({
+    title: "Fold or unfold the menu",
+    key: "[",
+    keys: "[",
+    run: foldMenu,
+    when: () => document.querySelector(".nav-views") !== null,
+  });
   add({ title: "Show the keys", key: "?", keys: "?", run: ACTIONS["nav-shortcuts"] });
   add({ title: "Preferences: units, theme, reload", run: ACTIONS["nav-preferences"] });
-  for (let index = 1; index <= 9; index += 1) add({ hidden: true, title: "View " + index, key: String(index), run: () => goToView(index), when: () => linkOf(index) !== null });
+  for (let index = 1; index <= 9; index += 1)
+    add({
+      hidden: true,
+      title: "View " + index,
+      key: String(index),
+      run: () => goToView(index),
+      when: () => linkOf(index) !== null,
+    });
 
   const linkOf = (index) => document.querySelector('.nav-views [data-index="' + index + '"]');
   const goToView = (index) => go(hrefOf(linkOf(index)));
 
-  document.addEventListener("popvision:preference", (event) => { if (event.detail.name !== "reload") redraw(false); });
+  document.addEventListener("popvision:preference", (event) => {
+    if (event.detail.name !== "reload") redraw(false);
+  });
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-action]");
-    if (button && ACTIONS[button.dataset.action]) { ACTIONS[button.dataset.action](button); return; }
+    if (button && ACTIONS[button.dataset.action]) {
+      ACTIONS[button.dataset.action](button);
+      return;
+    }
     const skip = event.target.closest(".skip-link");
-    if (skip) { event.preventDefault(); document.getElementById("page").focus(); return; }
+    if (skip) {
+      event.preventDefault();
+      document.getElementById("page").focus();
+      return;
+    }
     const link = event.target.closest("a[data-nav]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -215,11 +265,17 @@
 
   function lookForMounts() {
     for (const [element, stop] of mounted) {
-      if (!element.isConnected) { mounted.delete(element); if (stop) stop(); }
+      if (!element.isConnected) {
+        mounted.delete(element);
+        if (stop) stop();
+      }
     }
     for (const { selector, start } of mounts) {
       for (const element of document.querySelectorAll(selector)) {
-        if (!mounted.has(element)) { mounted.set(element, null); mounted.set(element, start(element)); }
+        if (!mounted.has(element)) {
+          mounted.set(element, null);
+          mounted.set(element, start(element));
+        }
       }
     }
   }
@@ -238,15 +294,24 @@
     run: (action) => ACTIONS[action](),
     selection: () => current,
     sharedKeys: SHARED,
-    onSelect: (listener) => { listeners.add(listener); return () => listeners.delete(listener); },
+    onSelect: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     theme: () => root.dataset.theme,
     themeChoice: () => root.dataset.themeChoice,
-    token: (name) => getComputedStyle(root).getPropertyValue("--" + name).trim(),
+    token: (name) =>
+      getComputedStyle(root)
+        .getPropertyValue("--" + name)
+        .trim(),
   });
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.popvision = Object.assign(window.dash_clientside.popvision || {}, {
     visit,
-    mergeSelection: (patch) => { select(patch); return window.dash_clientside.no_update; },
+    mergeSelection: (patch) => {
+      select(patch);
+      return window.dash_clientside.no_update;
+    },
   });
 })();

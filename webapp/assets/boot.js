@@ -3,7 +3,11 @@
   "use strict";
   var root = document.documentElement;
   function stored(name) {
-    try { return window.localStorage.getItem(name); } catch (_) { return null; }
+    try {
+      return window.localStorage.getItem(name);
+    } catch (_) {
+      return null;
+    }
   }
   var dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
   var theme = stored("popvision.theme");

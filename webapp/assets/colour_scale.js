@@ -20,7 +20,9 @@
   function mixed(stops, share) {
     const at = Math.max(0, Math.min(1, share)) * (STOPS - 1);
     const first = Math.min(STOPS - 2, Math.floor(at));
-    return stops[first].map((channel, index) => Math.round(channel + (stops[first + 1][index] - channel) * (at - first)));
+    return stops[first].map((channel, index) =>
+      Math.round(channel + (stops[first + 1][index] - channel) * (at - first)),
+    );
   }
 
   function colourScale(kind) {

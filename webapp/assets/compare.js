@@ -11,11 +11,17 @@
     try {
       const found = JSON.parse(window.localStorage.getItem("popvision.recent." + name) || "[]");
       return Array.isArray(found) ? found.filter((each) => Array.isArray(each.keys) && Array.isArray(each.labels)) : [];
-    } catch (_) { return []; }
+    } catch (_) {
+      return [];
+    }
   }
 
   function keep(name, entries) {
-    try { window.localStorage.setItem("popvision.recent." + name, JSON.stringify(entries.slice(0, MOST_RECENT))); } catch (_) { /* private mode */ }
+    try {
+      window.localStorage.setItem("popvision.recent." + name, JSON.stringify(entries.slice(0, MOST_RECENT)));
+    } catch (_) {
+      /* private mode */
+    }
   }
 
   const same = (one, other) => one.keys.join() === other.keys.join();
@@ -28,7 +34,9 @@
 
   mount("#page > .view[data-report]", (view) => {
     if (!window.location.pathname.startsWith("/r/")) return undefined;
-    const names = [...document.querySelectorAll("#masthead .report-name")].map((each) => each.title || each.textContent);
+    const names = [...document.querySelectorAll("#masthead .report-name")].map(
+      (each) => each.title || each.textContent,
+    );
     const targets = (selection().vs || "").split(",").filter(Boolean);
     remember("reports", { keys: [view.dataset.report], labels: [names[0] || view.dataset.report] });
     const labels = targets.length > 1 ? (names[1] || "").split(" \u00b7 ") : [names[1]];
@@ -56,9 +64,10 @@
     }
     bar.hidden = chosen.length === 0;
     const names = chosen.map((key) => at[key].dataset.label);
-    bar.querySelector("[data-compare-chosen]").textContent = chosen.length < 2
-      ? "Source: " + (names[0] || "") + ". Choose another report to compare it with."
-      : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
+    bar.querySelector("[data-compare-chosen]").textContent =
+      chosen.length < 2
+        ? "Source: " + (names[0] || "") + ". Choose another report to compare it with."
+        : "Source: " + names[0] + ", " + (names.length > 2 ? "targets: " : "target: ") + names.slice(1).join(", ");
     bar.querySelector('[data-compare-action="compare"]').disabled = chosen.length < 2;
   }
 
@@ -80,7 +89,15 @@
     const name = list.dataset.recent;
     const here = new Set([...document.querySelectorAll("[data-key]")].map((row) => row.dataset.key));
     const entries = stored(name);
-    list.replaceChildren(...entries.map((entry) => item(name, entry, entry.keys.every((key) => here.has(key)))));
+    list.replaceChildren(
+      ...entries.map((entry) =>
+        item(
+          name,
+          entry,
+          entry.keys.every((key) => here.has(key)),
+        ),
+      ),
+    );
     list.closest(".recent").hidden = entries.length === 0;
   }
 
@@ -89,7 +106,13 @@
     const text = entry.labels.join(entry.labels.length === 2 ? " vs " : " \u00b7 ");
     const link = document.createElement(present ? "a" : "span");
     link.textContent = text;
-    if (present) { link.href = hrefOf(entry.keys); link.dataset.nav = "open"; } else { link.className = "dim"; link.title = "Not in the folders given now"; }
+    if (present) {
+      link.href = hrefOf(entry.keys);
+      link.dataset.nav = "open";
+    } else {
+      link.className = "dim";
+      link.title = "Not in the folders given now";
+    }
     const remove = document.createElement("button");
     remove.type = "button";
     remove.className = "button icon-button";
@@ -98,7 +121,10 @@
     remove.innerHTML = '<span class="icon icon-close"></span>';
     remove.addEventListener("click", () => {
       const list = line.parentElement;
-      keep(name, stored(name).filter((each) => !same(each, entry)));
+      keep(
+        name,
+        stored(name).filter((each) => !same(each, entry)),
+      );
       fill(list);
       const next = list.querySelector("button");
       if (next) next.focus();
@@ -107,8 +133,14 @@
     return line;
   }
 
-  mount(".compare-bar", () => { show(); return undefined; });
-  mount("[data-recent]", (list) => { fill(list); return undefined; });
+  mount(".compare-bar", () => {
+    show();
+    return undefined;
+  });
+  mount("[data-recent]", (list) => {
+    fill(list);
+    return undefined;
+  });
 
   /* ---- actions ---- */
 
@@ -132,18 +164,33 @@
   const ACTIONS = {
     swap,
     stop,
-    clear: () => { chosen = []; show(); },
-    compare: () => { const keys = chosen; chosen = []; go(hrefOf(keys)); },
+    clear: () => {
+      chosen = [];
+      show();
+    },
+    compare: () => {
+      const keys = chosen;
+      chosen = [];
+      go(hrefOf(keys));
+    },
   };
 
   document.addEventListener("click", (event) => {
     const box = event.target.closest("[data-compare]");
-    if (box) { event.preventDefault(); toggle(box); return; }
+    if (box) {
+      event.preventDefault();
+      toggle(box);
+      return;
+    }
     const button = event.target.closest("[data-compare-action]");
     if (button && !button.disabled) ACTIONS[button.dataset.compareAction]();
   });
 
   const compares = () => document.querySelector(".versus") !== null;
-  window.popvision.commands.add({ title: "Swap source and target", run: swap, when: () => document.querySelector('[data-compare-action="swap"]') !== null });
+  window.popvision.commands.add({
+    title: "Swap source and target",
+    run: swap,
+    when: () => document.querySelector('[data-compare-action="swap"]') !== null,
+  });
   window.popvision.commands.add({ title: "Stop comparing", run: stop, when: compares });
 })();

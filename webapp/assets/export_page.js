@@ -1,16 +1,20 @@
 "use strict";
 // The link that saves a view as one HTML file takes along what is selected; with Shift, names are left out.
-document.addEventListener("click", (event) => {
-  const link = event.target.closest && event.target.closest("a[data-export-page]");
-  if (!link) return;
-  const query = new URLSearchParams(location.search);
-  if (event.shiftKey) {
-    query.set("confidential", "1");
-    event.preventDefault(); // Shift would open a window
-  }
-  link.href = link.pathname + (String(query) ? `?${query}` : "");
-  if (event.shiftKey) location.assign(link.href);
-}, true);
+document.addEventListener(
+  "click",
+  (event) => {
+    const link = event.target.closest && event.target.closest("a[data-export-page]");
+    if (!link) return;
+    const query = new URLSearchParams(location.search);
+    if (event.shiftKey) {
+      query.set("confidential", "1");
+      event.preventDefault(); // Shift would open a window
+    }
+    link.href = link.pathname + (String(query) ? `?${query}` : "");
+    if (event.shiftKey) location.assign(link.href);
+  },
+  true,
+);
 
 (function () {
   // The same from the command palette.

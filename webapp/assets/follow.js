@@ -10,7 +10,10 @@
   }
 
   function follow(selection, patch) {
-    for (const [param, control] of Array.from(document.querySelectorAll("#page [data-param]"), (each) => [each.dataset.param, each])) {
+    for (const [param, control] of Array.from(document.querySelectorAll("#page [data-param]"), (each) => [
+      each.dataset.param,
+      each,
+    ])) {
       if (!(param in (patch || {}))) continue;
       const value = selection[param] === undefined ? "" : selection[param];
       if (control.matches("select")) {

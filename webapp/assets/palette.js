@@ -29,13 +29,26 @@
     const found = [];
     for (const each of reports) {
       const prefix = each.kind === "report" ? "r" : "t";
-      if (each.key !== key) found.push({ title: "Open " + each.name, group: each.kind, detail: each.place, run: () => window.popvision.go("/" + prefix + "/" + each.key + (prefix === letter && view ? "/" + view : "")) });
+      if (each.key !== key)
+        found.push({
+          title: "Open " + each.name,
+          group: each.kind,
+          detail: each.place,
+          run: () => window.popvision.go("/" + prefix + "/" + each.key + (prefix === letter && view ? "/" + view : "")),
+        });
       if (letter === "r" && each.kind === "report" && each.key !== key) {
-        found.push({ title: "Compare with " + each.name, group: "compare", detail: each.place, run: () => compare(each.key) });
+        found.push({
+          title: "Compare with " + each.name,
+          group: "compare",
+          detail: each.place,
+          run: () => compare(each.key),
+        });
       }
     }
-    if (window.popvision.selection().vs) found.unshift({ title: "Stop comparing", group: "compare", run: () => compare(null) });
-    if (letter) found.push({ title: "Close: back to the list of reports", group: "report", run: () => window.popvision.go("/") });
+    if (window.popvision.selection().vs)
+      found.unshift({ title: "Stop comparing", group: "compare", run: () => compare(null) });
+    if (letter)
+      found.push({ title: "Close: back to the list of reports", group: "report", run: () => window.popvision.go("/") });
     return found;
   }
 
@@ -53,19 +66,29 @@
     return Object.entries(UNIT_TITLES).flatMap(([name, titles]) =>
       Object.entries(titles)
         .filter(([value]) => window.popvision.preference(name) !== value)
-        .map(([value, title]) => ({ title, group: "units", run: () => window.popvision.setPreference(name, value) })));
+        .map(([value, title]) => ({ title, group: "units", run: () => window.popvision.setPreference(name, value) })),
+    );
   }
 
   /* Tabs, switches, choices and buttons of the page are commands already: they have a name and a click. */
   function controls() {
     const found = [];
-    for (const control of document.querySelectorAll('#page [role="tab"], #page .toolbar button, #page .toolbar summary')) {
+    for (const control of document.querySelectorAll(
+      '#page [role="tab"], #page .toolbar button, #page .toolbar summary',
+    )) {
       if (control.disabled || !control.offsetParent) continue;
       const name = (control.getAttribute("aria-label") || control.textContent || control.title).trim();
       if (!name) continue;
       const group = control.closest('[role="radiogroup"], [role="tablist"]');
       const title = group && group.getAttribute("aria-label") ? group.getAttribute("aria-label") + ": " + name : name;
-      found.push({ title, group: "page", run: () => { control.focus(); control.click(); } });
+      found.push({
+        title,
+        group: "page",
+        run: () => {
+          control.focus();
+          control.click();
+        },
+      });
     }
     for (const list of document.querySelectorAll("#page select[data-param]")) {
       if (!list.offsetParent) continue;
@@ -74,7 +97,10 @@
         found.push({
           title: (list.getAttribute("aria-label") || "") + ": " + option.textContent,
           group: "page",
-          run: () => { list.value = option.value; list.dispatchEvent(new Event("change", { bubbles: true })); },
+          run: () => {
+            list.value = option.value;
+            list.dispatchEvent(new Event("change", { bubbles: true }));
+          },
         });
       }
     }
@@ -86,7 +112,12 @@
   const JUMPS = [
     { words: ["tile"], noun: "tile", view: "memory", patch: (n) => ({ tiles: n }) },
     { words: ["program", "#"], noun: "program #", view: "program_tree", patch: (n) => ({ program: n }) },
-    { words: ["liveness index", "liveness", "index"], noun: "liveness index", view: "liveness", patch: (n) => ({ liveness: n }) },
+    {
+      words: ["liveness index", "liveness", "index"],
+      noun: "liveness index",
+      view: "liveness",
+      patch: (n) => ({ liveness: n }),
+    },
     { words: ["step"], noun: "step", view: "execution", patch: (n) => ({ step: n }) },
     { words: ["cycle"], noun: "cycle", view: "execution", patch: around },
     { words: ["ipu"], noun: "IPU", view: null, patch: (n) => ({ ipu: n }) },
@@ -120,13 +151,21 @@
 
   function everything(text) {
     const own = window.popvision.commands.all().filter((each) => !each.hidden);
-    return [...jumps(text), ...window.popvision.commands.suggestions(text), ...[...views(), ...own, ...units(), ...others(), ...controls()].filter((each) => matches(each, text))];
+    return [
+      ...jumps(text),
+      ...window.popvision.commands.suggestions(text),
+      ...[...views(), ...own, ...units(), ...others(), ...controls()].filter((each) => matches(each, text)),
+    ];
   }
 
   /* Every word typed is found in the title, the group or the place, in any order. */
   function matches(entry, text) {
     const inside = (entry.title + " " + (entry.group || "") + " " + (entry.detail || "")).toLowerCase();
-    return text.toLowerCase().split(/\s+/).filter(Boolean).every((word) => inside.includes(word));
+    return text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter(Boolean)
+      .every((word) => inside.includes(word));
   }
 
   /* ---- the list ---- */
@@ -160,8 +199,13 @@
     entries = found.slice(0, MOST);
     chosen = Math.max(0, Math.min(chosen, entries.length - 1));
     part("palette-list").replaceChildren(...entries.map(row));
-    const count = found.length > MOST ? "first " + MOST + " of " + found.length + " commands" : found.length + (found.length === 1 ? " command" : " commands");
-    part("palette-count").textContent = found.length ? count : "Nothing matches. Try a view, a report, a unit, or: tile 5";
+    const count =
+      found.length > MOST
+        ? "first " + MOST + " of " + found.length + " commands"
+        : found.length + (found.length === 1 ? " command" : " commands");
+    part("palette-count").textContent = found.length
+      ? count
+      : "Nothing matches. Try a view, a report, a unit, or: tile 5";
     mark();
   }
 
@@ -190,7 +234,9 @@
     try {
       const answer = await fetch("/data/reports");
       reports = answer.ok ? await answer.json() : [];
-    } catch (_) { reports = []; }
+    } catch (_) {
+      reports = [];
+    }
     if (part("palette").open) show();
   }
 
@@ -198,18 +244,38 @@
   window.popvision.mount("[data-palette-box]", (place) => {
     const box = document.createElement("input");
     const attributes = {
-      id: "palette-box", type: "text", class: "box", placeholder: "Type a command, a view, a report, or: tile 5", autocomplete: "off", spellcheck: "false",
-      role: "combobox", "aria-label": "Command", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", autofocus: "",
+      id: "palette-box",
+      type: "text",
+      class: "box",
+      placeholder: "Type a command, a view, a report, or: tile 5",
+      autocomplete: "off",
+      spellcheck: "false",
+      role: "combobox",
+      "aria-label": "Command",
+      "aria-expanded": "true",
+      "aria-controls": "palette-list",
+      "aria-autocomplete": "list",
+      autofocus: "",
     };
     for (const [name, value] of Object.entries(attributes)) box.setAttribute(name, value);
     place.append(box);
   });
 
-  document.addEventListener("popvision:open", (event) => { if (event.target.id === "palette") open(); }, true);
+  document.addEventListener(
+    "popvision:open",
+    (event) => {
+      if (event.target.id === "palette") open();
+    },
+    true,
+  );
 
-  document.addEventListener("close", (event) => {
-    if (event.target.id === "palette" && before && before.isConnected) before.focus();
-  }, true);
+  document.addEventListener(
+    "close",
+    (event) => {
+      if (event.target.id === "palette" && before && before.isConnected) before.focus();
+    },
+    true,
+  );
 
   document.addEventListener("input", (event) => {
     if (event.target.id !== "palette-box") return;
@@ -232,8 +298,10 @@
       PageUp: Math.max(0, chosen - 8),
     }[event.key];
     if (event.key === "Enter") run(chosen);
-    else if (to !== undefined) { chosen = to; mark(); }
-    else return;
+    else if (to !== undefined) {
+      chosen = to;
+      mark();
+    } else return;
     event.preventDefault();
   });
 
@@ -243,5 +311,10 @@
     else if (event.target.matches("dialog[open]")) event.target.close(); /* beside the box: the backdrop */
   });
 
-  window.popvision.commands.add({ hidden: true, title: "Command palette", key: ":", run: () => window.popvision.run("nav-palette") });
+  window.popvision.commands.add({
+    hidden: true,
+    title: "Command palette",
+    key: ":",
+    run: () => window.popvision.run("nav-palette"),
+  });
 })();

@@ -19,9 +19,12 @@
     const param = box.dataset.param;
     window.clearTimeout(timers.get(param));
     const path = window.location.pathname; /* who leaves meanwhile must not find it in the next page's address */
-    timers.set(param, window.setTimeout(() => {
-      if (window.location.pathname === path && box.isConnected) write(param, event.target.value);
-    }, 200));
+    timers.set(
+      param,
+      window.setTimeout(() => {
+        if (window.location.pathname === path && box.isConnected) write(param, event.target.value);
+      }, 200),
+    );
   });
 
   document.addEventListener("keydown", (event) => {
@@ -46,7 +49,8 @@
       control.setAttribute("aria-checked", on ? "true" : "false");
       write(control.dataset.param, on ? control.dataset.on : control.dataset.off);
     } else if (control && control.classList.contains("segment")) {
-      for (const each of control.parentElement.children) each.setAttribute("aria-checked", each === control ? "true" : "false");
+      for (const each of control.parentElement.children)
+        each.setAttribute("aria-checked", each === control ? "true" : "false");
       write(control.dataset.param, control.dataset.value);
     }
     /* A popover closes when something else is clicked. */

@@ -14,8 +14,20 @@
   "use strict";
   const plots = {};
   let shift = false;
-  document.addEventListener("mousedown", (event) => { shift = event.shiftKey; }, true);
-  document.addEventListener("mouseup", (event) => { shift = event.shiftKey; }, true);
+  document.addEventListener(
+    "mousedown",
+    (event) => {
+      shift = event.shiftKey;
+    },
+    true,
+  );
+  document.addEventListener(
+    "mouseup",
+    (event) => {
+      shift = event.shiftKey;
+    },
+    true,
+  );
 
   const no = () => window.dash_clientside.no_update;
 
@@ -47,7 +59,9 @@
   /* The patch that makes `ids` the choice; the first is the main one. */
   function patchOf(plot, ids) {
     const text = (list) => (list.length ? list.join(",") : null);
-    return plot.also ? { [plot.pick]: text(ids.slice(0, 1)), [plot.also]: text(ids.slice(1)) } : { [plot.pick]: text(ids) };
+    return plot.also
+      ? { [plot.pick]: text(ids.slice(0, 1)), [plot.also]: text(ids.slice(1)) }
+      : { [plot.pick]: text(ids) };
   }
 
   function choose(plot, ids) {
@@ -62,7 +76,9 @@
 
   function windowOf(plot) {
     const now = window.popvision.selection();
-    const text = plot.span ? (now[plot.span[0]] - plot.first) + "-" + (now[plot.span[1]] - plot.first - 1) : now[plot.view] || "";
+    const text = plot.span
+      ? now[plot.span[0]] - plot.first + "-" + (now[plot.span[1]] - plot.first - 1)
+      : now[plot.view] || "";
     const found = /^(\d+)-(\d+)$/.exec(text);
     if (!found) return [0, plot.count - 1];
     const first = Math.min(parseInt(found[1], 10), plot.count - 1);
@@ -91,7 +107,9 @@
 
   /* The position that zooming keeps in sight: the cursor where it is visible, else the middle. */
   function anchor(plot, first, last) {
-    const now = (plot.span ? [] : chosen(plot)).map((id) => positionOf(plot, id)).filter((at) => at >= first && at <= last);
+    const now = (plot.span ? [] : chosen(plot))
+      .map((id) => positionOf(plot, id))
+      .filter((at) => at >= first && at <= last);
     return now.length ? now[now.length - 1] : (first + last) / 2;
   }
 
@@ -131,14 +149,31 @@
   }
 
   function goTo(plot, position, add) {
-    if (plot.span) { choose(plot, [position]); return; }
+    if (plot.span) {
+      choose(plot, [position]);
+      return;
+    }
     const id = idAt(plot, position);
-    if (add) { if (!chosen(plot).includes(id)) pick(plot, id, true); }
-    else choose(plot, [id]);
+    if (add) {
+      if (!chosen(plot).includes(id)) pick(plot, id, true);
+    } else choose(plot, [id]);
     reveal(plot, position);
   }
 
-  window.popvision.plots = { all: plots, chosen, choose, idAt, positionOf, windowOf, setWindow, setWidth, pan, zoom, move, goTo };
+  window.popvision.plots = {
+    all: plots,
+    chosen,
+    choose,
+    idAt,
+    positionOf,
+    windowOf,
+    setWindow,
+    setWidth,
+    pan,
+    zoom,
+    move,
+    goTo,
+  };
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.plots = {
@@ -182,13 +217,17 @@
     /* A click on a row of a table of steps selects the liveness index of that row. */
     index: () => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
-      if (cells.length && cells[0].length && cells[0][0].Index >= 0) window.popvision.select({ liveness: cells[0][0].Index, live_also: null });
+      if (cells.length && cells[0].length && cells[0][0].Index >= 0)
+        window.popvision.select({ liveness: cells[0][0].Index, live_also: null });
       return no();
     },
     rows: () => {
       const cells = window.dash_clientside.callback_context.triggered.map((each) => each.value).filter(Boolean);
       if (!cells.length) return no();
-      const ids = cells[0].map((row) => row.Id).filter((id) => id >= 0).slice(0, 6);
+      const ids = cells[0]
+        .map((row) => row.Id)
+        .filter((id) => id >= 0)
+        .slice(0, 6);
       if (ids.length) window.popvision.select({ mem_vars: ids.join(","), variable: ids[0] });
       return no();
     },

@@ -21,7 +21,13 @@
     show(choice.closest("dialog"));
   }
 
-  document.addEventListener("popvision:open", (event) => { if (event.target.id === "preferences") show(event.target); }, true);
+  document.addEventListener(
+    "popvision:open",
+    (event) => {
+      if (event.target.id === "preferences") show(event.target);
+    },
+    true,
+  );
 
   document.addEventListener("click", (event) => {
     const choice = event.target.closest("[data-preference]");

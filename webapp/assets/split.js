@@ -8,7 +8,11 @@
     box.style.setProperty("--split", value.toFixed(2) + "%");
     box.querySelector(".split-handle").setAttribute("aria-valuenow", String(Math.round(value)));
     if (keep) {
-      try { window.localStorage.setItem("popvision.split." + box.dataset.split, value.toFixed(2)); } catch (_) { /* not kept */ }
+      try {
+        window.localStorage.setItem("popvision.split." + box.dataset.split, value.toFixed(2));
+      } catch (_) {
+        /* not kept */
+      }
     }
     window.dispatchEvent(new Event("resize"));
   }
@@ -17,7 +21,11 @@
     if (box.dataset.placed) return;
     box.dataset.placed = "yes";
     let stored = null;
-    try { stored = window.localStorage.getItem("popvision.split." + box.dataset.split); } catch (_) { /* none */ }
+    try {
+      stored = window.localStorage.getItem("popvision.split." + box.dataset.split);
+    } catch (_) {
+      /* none */
+    }
     if (stored !== null && Number.isFinite(Number(stored))) place(box, Number(stored), false);
   }
 
@@ -60,5 +68,8 @@
     place(box, to, true);
   });
 
-  new MutationObserver(() => document.querySelectorAll("[data-split]").forEach(restore)).observe(document, { childList: true, subtree: true });
+  new MutationObserver(() => document.querySelectorAll("[data-split]").forEach(restore)).observe(document, {
+    childList: true,
+    subtree: true,
+  });
 })();

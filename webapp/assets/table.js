@@ -88,7 +88,11 @@
     if (!grid || !window.dash_ag_grid) return null;
     let id = grid.id;
     if (id.startsWith("{")) id = JSON.parse(id);
-    try { return window.dash_ag_grid.getApi(id); } catch (_) { return null; }
+    try {
+      return window.dash_ag_grid.getApi(id);
+    } catch (_) {
+      return null;
+    }
   }
 
   function count(box) {
@@ -98,8 +102,14 @@
     const shown = api.getDisplayedRowCount();
     let all = 0;
     if (api.getGridOption("rowModelType") === "infinite") all = shown;
-    else api.forEachNode(() => { all += 1; });
-    const text = shown === all ? grouped.format(all) + (all === 1 ? " row" : " rows") : grouped.format(shown) + " of " + grouped.format(all) + " rows";
+    else
+      api.forEachNode(() => {
+        all += 1;
+      });
+    const text =
+      shown === all
+        ? grouped.format(all) + (all === 1 ? " row" : " rows")
+        : grouped.format(shown) + " of " + grouped.format(all) + " rows";
     if (place.textContent !== text) place.textContent = text;
   }
 
@@ -111,7 +121,10 @@
     count(box);
   }
 
-  new MutationObserver(() => document.querySelectorAll(".table[data-table]").forEach(watch)).observe(document, { childList: true, subtree: true });
+  new MutationObserver(() => document.querySelectorAll(".table[data-table]").forEach(watch)).observe(document, {
+    childList: true,
+    subtree: true,
+  });
 
   document.addEventListener("input", (event) => {
     const filter = event.target.closest("[data-quick-filter]");
@@ -130,7 +143,15 @@
     const columns = api.getAllDisplayedColumns().map((column) => column.getColDef());
     const rows = [];
     api.forEachNodeAfterFilterAndSort((node) => {
-      if (node.data) rows.push(Object.fromEntries(columns.map((each) => [exportName(each), node.data[each.field] === undefined ? null : node.data[each.field]])));
+      if (node.data)
+        rows.push(
+          Object.fromEntries(
+            columns.map((each) => [
+              exportName(each),
+              node.data[each.field] === undefined ? null : node.data[each.field],
+            ]),
+          ),
+        );
     });
     return rows;
   }
@@ -147,7 +168,11 @@
   function toCsv(rows) {
     if (!rows.length) return "";
     const fields = Object.keys(rows[0]);
-    return [fields.map(csvCell).join(","), ...rows.map((row) => fields.map((field) => csvCell(row[field])).join(","))].join("\r\n") + "\r\n";
+    return (
+      [fields.map(csvCell).join(","), ...rows.map((row) => fields.map((field) => csvCell(row[field])).join(","))].join(
+        "\r\n",
+      ) + "\r\n"
+    );
   }
 
   document.addEventListener("click", (event) => {

@@ -30,7 +30,8 @@
 
   const zone = () => document.querySelector("[data-upload]");
   document.addEventListener("change", (event) => {
-    if (event.target.matches && event.target.matches("#upload-file") && event.target.files[0]) send(event.target.files[0]);
+    if (event.target.matches && event.target.matches("#upload-file") && event.target.files[0])
+      send(event.target.files[0]);
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest && event.target.closest("[data-upload-choose]")) choose();

@@ -27,10 +27,18 @@
     const parts = [line];
     if (canReload) {
       parts.push(button("Reload", "button", reload));
-      parts.push(button("Always", "button", () => { window.popvision.setPreference("reload", "always"); reload(); }));
+      parts.push(
+        button("Always", "button", () => {
+          window.popvision.setPreference("reload", "always");
+          reload();
+        }),
+      );
       parts[2].title = "Read reports again by themselves when they grow; Preferences takes it back";
     }
-    const close = button("", "button icon-button", () => { dismissed = text; clear(); });
+    const close = button("", "button icon-button", () => {
+      dismissed = text;
+      clear();
+    });
     close.setAttribute("aria-label", "Dismiss");
     close.innerHTML = '<span class="icon icon-close" aria-hidden="true"></span>';
     parts.push(close);
@@ -63,8 +71,14 @@
   }
 
   function act(view, state) {
-    if (state.problem) { if (dismissed !== state.problem) tell(state.problem, false); return; }
-    if (!hasChanged(view, state)) { clear(); return; }
+    if (state.problem) {
+      if (dismissed !== state.problem) tell(state.problem, false);
+      return;
+    }
+    if (!hasChanged(view, state)) {
+      clear();
+      return;
+    }
     const text = sentence(view, state);
     if (window.popvision.preference("reload") === "always" && !isBusy()) reload();
     else if (dismissed !== text) tell(text, true);
@@ -75,19 +89,29 @@
     if (!view || asking || document.visibilityState !== "visible") return;
     asking = true;
     try {
-      const answer = await fetch("/data/" + view.dataset.report + "/state?stamp=" + encodeURIComponent(view === looked ? stamp : ""));
+      const answer = await fetch(
+        "/data/" + view.dataset.report + "/state?stamp=" + encodeURIComponent(view === looked ? stamp : ""),
+      );
       const state = await answer.json();
       if (shown() !== view) return;
       if (view !== looked || state.stamp !== stamp) act(view, state);
       /* While a reload has to wait, the same state is looked at again. */
-      if (window.popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state)) stamp = state.stamp;
+      if (window.popvision.preference("reload") !== "always" || !isBusy() || !("generation" in state))
+        stamp = state.stamp;
       looked = view;
-    } catch (_) { /* the server is not there for the moment */ }
-    finally { asking = false; }
+    } catch (_) {
+      /* the server is not there for the moment */
+    } finally {
+      asking = false;
+    }
   }
 
   window.setInterval(look, EVERY);
   document.addEventListener("visibilitychange", look);
   /* Another page: what was said belongs to the one before. */
-  window.popvision.mount("#page [data-report]", () => { dismissed = ""; clear(); return () => {}; });
+  window.popvision.mount("#page [data-report]", () => {
+    dismissed = "";
+    clear();
+    return () => {};
+  });
 })();

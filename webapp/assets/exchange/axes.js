@@ -12,17 +12,22 @@
     return found;
   };
 
-  const whole = (first, last, most) => xch.roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
+  const whole = (first, last, most) =>
+    xch.roundTicks(first, last, most).filter((at) => Number.isInteger(at) && at < last);
 
   xch.axisX = function (pen, board, title, name) {
-    const { area, view, colours } = board, bottom = area.y + area.height;
+    const { area, view, colours } = board,
+      bottom = area.y + area.height;
     pen.line(area.x, bottom, area.x + area.width, bottom, colours["line-strong"]);
     for (const at of whole(view.x0, view.x1, Math.max(2, area.width / 90))) {
       const x = board.x(at + 0.5);
       pen.line(x, bottom, x, bottom + 4, colours["line-strong"]);
       pen.text(name(at).toLocaleString("en-US"), x, bottom + 12, colours.axis, "center");
     }
-    const order = board.selection.xch_order === "hardware" ? " (hardware order: by physical id within each IPU)" : " (software order)";
+    const order =
+      board.selection.xch_order === "hardware"
+        ? " (hardware order: by physical id within each IPU)"
+        : " (software order)";
     pen.text(title + order, area.x + area.width / 2, bottom + 27, colours.axis, "center", 12);
   };
 

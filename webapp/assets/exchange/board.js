@@ -7,8 +7,31 @@
   "use strict";
   const xch = (window.popvision.exchange = window.popvision.exchange || {});
   const LAYERS = { matrix: () => xch.MatrixLayer, plan: () => xch.PlanLayer, tiles: () => xch.BarsLayer };
-  const COLOURS = ["ink", "muted", "faint", "axis", "line", "line-strong", "sunken", "surface", "accent", "bad", "warn", "grid", "series-1", "series-2", "series-3", "series-4"];
-  const LABELS = { received: "Received", sent: "Sent", code: "Exchange code", fan_in: "Receives from", fan_out: "Sends to" };
+  const COLOURS = [
+    "ink",
+    "muted",
+    "faint",
+    "axis",
+    "line",
+    "line-strong",
+    "sunken",
+    "surface",
+    "accent",
+    "bad",
+    "warn",
+    "grid",
+    "series-1",
+    "series-2",
+    "series-3",
+    "series-4",
+  ];
+  const LABELS = {
+    received: "Received",
+    sent: "Sent",
+    code: "Exchange code",
+    fan_in: "Receives from",
+    fan_out: "Sends to",
+  };
   const REST = 180; /* ms without movement before the address follows */
   const number = (value) => value.toLocaleString("en-US").replace("-", "\u2212");
 
@@ -17,29 +40,45 @@
       this.host = host;
       this.facts = JSON.parse(host.dataset.exchange);
       this.canvas = host.appendChild(document.createElement("canvas"));
-      this.tip = host.appendChild(Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }));
+      this.tip = host.appendChild(
+        Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }),
+      );
       this.spoken = host.appendChild(Object.assign(document.createElement("div"), { className: "visually-hidden" }));
       this.spoken.setAttribute("aria-live", "polite");
-      this.measured = host.appendChild(Object.assign(document.createElement("div"), { className: "exchange-measured" }));
+      this.measured = host.appendChild(
+        Object.assign(document.createElement("div"), { className: "exchange-measured" }),
+      );
       this.waiting = 0;
       this.selection = window.popvision.selection();
       const resized = new ResizeObserver(() => this.schedule());
       resized.observe(host);
       const again = () => this.schedule();
       document.addEventListener("popvision:theme", again);
-      this.stops = [() => resized.disconnect(), () => document.removeEventListener("popvision:theme", again), window.popvision.onSelect((selection) => this.apply(selection)), xch.listen(this)];
+      this.stops = [
+        () => resized.disconnect(),
+        () => document.removeEventListener("popvision:theme", again),
+        window.popvision.onSelect((selection) => this.apply(selection)),
+        xch.listen(this),
+      ];
       host.saveImage = (kind, name) => this.save(kind, name);
       this.apply(this.selection);
     }
 
-    stop() { this.stopped = true; this.stops.forEach((stop) => stop()); }
+    stop() {
+      this.stopped = true;
+      this.stops.forEach((stop) => stop());
+    }
 
     apply(selection) {
       this.selection = selection;
-      const wanted = [selection.program, selection.step, selection.xch_order, this.facts.vs ? selection.vs : ""].join("|");
+      const wanted = [selection.program, selection.step, selection.xch_order, this.facts.vs ? selection.vs : ""].join(
+        "|",
+      );
       if (wanted !== this.wanted) {
         this.wanted = wanted;
-        this.wait(xch.loadTiles(this.facts, selection), (data) => { if (wanted === this.wanted) this.show(data); });
+        this.wait(xch.loadTiles(this.facts, selection), (data) => {
+          if (wanted === this.wanted) this.show(data);
+        });
       } else if (this.data) this.place();
       this.schedule();
     }
@@ -53,14 +92,21 @@
     /* The layer and the window that the address names. */
     place() {
       if (!this.data.rank) return;
-      const name = LAYERS[this.selection.xch_view] ? this.selection.xch_view : this.data.header.reason && !this.selection.xch_view && !this.data.header.signed ? "tiles" : "matrix";
+      const name = LAYERS[this.selection.xch_view]
+        ? this.selection.xch_view
+        : this.data.header.reason && !this.selection.xch_view && !this.data.header.signed
+          ? "tiles"
+          : "matrix";
       if (!this.layers[name]) this.layers[name] = new (LAYERS[name]())(this);
       this.layer = this.layers[name];
       const { width, height } = this.layer.whole;
       const found = /^(\d+)-(\d+)\.(\d+)-(\d+)$/.exec(this.selection.xch_at || "");
       const [x0, x1, y0, y1] = found ? found.slice(1).map((text) => Number(text) / 100) : [0, width, 0, height];
       this.areaKept = null;
-      this.view = x0 < x1 && y0 < y1 && x1 <= width && y1 <= height ? { x0, x1, y0, y1 } : { x0: 0, x1: width, y0: 0, y1: height };
+      this.view =
+        x0 < x1 && y0 < y1 && x1 <= width && y1 <= height
+          ? { x0, x1, y0, y1 }
+          : { x0: 0, x1: width, y0: 0, y1: height };
       this.announce();
     }
 
@@ -74,26 +120,46 @@
       const [width, height] = [this.host.clientWidth, this.host.clientHeight];
       const box = { x: 74, y: 34, width: Math.max(10, width - 92), height: Math.max(10, height - 74) };
       if (!this.layer || this.layer.name !== "floor-plan") return box;
-      const { x0, x1, y0, y1 } = this.view, scale = Math.min((width - 32) / (x1 - x0), (height - 52) / (y1 - y0));
-      return { x: 16 + ((width - 32) - scale * (x1 - x0)) / 2, y: 34, width: scale * (x1 - x0), height: scale * (y1 - y0) };
+      const { x0, x1, y0, y1 } = this.view,
+        scale = Math.min((width - 32) / (x1 - x0), (height - 52) / (y1 - y0));
+      return {
+        x: 16 + (width - 32 - scale * (x1 - x0)) / 2,
+        y: 34,
+        width: scale * (x1 - x0),
+        height: scale * (y1 - y0),
+      };
     }
 
-    x(value) { return this.area.x + ((value - this.view.x0) * this.area.width) / (this.view.x1 - this.view.x0); }
-    y(value) { return this.area.y + ((value - this.view.y0) * this.area.height) / (this.view.y1 - this.view.y0); }
-    inside({ x, y }) { return x >= this.view.x0 && x < this.view.x1 && y >= this.view.y0 && y < this.view.y1; }
+    x(value) {
+      return this.area.x + ((value - this.view.x0) * this.area.width) / (this.view.x1 - this.view.x0);
+    }
+    y(value) {
+      return this.area.y + ((value - this.view.y0) * this.area.height) / (this.view.y1 - this.view.y0);
+    }
+    inside({ x, y }) {
+      return x >= this.view.x0 && x < this.view.x1 && y >= this.view.y0 && y < this.view.y1;
+    }
 
     /* The place under a point of the host, null outside the picture. */
     at(left, top) {
       const { area, view } = this;
       if (left < area.x || top < area.y || left >= area.x + area.width || top >= area.y + area.height) return null;
-      return { x: view.x0 + ((left - area.x) * (view.x1 - view.x0)) / area.width, y: view.y0 + ((top - area.y) * (view.y1 - view.y0)) / area.height };
+      return {
+        x: view.x0 + ((left - area.x) * (view.x1 - view.x0)) / area.width,
+        y: view.y0 + ((top - area.y) * (view.y1 - view.y0)) / area.height,
+      };
     }
 
     /* Show [x0, x1) x [y0, y1), inside the whole and not smaller than a few cells. */
     setView(x0, x1, y0, y1) {
       const { width, height } = this.layer.whole;
-      const fit = (from, to, whole) => { const wide = Math.min(whole, Math.max(Math.min(whole, 4), to - from)), low = Math.max(0, Math.min(whole - wide, from)); return [low, low + wide]; };
-      const [left, right] = fit(x0, x1, width), [up, down] = this.layer.flat ? [0, height] : fit(y0, y1, height);
+      const fit = (from, to, whole) => {
+        const wide = Math.min(whole, Math.max(Math.min(whole, 4), to - from)),
+          low = Math.max(0, Math.min(whole - wide, from));
+        return [low, low + wide];
+      };
+      const [left, right] = fit(x0, x1, width),
+        [up, down] = this.layer.flat ? [0, height] : fit(y0, y1, height);
       this.view = { x0: left, x1: right, y0: up, y1: down };
       this.areaKept = null;
       window.clearTimeout(this.restTimer);
@@ -102,35 +168,51 @@
     }
 
     publish() {
-      const { width, height } = this.layer.whole, { x0, x1, y0, y1 } = this.view;
+      const { width, height } = this.layer.whole,
+        { x0, x1, y0, y1 } = this.view;
       const all = x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
       const text = (value) => String(Math.round(100 * value));
       window.popvision.select({ xch_at: all ? null : text(x0) + "-" + text(x1) + "." + text(y0) + "-" + text(y1) });
     }
 
     zoom(factor, at) {
-      const { x0, x1, y0, y1 } = this.view, place = at || this.layer.cursor() || { x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
-      const cx = Math.max(x0, Math.min(x1, place.x)), cy = Math.max(y0, Math.min(y1, place.y));
+      const { x0, x1, y0, y1 } = this.view,
+        place = at || this.layer.cursor() || { x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
+      const cx = Math.max(x0, Math.min(x1, place.x)),
+        cy = Math.max(y0, Math.min(y1, place.y));
       this.setView(cx - (cx - x0) * factor, cx + (x1 - cx) * factor, cy - (cy - y0) * factor, cy + (y1 - cy) * factor);
     }
 
     pan(dx, dy) {
       const { x0, x1, y0, y1 } = this.view;
       const keep = (by, from, to, whole) => Math.max(-from, Math.min(whole - to, by));
-      const moveX = keep(dx * (x1 - x0), x0, x1, this.layer.whole.width), moveY = keep(dy * (y1 - y0), y0, y1, this.layer.whole.height);
+      const moveX = keep(dx * (x1 - x0), x0, x1, this.layer.whole.width),
+        moveY = keep(dy * (y1 - y0), y0, y1, this.layer.whole.height);
       this.setView(x0 + moveX, x1 + moveX, y0 + moveY, y1 + moveY);
     }
 
     /* Move the cursor and keep it in sight. */
     step(dx, dy) {
-      const from = this.layer.cursor(), { x0, x1, y0, y1 } = this.view;
-      const to = from ? this.layer.move(from, dx, dy) : this.layer.patch({ x: Math.floor(x0), y: Math.floor(y0) }) ? { x: Math.floor(x0), y: Math.floor(y0) } : this.layer.move({ x: Math.floor(x0) - 1, y: Math.floor(y0) }, 1, 0);
-      if (!this.inside(to)) this.setView(x0 + (to.x < x0 || to.x >= x1 ? to.x - (x0 + x1) / 2 : 0), x1 + (to.x < x0 || to.x >= x1 ? to.x - (x0 + x1) / 2 : 0), y0 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0), y1 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0));
+      const from = this.layer.cursor(),
+        { x0, x1, y0, y1 } = this.view;
+      const to = from
+        ? this.layer.move(from, dx, dy)
+        : this.layer.patch({ x: Math.floor(x0), y: Math.floor(y0) })
+          ? { x: Math.floor(x0), y: Math.floor(y0) }
+          : this.layer.move({ x: Math.floor(x0) - 1, y: Math.floor(y0) }, 1, 0);
+      if (!this.inside(to))
+        this.setView(
+          x0 + (to.x < x0 || to.x >= x1 ? to.x - (x0 + x1) / 2 : 0),
+          x1 + (to.x < x0 || to.x >= x1 ? to.x - (x0 + x1) / 2 : 0),
+          y0 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0),
+          y1 + (to.y < y0 || to.y >= y1 ? to.y - (y0 + y1) / 2 : 0),
+        );
       window.popvision.select(this.layer.patch(to) || {});
     }
 
     announce() {
-      const cursor = this.layer.cursor(), away = this.away(cursor);
+      const cursor = this.layer.cursor(),
+        away = this.away(cursor);
       this.measured.textContent = away.join(", ");
       if (cursor) this.spoken.textContent = [...this.layer.describe(cursor), ...away].join(", ");
     }
@@ -140,12 +222,15 @@
     get mark() {
       const found = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(this.selection.xch_mark || "");
       const tiles = found ? [Number(found[1]), Number(found[2] === undefined ? found[1] : found[2])] : [];
-      return tiles.length && tiles.every((tile) => tile < this.data.header.tiles) ? { tiles, place: this.layer.placeOf(...tiles) } : null;
+      return tiles.length && tiles.every((tile) => tile < this.data.header.tiles)
+        ? { tiles, place: this.layer.placeOf(...tiles) }
+        : null;
     }
 
     /* Mark the cursor's place; on the mark itself, take it away. */
     toggleMark() {
-      const at = this.layer.cursor(), to = at && this.layer.patch(at);
+      const at = this.layer.cursor(),
+        to = at && this.layer.patch(at);
       if (!to) return;
       const text = to.tiles + (to.xch_to === null ? "" : "-" + to.xch_to);
       window.popvision.select({ xch_mark: this.selection.xch_mark === text ? null : text });
@@ -154,36 +239,81 @@
     away(cursor) {
       const mark = this.mark;
       if (!mark) return [];
-      const [from, to] = mark.tiles, name = this.layer.pairs ? "tile " + number(from) + " to tile " + number(to) : "tile " + number(from);
-      return [(cursor ? "From the mark at " : "Mark at ") + name, ...(cursor ? this.layer.away(mark.place, cursor) : [])];
+      const [from, to] = mark.tiles,
+        name = this.layer.pairs ? "tile " + number(from) + " to tile " + number(to) : "tile " + number(from);
+      return [
+        (cursor ? "From the mark at " : "Mark at ") + name,
+        ...(cursor ? this.layer.away(mark.place, cursor) : []),
+      ];
     }
 
     /* "+12 B": by how much a value of the cursor is more than that of the mark. */
-    more(here, there, text) { return (here > there ? "+" : here < there ? "\u2212" : "") + text(Math.abs(here - there)); }
+    more(here, there, text) {
+      return (here > there ? "+" : here < there ? "\u2212" : "") + text(Math.abs(here - there));
+    }
 
     paintMark(pen) {
       const mark = this.mark;
       if (!mark || !this.inside(mark.place)) return;
-      const { area, colours } = this, { x, y } = mark.place, middle = this.x(x + 0.5);
+      const { area, colours } = this,
+        { x, y } = mark.place,
+        middle = this.x(x + 0.5);
       if (this.layer.flat) pen.line(middle, area.y, middle, area.y + area.height, colours.warn, 1.5, [5, 4]);
-      else pen.outline(this.x(x) - 1, this.y(y) - 1, Math.max(6, this.x(x + 1) - this.x(x) + 2), Math.max(6, this.y(y + 1) - this.y(y) + 2), colours.warn, 2);
-      pen.text("mark", middle + 5, Math.max(area.y + 8, this.layer.flat ? area.y + 24 : this.y(y) - 9), colours.warn, "left");
+      else
+        pen.outline(
+          this.x(x) - 1,
+          this.y(y) - 1,
+          Math.max(6, this.x(x + 1) - this.x(x) + 2),
+          Math.max(6, this.y(y + 1) - this.y(y) + 2),
+          colours.warn,
+          2,
+        );
+      pen.text(
+        "mark",
+        middle + 5,
+        Math.max(area.y + 8, this.layer.flat ? area.y + 24 : this.y(y) - 9),
+        colours.warn,
+        "left",
+      );
     }
 
     /* ---- the quantity of the floor plan, and a tile in words ---- */
 
-    get quantity() { return LABELS[this.selection.xch_show] ? this.selection.xch_show : "received"; }
-    values() { return this.data.arrays[this.quantity]; }
-    label() { return LABELS[this.quantity]; }
-    text(value) { return this.quantity.startsWith("fan") ? number(value) + " tiles" : window.popvision.bytesText(value); }
+    get quantity() {
+      return LABELS[this.selection.xch_show] ? this.selection.xch_show : "received";
+    }
+    values() {
+      return this.data.arrays[this.quantity];
+    }
+    label() {
+      return LABELS[this.quantity];
+    }
+    text(value) {
+      return this.quantity.startsWith("fan") ? number(value) + " tiles" : window.popvision.bytesText(value);
+    }
 
     describeTile(tile) {
-      const { arrays, header } = this.data, sign = (value) => (header.signed && value > 0 ? "+" : "") + number(value);
+      const { arrays, header } = this.data,
+        sign = (value) => (header.signed && value > 0 ? "+" : "") + number(value);
       const lines = ["tile " + number(tile) + " on IPU " + Math.floor(tile / header.perIpu)];
-      for (const [name, label] of Object.entries(LABELS)) if (arrays[name]) lines.push(label + " " + sign(arrays[name][tile]) + (!name.startsWith("fan") ? " B" : Math.abs(arrays[name][tile]) === 1 ? " tile" : " tiles"));
-      if (arrays.moving) lines.push("own bytes take " + sign(arrays.moving[tile]) + " cycles" + (header.signed ? "" : " at " + header.rate + " B a cycle"));
+      for (const [name, label] of Object.entries(LABELS))
+        if (arrays[name])
+          lines.push(
+            label +
+              " " +
+              sign(arrays[name][tile]) +
+              (!name.startsWith("fan") ? " B" : Math.abs(arrays[name][tile]) === 1 ? " tile" : " tiles"),
+          );
+      if (arrays.moving)
+        lines.push(
+          "own bytes take " +
+            sign(arrays.moving[tile]) +
+            " cycles" +
+            (header.signed ? "" : " at " + header.rate + " B a cycle"),
+        );
       if (arrays.estimated) lines.push("estimate " + sign(arrays.estimated[tile]) + " cycles");
-      if (arrays.recorded) lines.push("recorded " + sign(arrays.recorded[tile]) + " cycles in step " + number(header.step));
+      if (arrays.recorded)
+        lines.push("recorded " + sign(arrays.recorded[tile]) + " cycles in step " + number(header.step));
       return lines;
     }
 
@@ -191,15 +321,24 @@
 
     wait(promise, then) {
       this.waiting += 1;
-      promise.then(then).catch((problem) => window.popvision.notice("Exchange: " + problem.message)).finally(() => { this.waiting -= 1; this.schedule(); });
+      promise
+        .then(then)
+        .catch((problem) => window.popvision.notice("Exchange: " + problem.message))
+        .finally(() => {
+          this.waiting -= 1;
+          this.schedule();
+        });
     }
 
-    schedule() { if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame(() => this.draw()); }
+    schedule() {
+      if (!this.frame && !this.stopped) this.frame = window.requestAnimationFrame(() => this.draw());
+    }
 
     draw() {
       this.frame = 0;
       this.areaKept = null;
-      const [width, height] = [this.host.clientWidth, this.host.clientHeight], ratio = window.devicePixelRatio || 1;
+      const [width, height] = [this.host.clientWidth, this.host.clientHeight],
+        ratio = window.devicePixelRatio || 1;
       if (!width || !height || this.stopped) return;
       const complete = !!this.data && (!this.layer || !!this.layer.reason || this.layer.update());
       this.canvas.width = Math.round(width * ratio);
@@ -227,7 +366,10 @@
     save(kind, name) {
       const [width, height] = [this.host.clientWidth, this.host.clientHeight];
       const give = (blob) => {
-        const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name + "-" + (this.layer ? this.layer.name : "") + "." + kind });
+        const link = Object.assign(document.createElement("a"), {
+          href: URL.createObjectURL(blob),
+          download: name + "-" + (this.layer ? this.layer.name : "") + "." + kind,
+        });
         link.click();
         window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       };
@@ -237,7 +379,8 @@
         give(new Blob([String(pen)], { type: "image/svg+xml" }));
         return;
       }
-      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height }), draw = canvas.getContext("2d");
+      const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height }),
+        draw = canvas.getContext("2d");
       draw.scale(2, 2);
       this.paint(new window.popvision.live.CanvasPen(draw, window.popvision.token("font")), width, height);
       canvas.toBlob(give, "image/png");

@@ -11,10 +11,18 @@
       this.asked = "";
     }
 
-    get data() { return this.board.data; }
-    get whole() { return { width: this.data.header.tiles, height: this.data.header.tiles }; }
-    get reason() { return this.data.header.reason; }
-    get name() { return "matrix"; }
+    get data() {
+      return this.board.data;
+    }
+    get whole() {
+      return { width: this.data.header.tiles, height: this.data.header.tiles };
+    }
+    get reason() {
+      return this.data.header.reason;
+    }
+    get name() {
+      return "matrix";
+    }
 
     /* Positions in a cell: the least power of two that leaves a cell a pixel. */
     size() {
@@ -27,9 +35,13 @@
     /* Ask for what is visible and not here; true when all of it is here. */
     update() {
       if (this.reason) return true;
-      const { view } = this.board, size = this.size(), last = Math.ceil(this.data.header.tiles / size);
-      const row = Math.floor(view.y0 / size), column = Math.floor(view.x0 / size);
-      const rows = Math.min(last, Math.ceil(view.y1 / size)) - row, columns = Math.min(last, Math.ceil(view.x1 / size)) - column;
+      const { view } = this.board,
+        size = this.size(),
+        last = Math.ceil(this.data.header.tiles / size);
+      const row = Math.floor(view.y0 / size),
+        column = Math.floor(view.x0 / size);
+      const rows = Math.min(last, Math.ceil(view.y1 / size)) - row,
+        columns = Math.min(last, Math.ceil(view.x1 / size)) - column;
       const now = this.picture;
       if (now && now.of === this.data && now.covers(size, row, rows, column, columns)) return true;
       const asked = [size, row, rows, column, columns].join();
@@ -38,9 +50,12 @@
       this.askedOf = this.data;
       const picture = new xch.Picture(size, row, rows, column, columns);
       picture.of = this.data;
-      this.board.wait(xch.loadPicture(this.board.facts, this.board.selection, this.data.header.program, picture), (found) => {
-        if (this.asked === asked && this.askedOf === found.of) this.picture = found;
-      });
+      this.board.wait(
+        xch.loadPicture(this.board.facts, this.board.selection, this.data.header.program, picture),
+        (found) => {
+          if (this.asked === asked && this.askedOf === found.of) this.picture = found;
+        },
+      );
       return false;
     }
 
@@ -48,24 +63,32 @@
       if (picture.image && picture.theme === window.popvision.theme()) return picture.image;
       const canvas = Object.assign(document.createElement("canvas"), { width: picture.columns, height: picture.rows });
       const pixels = xch.pixels(picture.values, picture.largest, this.data.header.signed, xch.packed(ground));
-      canvas.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), picture.columns, picture.rows), 0, 0);
+      canvas
+        .getContext("2d")
+        .putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), picture.columns, picture.rows), 0, 0);
       picture.image = canvas;
       picture.theme = window.popvision.theme();
       return canvas;
     }
 
     paint(pen) {
-      const { board, picture } = this, { area, colours } = board, perIpu = this.data.header.perIpu;
+      const { board, picture } = this,
+        { area, colours } = board,
+        perIpu = this.data.header.perIpu;
       pen.box(area.x, area.y, area.width, area.height, colours.sunken);
       if (picture && picture.of === this.data) {
-        const x = board.x(picture.column * picture.size), y = board.y(picture.row * picture.size);
-        const right = board.x((picture.column + picture.columns) * picture.size), bottom = board.y((picture.row + picture.rows) * picture.size);
+        const x = board.x(picture.column * picture.size),
+          y = board.y(picture.row * picture.size);
+        const right = board.x((picture.column + picture.columns) * picture.size),
+          bottom = board.y((picture.row + picture.rows) * picture.size);
         pen.image(this.image(picture, colours.sunken), x, y, right - x, bottom - y, area);
         xch.key(pen, board, picture.largest, this.data.header.signed, window.popvision.bytesText);
       }
       for (let border = perIpu; border < this.data.header.tiles; border += perIpu) {
-        if (border > board.view.y0 && border < board.view.y1) pen.line(area.x, board.y(border), area.x + area.width, board.y(border), colours.ink, 1, [4, 3]);
-        if (border > board.view.x0 && border < board.view.x1) pen.line(board.x(border), area.y, board.x(border), area.y + area.height, colours.ink, 1, [4, 3]);
+        if (border > board.view.y0 && border < board.view.y1)
+          pen.line(area.x, board.y(border), area.x + area.width, board.y(border), colours.ink, 1, [4, 3]);
+        if (border > board.view.x0 && border < board.view.x1)
+          pen.line(board.x(border), area.y, board.x(border), area.y + area.height, colours.ink, 1, [4, 3]);
       }
       const tile = (position) => this.data.tileAt[Math.min(position, this.data.tileAt.length - 1)];
       xch.axisX(pen, board, "Destination tile", tile);
@@ -74,44 +97,65 @@
     }
 
     paintCursor(pen) {
-      const { board } = this, cursor = this.cursor();
+      const { board } = this,
+        cursor = this.cursor();
       if (!cursor) return;
-      const { area, colours } = board, size = this.size();
-      const left = board.x(Math.floor(cursor.x / size) * size), top = board.y(Math.floor(cursor.y / size) * size);
-      const wide = Math.max(3, board.x(size) - board.x(0)), high = Math.max(3, board.y(size) - board.y(0));
-      if (cursor.y >= board.view.y0 && cursor.y < board.view.y1) pen.box(area.x, top + high / 2 - 0.5, area.width, 1, colours.accent);
-      if (cursor.x >= board.view.x0 && cursor.x < board.view.x1) pen.box(left + wide / 2 - 0.5, area.y, 1, area.height, colours.accent);
+      const { area, colours } = board,
+        size = this.size();
+      const left = board.x(Math.floor(cursor.x / size) * size),
+        top = board.y(Math.floor(cursor.y / size) * size);
+      const wide = Math.max(3, board.x(size) - board.x(0)),
+        high = Math.max(3, board.y(size) - board.y(0));
+      if (cursor.y >= board.view.y0 && cursor.y < board.view.y1)
+        pen.box(area.x, top + high / 2 - 0.5, area.width, 1, colours.accent);
+      if (cursor.x >= board.view.x0 && cursor.x < board.view.x1)
+        pen.box(left + wide / 2 - 0.5, area.y, 1, area.height, colours.accent);
       if (board.inside(cursor)) pen.outline(left, top, wide, high, colours.accent, 2);
     }
 
     /* The pair in the address: source tile and destination tile as positions. */
-    get pairs() { return true; }
+    get pairs() {
+      return true;
+    }
 
     placeOf(source, destination) {
       const count = this.data.header.tiles;
       if (!(source < count)) return null;
-      return { y: this.data.rank[source], x: destination < count ? this.data.rank[destination] : this.data.rank[source] };
+      return {
+        y: this.data.rank[source],
+        x: destination < count ? this.data.rank[destination] : this.data.rank[source],
+      };
     }
 
-    cursor() { return this.placeOf(parseInt(this.board.selection.tiles, 10), parseInt(this.board.selection.xch_to, 10)); }
+    cursor() {
+      return this.placeOf(parseInt(this.board.selection.tiles, 10), parseInt(this.board.selection.xch_to, 10));
+    }
 
     away(mark, cursor) {
       if (!this.picture || this.picture.of !== this.data) return [];
       const [there, here] = [mark, cursor].map((place) => this.picture.at(place.y, place.x));
       if (there === null || here === null) return ["outside the picture"];
-      return [this.board.more(here, there, window.popvision.bytesText) + (this.picture.size > 1 ? " (cells of several pairs)" : "")];
+      return [
+        this.board.more(here, there, window.popvision.bytesText) +
+          (this.picture.size > 1 ? " (cells of several pairs)" : ""),
+      ];
     }
 
     move(cursor, dx, dy) {
-      const size = this.size(), last = this.data.header.tiles - 1;
+      const size = this.size(),
+        last = this.data.header.tiles - 1;
       const keep = (value) => Math.max(0, Math.min(last, value));
       return { x: keep((Math.floor(cursor.x / size) + dx) * size), y: keep((Math.floor(cursor.y / size) + dy) * size) };
     }
 
-    patch(cursor) { return { tiles: this.data.tileAt[Math.floor(cursor.y)], xch_to: this.data.tileAt[Math.floor(cursor.x)] }; }
+    patch(cursor) {
+      return { tiles: this.data.tileAt[Math.floor(cursor.y)], xch_to: this.data.tileAt[Math.floor(cursor.x)] };
+    }
 
     span(position) {
-      const size = this.picture.size, first = Math.floor(position / size) * size, last = Math.min(first + size, this.data.header.tiles) - 1;
+      const size = this.picture.size,
+        first = Math.floor(position / size) * size,
+        last = Math.min(first + size, this.data.header.tiles) - 1;
       const hardware = this.board.selection.xch_order === "hardware";
       if (first === last) return "tile " + number(this.data.tileAt[first]);
       return (hardware ? "positions " : "tiles ") + number(first) + " to " + number(last);
@@ -122,8 +166,17 @@
       const value = this.picture.at(cursor.y, cursor.x);
       if (value === null) return [];
       const sign = this.data.header.signed && value > 0 ? "+" : "";
-      const text = sign + number(value) + " B" + (Math.abs(value) > 9999 ? " (" + sign + window.popvision.bytesText(value).replace("-", "\u2212") + ")" : "");
-      return [text, "from " + this.span(cursor.y), "to " + this.span(cursor.x), ...(this.picture.size > 1 ? ["sum of the cell; zoom in for single pairs"] : [])];
+      const text =
+        sign +
+        number(value) +
+        " B" +
+        (Math.abs(value) > 9999 ? " (" + sign + window.popvision.bytesText(value).replace("-", "\u2212") + ")" : "");
+      return [
+        text,
+        "from " + this.span(cursor.y),
+        "to " + this.span(cursor.x),
+        ...(this.picture.size > 1 ? ["sum of the cell; zoom in for single pairs"] : []),
+      ];
     }
   }
 

@@ -9,7 +9,11 @@
   const LEAST = 0.14;
 
   xch.share = function (value, largest, signed, linear) {
-    const part = !(largest > 0) ? 0 : linear ? Math.abs(value) / largest : Math.log1p(Math.abs(value)) / Math.log1p(largest);
+    const part = !(largest > 0)
+      ? 0
+      : linear
+        ? Math.abs(value) / largest
+        : Math.log1p(Math.abs(value)) / Math.log1p(largest);
     return signed ? 0.5 + 0.5 * Math.sign(value) * part : LEAST + (1 - LEAST) * part;
   };
 
@@ -17,11 +21,18 @@
   xch.pixels = function (values, largest, signed, ground) {
     const scale = window.popvision.colourScale(signed ? "diverging" : "sequential");
     const found = new Uint32Array(values.length).fill(ground);
-    for (let at = 0; at < values.length; at += 1) if (values[at]) found[at] = scale[Math.round(255 * xch.share(values[at], largest, signed))];
+    for (let at = 0; at < values.length; at += 1)
+      if (values[at]) found[at] = scale[Math.round(255 * xch.share(values[at], largest, signed))];
     return found;
   };
 
-  xch.colour = (value, largest, signed, ground, linear) => (value ? window.popvision.scaleColour(signed ? "diverging" : "sequential", Math.round(255 * xch.share(value, largest, signed, linear)) / 255) : ground);
+  xch.colour = (value, largest, signed, ground, linear) =>
+    value
+      ? window.popvision.scaleColour(
+          signed ? "diverging" : "sequential",
+          Math.round(255 * xch.share(value, largest, signed, linear)) / 255,
+        )
+      : ground;
 
   xch.packed = function (colour) {
     const value = parseInt(colour.slice(1), 16);
@@ -32,15 +43,27 @@
   xch.key = function (pen, board, largest, signed, text, linear) {
     if (!(largest > 0)) return;
     const { area, colours } = board;
-    const wide = 150, top = area.y - 15;
+    const wide = 150,
+      top = area.y - 15;
     const half = Math.round(linear ? largest / 2 : Math.expm1(Math.log1p(largest) / 2));
-    const numbers = signed ? ["\u2212" + text(largest), "0", "+" + text(largest)] : [linear ? "0" : text(1), text(half), text(largest)];
+    const numbers = signed
+      ? ["\u2212" + text(largest), "0", "+" + text(largest)]
+      : [linear ? "0" : text(1), text(half), text(largest)];
     const begin = area.x + area.width - wide - 34;
     for (let at = 0; at < wide; at += 2) {
       const share = signed ? at / wide : LEAST + ((1 - LEAST) * at) / wide;
       pen.box(begin + at, top - 8, 2, 8, window.popvision.scaleColour(signed ? "diverging" : "sequential", share));
     }
-    numbers.forEach((number, index) => pen.text(number, begin + (wide * index) / 2, top + 8, colours.muted, "center", 10));
-    pen.text((signed ? "target \u2212 source, " : "") + (linear ? "linear" : "log"), begin - 6, top - 4, colours.faint, "right", 10);
+    numbers.forEach((number, index) =>
+      pen.text(number, begin + (wide * index) / 2, top + 8, colours.muted, "center", 10),
+    );
+    pen.text(
+      (signed ? "target \u2212 source, " : "") + (linear ? "linear" : "log"),
+      begin - 6,
+      top - 4,
+      colours.faint,
+      "right",
+      10,
+    );
   };
 })();

@@ -1,7 +1,7 @@
 /* Where things lie: one band per IPU with its bars and its picture of tiles, stacked and scrolled together. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const GAP = 10;
   const LEAST = 96; /* height of a picture of tiles that has not been zoomed */
 
@@ -40,7 +40,9 @@
       this.scrollTo(this.scroll);
     }
 
-    scrollTo(at) { this.scroll = Math.round(Math.max(0, Math.min(at, this.height - this.room))); }
+    scrollTo(at) {
+      this.scroll = Math.round(Math.max(0, Math.min(at, this.height - this.room)));
+    }
 
     /* The tile rows' size against one row per pixel, in percent. */
     get tilePercent() {
@@ -53,7 +55,9 @@
       this.stretch = Math.max(1, Math.min(most, this.stretch * factor));
     }
 
-    visible() { return this.list.filter((band) => band.bottom > this.scroll && band.top < this.scroll + this.room); }
+    visible() {
+      return this.list.filter((band) => band.bottom > this.scroll && band.top < this.scroll + this.room);
+    }
 
     /* What is at y: {band, level} in the bars, {band, row, tile} in the picture of tiles, or null. */
     at(y) {

@@ -4,8 +4,10 @@
    under way. A bar's times are exact at any scale; merged cells belong to the scale at which they were made. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
-  const GROUP = 255, STREAM_COPY = 254, RUN = 253;
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const GROUP = 255,
+    STREAM_COPY = 254,
+    RUN = 253;
   const ROW = 18;
   const MOST_CELLS = 25000; /* merged cells that an answer may hold beyond the window: 18 bytes each */
   const LABEL = 26; /* pixels below which a bar has no label */
@@ -27,35 +29,55 @@
       this.painted = null;
     }
 
-    get levels() { return this.data ? this.data.header.levels : 2; }
-    get height() { return this.levels * ROW; }
+    get levels() {
+      return this.data ? this.data.header.levels : 2;
+    }
+    get height() {
+      return this.levels * ROW;
+    }
 
     covers(viewport) {
       const data = this.data;
-      return data !== null && data.asked.pitch === viewport.pitch && data.mode === this.mode
-        && data.asked.first <= viewport.first && data.asked.first + data.asked.columns >= viewport.first + viewport.width;
+      return (
+        data !== null &&
+        data.asked.pitch === viewport.pitch &&
+        data.mode === this.mode &&
+        data.asked.first <= viewport.first &&
+        data.asked.first + data.asked.columns >= viewport.first + viewport.width
+      );
     }
 
     /* Ask for what is missing; true when nothing is. While the scale keeps changing, an answer of a similar scale that
        still covers the window is good enough until the movement ends. */
     update(viewport, moving) {
       const covered = this.covers(viewport);
-      if (!this.busy && (covered ? this.nearsEdge(viewport, this.data.margin / 2) : !moving || !this.nearlyCovers(viewport))) this.request(viewport);
+      if (
+        !this.busy &&
+        (covered ? this.nearsEdge(viewport, this.data.margin / 2) : !moving || !this.nearlyCovers(viewport))
+      )
+        this.request(viewport);
       return covered;
     }
 
     nearsEdge(viewport, least) {
       const { first, columns } = this.data.asked; // those of the answer may be coarser
       const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
-      const before = viewport.first - first, after = first + columns - viewport.first - viewport.width;
+      const before = viewport.first - first,
+        after = first + columns - viewport.first - viewport.width;
       return (first > 0 && before < least) || (first + columns < last && after < least);
     }
 
     nearlyCovers(viewport) {
       const data = this.data;
       if (!data || data.mode !== this.mode) return false;
-      const { pitch, first, columns } = data.asked, ratio = pitch / viewport.pitch;
-      return ratio > 0.75 && ratio < 1.4 && first * ratio <= viewport.first && (first + columns) * ratio >= viewport.first + viewport.width;
+      const { pitch, first, columns } = data.asked,
+        ratio = pitch / viewport.pitch;
+      return (
+        ratio > 0.75 &&
+        ratio < 1.4 &&
+        first * ratio <= viewport.first &&
+        (first + columns) * ratio >= viewport.first + viewport.width
+      );
     }
 
     /* Columns on each side of the window: half a screen, less where names are nested so deep that the answer would grow. */
@@ -66,15 +88,25 @@
 
     async request(viewport) {
       const margin = this.marginOf(viewport);
-      const pitch = viewport.pitch, mode = this.mode;
+      const pitch = viewport.pitch,
+        mode = this.mode;
       const first = Math.max(0, viewport.first - margin);
       const columns = Math.min(16384, viewport.first + viewport.width + margin - first);
       this.busy = true;
       try {
-        const data = await ex.get(`/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`);
+        const data = await ex.get(
+          `/data/${this.facts.key}/execution/bars?ipu=${this.ipu}&view=${mode}&pitch=${pitch}&first=${first}&columns=${columns}`,
+        );
         // An answer that would be too large comes in coarser columns than were asked for.
         const { pitch: drawn, first: from, columns: count } = data.header;
-        this.data = Object.assign(data, { asked: { pitch, first, columns }, pitch: drawn, first: from, columns: count, mode, margin });
+        this.data = Object.assign(data, {
+          asked: { pitch, first, columns },
+          pitch: drawn,
+          first: from,
+          columns: count,
+          mode,
+          margin,
+        });
         this.painted = null;
         this.sort();
       } catch (problem) {
@@ -126,7 +158,8 @@
     /* Pixels of bar `row`, cut to the canvas; null when it lies outside. */
     span(row, viewport) {
       const { begin, end } = this.data.arrays;
-      const left = viewport.x(begin[row]), right = viewport.x(end[row]);
+      const left = viewport.x(begin[row]),
+        right = viewport.x(end[row]);
       if (right < 0 || left > viewport.width) return null;
       const x = Math.round(Math.max(left, -4));
       return [x, Math.max(1, Math.round(Math.min(right, viewport.width + 4)) - x)];
@@ -154,14 +187,21 @@
       if (this.painted !== palette) this.paintCells(palette);
       const ratio = this.data.pitch / viewport.pitch;
       draw.imageSmoothingEnabled = false;
-      draw.drawImage(this.cells, this.data.first * ratio - viewport.first, top, this.data.columns * ratio, this.cells.height);
+      draw.drawImage(
+        this.cells,
+        this.data.first * ratio - viewport.first,
+        top,
+        this.data.columns * ratio,
+        this.cells.height,
+      );
     }
 
     /* A merged cell is a pixel column filled from below with the shares of its classes, with a line at its foot. They are
        painted once for an answer and drawn as one picture. */
     paintCells(palette) {
       const { cell_level, cell_column, cell_shares, cell_group } = this.data.arrays;
-      const width = this.data.columns, room = ROW - 3;
+      const width = this.data.columns,
+        room = ROW - 3;
       this.cells = document.createElement("canvas");
       this.cells.width = width;
       this.cells.height = this.levels * ROW;
@@ -169,18 +209,28 @@
       const image = target.createImageData(width, this.cells.height);
       const out = new Uint32Array(image.data.buffer);
       const colours = ["group"].concat(ex.CLASSES).map((name) => palette.packed(palette.families[name].fill));
-      const surface = palette.packed(palette.plain.surface), foot = palette.packed(palette.plain.faint);
+      const surface = palette.packed(palette.plain.surface),
+        foot = palette.packed(palette.plain.faint);
       const heights = new Int32Array(7);
       for (let index = 0; index < cell_level.length; index += 1) {
         let used = 0;
         for (let at = 0; at < 7; at += 1) {
-          const level = !at ? cell_group[index] : palette.hidden[at - 1] ? 0 : (cell_shares[index] >>> (5 * (at - 1))) & 31;
+          const level = !at
+            ? cell_group[index]
+            : palette.hidden[at - 1]
+              ? 0
+              : (cell_shares[index] >>> (5 * (at - 1))) & 31;
           heights[at] = level ? Math.max(1, Math.round((room * level) / 31)) : 0;
           used += heights[at];
         }
         if (used > room) heights[heights.indexOf(Math.max(...heights))] -= used - room;
         let place = (cell_level[index] * ROW + ROW - 2) * width + cell_column[index];
-        const put = (colour, count) => { for (let row = 0; row < count; row += 1) { out[place] = colour; place -= width; } };
+        const put = (colour, count) => {
+          for (let row = 0; row < count; row += 1) {
+            out[place] = colour;
+            place -= width;
+          }
+        };
         put(foot, 1);
         for (let at = 0; at < 7; at += 1) put(colours[at], heights[at]);
         put(surface, Math.max(0, room - used));
@@ -201,7 +251,12 @@
           if (!span || span[1] < LABEL) continue;
           const x = Math.max(span[0], 0);
           const room = Math.min(span[0] + span[1], viewport.width) - x - 9;
-          if (room > 12) draw.fillText(ex.fitText(draw, this.data.header.names[name[row]], room), x + 4, top + level[row] * ROW + ROW / 2);
+          if (room > 12)
+            draw.fillText(
+              ex.fitText(draw, this.data.header.names[name[row]], room),
+              x + 4,
+              top + level[row] * ROW + ROW / 2,
+            );
         }
       }
     }
@@ -223,14 +278,33 @@
 
     cell(index) {
       const a = this.data.arrays;
-      return { cell: { level: a.cell_level[index], count: a.cell_count[index], first: a.cell_first[index], shares: ex.shares(a.cell_shares[index]), group: a.cell_group[index] / 31 } };
+      return {
+        cell: {
+          level: a.cell_level[index],
+          count: a.cell_count[index],
+          first: a.cell_first[index],
+          shares: ex.shares(a.cell_shares[index]),
+          group: a.cell_group[index] / 31,
+        },
+      };
     }
 
     bar(row) {
       const a = this.data.arrays;
       const kind = a.kind[row];
-      return { bar: { level: a.level[row], begin: a.begin[row], end: a.end[row], kind, first: a.first[row], last: a.last[row],
-        name: a.name[row] < 0 ? null : this.data.header.names[a.name[row]], family: kind === STREAM_COPY ? "host" : familyOf(kind, this.facts.families), leaf: kind < RUN } };
+      return {
+        bar: {
+          level: a.level[row],
+          begin: a.begin[row],
+          end: a.end[row],
+          kind,
+          first: a.first[row],
+          last: a.last[row],
+          name: a.name[row] < 0 ? null : this.data.header.names[a.name[row]],
+          family: kind === STREAM_COPY ? "host" : familyOf(kind, this.facts.families),
+          leaf: kind < RUN,
+        },
+      };
     }
   }
 

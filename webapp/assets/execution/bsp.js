@@ -5,7 +5,7 @@
    milliseconds; at rest it holds more. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const UNIT = 4; /* columns; blocks begin and end at multiples of it */
   const STEPS_RESTING = 1500; /* steps behind a block: below 100 ms of the server's time */
   const STEPS_MOVING = 80;
@@ -63,14 +63,20 @@
     forget(viewport) {
       const others = this.layers.filter((each) => each.pitch !== viewport.fitPitch || !each.blocks.length);
       others.sort((a, b) => b.used - a.used);
-      const gone = new Set(others.slice(MOST_LAYERS).concat(others.filter((each, at) => at > 0 && !each.blocks.length)));
+      const gone = new Set(
+        others.slice(MOST_LAYERS).concat(others.filter((each, at) => at > 0 && !each.blocks.length)),
+      );
       this.layers = this.layers.filter((each) => !gone.has(each) || each.pitch === viewport.pitch);
     }
 
     /* First and last visible unit. */
     visible(viewport) {
       const last = Math.floor((viewport.total * ex.GRAIN) / viewport.pitch);
-      return [Math.floor(viewport.first / UNIT), Math.floor(Math.min(last, viewport.first + viewport.width - 1) / UNIT), Math.floor(last / UNIT)];
+      return [
+        Math.floor(viewport.first / UNIT),
+        Math.floor(Math.min(last, viewport.first + viewport.width - 1) / UNIT),
+        Math.floor(last / UNIT),
+      ];
     }
 
     /* Ask for missing blocks, the visible ones first; true when every visible one is here. */
@@ -120,7 +126,8 @@
     }
 
     isUnderWay(layer, unit) {
-      for (const each of this.underWay) if (each.layer === layer && unit >= each.first && unit < each.first + each.count) return true;
+      for (const each of this.underWay)
+        if (each.layer === layer && unit >= each.first && unit < each.first + each.count) return true;
       return false;
     }
 
@@ -131,7 +138,8 @@
       const near = (block) => block.first + block.columns > first - 2 * width && block.first < first + 3 * width;
       layer.blocks = layer.blocks.filter(near);
       layer.units = new Set();
-      for (const block of layer.blocks) for (let unit = block.first / UNIT; unit * UNIT < block.first + block.columns; unit += 1) layer.units.add(unit);
+      for (const block of layer.blocks)
+        for (let unit = block.first / UNIT; unit * UNIT < block.first + block.columns; unit += 1) layer.units.add(unit);
     }
 
     async request(layer, first, count) {
@@ -139,7 +147,9 @@
       this.underWay.add(order);
       try {
         const columns = count * UNIT;
-        const data = await ex.get(`/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first * UNIT}&columns=${columns}&rows=${layer.rows}`);
+        const data = await ex.get(
+          `/data/${this.facts.key}/execution/bsp?ipu=${this.ipu}&pitch=${layer.pitch}&first=${first * UNIT}&columns=${columns}&rows=${layer.rows}`,
+        );
         layer.blocks.push({ first: first * UNIT, columns, pixels: data.arrays.pixels, canvas: null });
         for (let unit = first; unit < first + count; unit += 1) layer.units.add(unit);
         this.trim(layer);
@@ -162,7 +172,9 @@
       const layer = this.current(viewport, rows);
       if (!this.isComplete(layer, viewport)) {
         const others = this.layers.filter((each) => each !== layer && each.blocks.length);
-        others.sort((a, b) => (a.pitch === viewport.fitPitch ? -1 : b.pitch === viewport.fitPitch ? 1 : a.used - b.used));
+        others.sort((a, b) =>
+          a.pitch === viewport.fitPitch ? -1 : b.pitch === viewport.fitPitch ? 1 : a.used - b.used,
+        );
         for (const each of others) this.drawLayer(draw, palette, viewport, each, top, height);
       }
       this.drawLayer(draw, palette, viewport, layer, top, height);
@@ -183,7 +195,13 @@
         const right = (block.first + block.columns) * ratio - viewport.first;
         if (right <= 0 || left >= viewport.width) continue;
         if (!block.canvas) block.canvas = palette.paint(block.pixels, block.columns, layer.rows);
-        draw.drawImage(block.canvas, exact ? left : Math.floor(left), top, exact ? block.columns : Math.ceil(right) - Math.floor(left), height);
+        draw.drawImage(
+          block.canvas,
+          exact ? left : Math.floor(left),
+          top,
+          exact ? block.columns : Math.ceil(right) - Math.floor(left),
+          height,
+        );
       }
     }
 

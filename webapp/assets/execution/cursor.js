@@ -2,7 +2,7 @@
    out and shown; they come from the same rows as the tables. Enter selects what it is on. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
 
   class Cursor {
     constructor(trace) {
@@ -49,20 +49,26 @@
     }
 
     async ask() {
-      const { ipu, step, tile } = this.at, at = this.at;
+      const { ipu, step, tile } = this.at,
+        at = this.at;
       const key = this.trace.facts.key;
       try {
-        const facts = await ex.getJson(`/data/${key}/execution/step?ipu=${ipu}&step=${step}` + (tile === null ? "" : `&tile=${tile}`));
+        const facts = await ex.getJson(
+          `/data/${key}/execution/step?ipu=${ipu}&step=${step}` + (tile === null ? "" : `&tile=${tile}`),
+        );
         if (this.at !== at || this.trace.stopped) return;
         this.facts = facts;
         this.tell();
-      } catch (problem) { ex.complain(problem); }
+      } catch (problem) {
+        ex.complain(problem);
+      }
     }
 
     text() {
       const facts = this.facts;
       const where = `IPU ${facts.ipu}, step ${facts.step}, ${facts.type}, ${facts.name}`;
-      if (facts.tile === undefined) return `${where}: cycle ${ex.integer(facts.bar_begin)} to ${ex.integer(facts.bar_end)}, ${ex.integer(facts.bar_end - facts.bar_begin)} cycles`;
+      if (facts.tile === undefined)
+        return `${where}: cycle ${ex.integer(facts.bar_begin)} to ${ex.integer(facts.bar_end)}, ${ex.integer(facts.bar_end - facts.bar_begin)} cycles`;
       const tile = facts.ipu * this.trace.facts.tiles + facts.tile;
       if (!facts.tile_cycles) return `tile ${tile} takes no part in ${where}`;
       return `tile ${tile}: begins at ${ex.integer(facts.tile_begin)}, ${ex.integer(facts.tile_cycles)} cycles; ${where}`;
@@ -81,8 +87,12 @@
       const { trace, facts } = this;
       const band = trace.bands.list.find((each) => each.ipu === facts.ipu);
       if (!band) return;
-      const row = facts.tile === undefined ? band.top + band.bars : band.tilesTop + ((facts.tile + 1) * band.tilesHeight) / trace.facts.tiles;
-      if (row < trace.bands.scroll || row > trace.bands.scroll + trace.bands.room) trace.bands.scrollTo(row - trace.bands.room / 2);
+      const row =
+        facts.tile === undefined
+          ? band.top + band.bars
+          : band.tilesTop + ((facts.tile + 1) * band.tilesHeight) / trace.facts.tiles;
+      if (row < trace.bands.scroll || row > trace.bands.scroll + trace.bands.room)
+        trace.bands.scrollTo(row - trace.bands.room / 2);
       const tip = document.createElement("div");
       tip.textContent = this.text();
       const x = ex.GUTTER + Math.max(0, Math.min(trace.viewport.width, trace.viewport.x(facts.bar_begin)));
@@ -93,7 +103,8 @@
     choose() {
       const { trace, facts } = this;
       trace.select(facts.step, facts.ipu);
-      if (facts.tile !== undefined) window.popvision.select({ tiles: String(facts.ipu * trace.facts.tiles + facts.tile) });
+      if (facts.tile !== undefined)
+        window.popvision.select({ tiles: String(facts.ipu * trace.facts.tiles + facts.tile) });
     }
   }
 

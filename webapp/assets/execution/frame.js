@@ -1,7 +1,7 @@
 /* One frame of the trace: overview, axis, bands, what is selected and what is under the pointer. Reads, never changes. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const GUTTER = 58;
   const AXIS = 24;
 
@@ -29,7 +29,16 @@
 
   /* Where an answer with every bar would be too large it comes in wider columns than pixels, and the picture says so. */
   ex.coarseNote = function (trace) {
-    const times = Math.max(1, ...trace.bands.visible().filter((band) => !band.folded).map((band) => { const { data } = trace.barsOf(band.ipu); return data ? data.header.coarser : 1; }));
+    const times = Math.max(
+      1,
+      ...trace.bands
+        .visible()
+        .filter((band) => !band.folded)
+        .map((band) => {
+          const { data } = trace.barsOf(band.ipu);
+          return data ? data.header.coarser : 1;
+        }),
+    );
     return times > 1 ? `Too many bars: merged in columns ${times} pixels wide. Zoom in for single ones.` : "";
   };
 
@@ -97,8 +106,15 @@
     draw.strokeStyle = palette.plain.muted;
     draw.beginPath();
     const y = top + ex.ROW / 2;
-    if (band.folded) { draw.moveTo(7, y - 4); draw.lineTo(11, y); draw.lineTo(7, y + 4); }
-    else { draw.moveTo(5, y - 2); draw.lineTo(9, y + 2); draw.lineTo(13, y - 2); }
+    if (band.folded) {
+      draw.moveTo(7, y - 4);
+      draw.lineTo(11, y);
+      draw.lineTo(7, y + 4);
+    } else {
+      draw.moveTo(5, y - 2);
+      draw.lineTo(9, y + 2);
+      draw.lineTo(13, y - 2);
+    }
     draw.stroke();
     const data = band.folded ? null : trace.barsOf(band.ipu).data;
     draw.font = "10px " + palette.font;
@@ -110,11 +126,13 @@
     draw.fillStyle = palette.plain.muted;
     draw.textAlign = "right";
     const first = band.ipu * trace.facts.tiles;
-    const last = trace.facts.tiles - 1, size = band.tilesHeight / trace.facts.tiles;
+    const last = trace.facts.tiles - 1,
+      size = band.tilesHeight / trace.facts.tiles;
     const middle = (tile) => tilesTop + Math.min(band.tilesHeight - 5, Math.max(5, (tile + 0.5) * size));
     const every = labelledEvery(30 / size);
     // The last tile has its number too, in place of one that would touch it.
-    for (let tile = 0; tile + every / 2 <= last; tile += every) draw.fillText(String(first + tile), GUTTER - 6, middle(tile));
+    for (let tile = 0; tile + every / 2 <= last; tile += every)
+      draw.fillText(String(first + tile), GUTTER - 6, middle(tile));
     draw.fillText(String(first + last), GUTTER - 6, middle(last));
     draw.textAlign = "left";
     draw.fillText("tile", 8, tilesTop + 5);
@@ -122,8 +140,7 @@
 
   /* The least of 1, 2, 5, 10, 20 ... tiles that leaves room for the number of each. */
   function labelledEvery(least) {
-    for (let power = 1; ; power *= 10)
-      for (const step of [power, 2 * power, 5 * power]) if (step >= least) return step;
+    for (let power = 1; ; power *= 10) for (const step of [power, 2 * power, 5 * power]) if (step >= least) return step;
   }
 
   function drawScrollBar(trace) {
@@ -145,11 +162,13 @@
     draw.strokeStyle = palette.plain.accent;
     draw.lineWidth = 2;
     const outline = (from, to, y, height) => {
-      const left = Math.max(-3, Math.round(viewport.x(from))), right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
+      const left = Math.max(-3, Math.round(viewport.x(from))),
+        right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
       if (right >= -2 && left <= viewport.width + 2) draw.strokeRect(left, y, Math.max(2, right - left), height);
     };
     outline(facts.bar_begin, facts.bar_end, top + ex.ROW, band.bars - ex.ROW - 1);
-    if (band.tilesHeight) outline(facts.busy_begin, facts.busy_end, view.bandsTop + band.tilesTop - trace.bands.scroll, band.tilesHeight);
+    if (band.tilesHeight)
+      outline(facts.busy_begin, facts.busy_end, view.bandsTop + band.tilesTop - trace.bands.scroll, band.tilesHeight);
     draw.lineWidth = 1;
   }
 
@@ -159,15 +178,22 @@
     const facts = cursor.facts;
     if (!facts || facts.ipu !== band.ipu) return;
     const onTile = facts.tile !== undefined && band.tilesHeight;
-    const from = onTile ? facts.tile_begin : facts.bar_begin, to = onTile ? facts.tile_begin + facts.tile_cycles : facts.bar_end;
-    const left = Math.max(-3, Math.round(viewport.x(from))), right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
+    const from = onTile ? facts.tile_begin : facts.bar_begin,
+      to = onTile ? facts.tile_begin + facts.tile_cycles : facts.bar_end;
+    const left = Math.max(-3, Math.round(viewport.x(from))),
+      right = Math.min(viewport.width + 3, Math.round(viewport.x(to)));
     const tilesTop = view.bandsTop + band.tilesTop - trace.bands.scroll;
     const size = band.tilesHeight / trace.facts.tiles;
     const y = onTile ? tilesTop + facts.tile * size : top + ex.ROW;
     draw.strokeStyle = palette.plain.ink;
     draw.lineWidth = 2;
     draw.setLineDash([4, 3]);
-    draw.strokeRect(left, y - (onTile ? 2 : 0), Math.max(3, right - left), onTile ? Math.max(4, size + 3) : band.bars - ex.ROW - 1);
+    draw.strokeRect(
+      left,
+      y - (onTile ? 2 : 0),
+      Math.max(3, right - left),
+      onTile ? Math.max(4, size + 3) : band.bars - ex.ROW - 1,
+    );
     draw.setLineDash([]);
     draw.lineWidth = 1;
   }
@@ -191,21 +217,28 @@
     const here = trace.measuredAt();
     if (!marks.length || here === null) return;
     const mark = marks[marks.length - 1];
-    const left = viewport.x(Math.min(mark, here)), right = viewport.x(Math.max(mark, here));
+    const left = viewport.x(Math.min(mark, here)),
+      right = viewport.x(Math.max(mark, here));
     const y = view.height - 12;
     draw.strokeStyle = palette.plain.ink;
     draw.beginPath();
     draw.moveTo(GUTTER + Math.max(0, left), y + 0.5);
     draw.lineTo(GUTTER + Math.min(viewport.width, right), y + 0.5);
     draw.stroke();
-    badge(trace, GUTTER + (Math.max(0, left) + Math.min(viewport.width, right)) / 2, y, ex.measureText(trace, mark, here));
+    badge(
+      trace,
+      GUTTER + (Math.max(0, left) + Math.min(viewport.width, right)) / 2,
+      y,
+      ex.measureText(trace, mark, here),
+    );
   }
 
   function drawSelectedWindow(trace) {
     const { draw, palette, viewport, view } = trace;
     const chosen = trace.dragged || trace.chosen;
     if (!chosen) return;
-    const left = Math.max(0, viewport.x(chosen[0])), right = Math.min(viewport.width, viewport.x(chosen[1]));
+    const left = Math.max(0, viewport.x(chosen[0])),
+      right = Math.min(viewport.width, viewport.x(chosen[1]));
     if (right < 0 || left > viewport.width) return;
     draw.fillStyle = palette.plain.accent;
     draw.globalAlpha = 0.12;
@@ -227,7 +260,12 @@
     if (trace.dragged) return;
     const cycle = trace.viewport.cycleAt(pointer.x - GUTTER);
     if (cycle > trace.viewport.total) return;
-    badge(trace, pointer.x, view.bandsTop - 13, trace.units === "time" ? ex.seconds(cycle / trace.facts.clock) : ex.integer(Math.floor(cycle)));
+    badge(
+      trace,
+      pointer.x,
+      view.bandsTop - 13,
+      trace.units === "time" ? ex.seconds(cycle / trace.facts.clock) : ex.integer(Math.floor(cycle)),
+    );
   }
 
   function badge(trace, x, y, text) {

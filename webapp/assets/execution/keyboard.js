@@ -1,13 +1,14 @@
 /* Keys of the trace. A held key moves a little in every frame until it is released. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const HOLD_AFTER = 200; /* ms */
   const PAN_SPEED = 0.9; /* screens a second */
   const ZOOM_SPEED = 5; /* factor a second */
-  
+
   /* Actions while a key is held: step = at once, rate(seconds) = in every frame afterwards. */
-  const zoom = (t, s, by) => t.viewport.zoom(s === null ? Math.pow(1.3, by) : Math.pow(ZOOM_SPEED, by * s), t.keyboard.focusX());
+  const zoom = (t, s, by) =>
+    t.viewport.zoom(s === null ? Math.pow(1.3, by) : Math.pow(ZOOM_SPEED, by * s), t.keyboard.focusX());
   const pan = (t, s, by) => t.viewport.pan(by * (s === null ? 0.08 : PAN_SPEED * s) * t.viewport.width);
   const HELD = {
     left: (t, s) => pan(t, s, -1),
@@ -18,10 +19,23 @@
   const HELD_KEYS = { "+": "zoom-in", "=": "zoom-in", "-": "zoom-out", _: "zoom-out" };
 
   const PRESSED = {
-    Home: (t) => { t.viewport.first = 0; t.viewport.keepInside(); t.moved(); },
-    End: (t) => { t.viewport.pan(Number.MAX_SAFE_INTEGER / 4); t.moved(); },
-    PageUp: (t) => { t.viewport.pan(-0.9 * t.viewport.width); t.moved(); },
-    PageDown: (t) => { t.viewport.pan(0.9 * t.viewport.width); t.moved(); },
+    Home: (t) => {
+      t.viewport.first = 0;
+      t.viewport.keepInside();
+      t.moved();
+    },
+    End: (t) => {
+      t.viewport.pan(Number.MAX_SAFE_INTEGER / 4);
+      t.moved();
+    },
+    PageUp: (t) => {
+      t.viewport.pan(-0.9 * t.viewport.width);
+      t.moved();
+    },
+    PageDown: (t) => {
+      t.viewport.pan(0.9 * t.viewport.width);
+      t.moved();
+    },
     n: (t) => t.keyboard.neighbour(1),
     p: (t) => t.keyboard.neighbour(-1),
     g: (t) => t.keyboard.match(1),
@@ -39,9 +53,16 @@
     next: (t) => t.keyboard.next(1),
     previous: (t) => t.keyboard.next(-1),
     fit: (t) => t.keyboard.fit(),
-    all: (t) => { t.viewport.fit(); t.bands.stretch = 1; t.moved(); },
+    all: (t) => {
+      t.viewport.fit();
+      t.bands.stretch = 1;
+      t.moved();
+    },
     mark: (t) => t.mark(),
-    clear: (t) => { t.cursor.clear(); t.clear(); },
+    clear: (t) => {
+      t.cursor.clear();
+      t.clear();
+    },
   };
 
   class Keyboard {
@@ -58,7 +79,9 @@
       on(window, "blur", () => this.release());
     }
 
-    stop() { for (const stop of this.stops) stop(); }
+    stop() {
+      for (const stop of this.stops) stop();
+    }
 
     /* Where a zoom by key stays put: the pointer when it is over the trace, else the middle. */
     focusX() {
@@ -98,7 +121,9 @@
       this.trace.moved();
     }
 
-    release() { this.held = null; }
+    release() {
+      this.held = null;
+    }
 
     /* Called in every frame: move while a key is held. True when another frame is needed. */
     hold(now) {
@@ -127,7 +152,9 @@
       const { begin, end, first, level } = bars.data.arrays;
       const { viewport } = this.trace;
       let least = Infinity;
-      for (let row = 0; row < first.length; row += 1) if (level[row] > 0 && begin[row] >= viewport.from && end[row] <= viewport.to) least = Math.min(least, first[row]);
+      for (let row = 0; row < first.length; row += 1)
+        if (level[row] > 0 && begin[row] >= viewport.from && end[row] <= viewport.to)
+          least = Math.min(least, first[row]);
       const cells = bars.data.arrays.cell_first;
       if (least === Infinity) for (let row = 0; row < cells.length; row += 1) least = Math.min(least, cells[row]);
       return least === Infinity ? 0 : least;
@@ -161,11 +188,19 @@
 
     enter() {
       const { trace } = this;
-      if (trace.cursor.facts) { trace.cursor.choose(); return; }
+      if (trace.cursor.facts) {
+        trace.cursor.choose();
+        return;
+      }
       const hit = trace.pointer && trace.mouse.at(trace.pointer);
-      if (hit && hit.part === "band" && trace.mouse.find(hit.spot, trace.pointer)) trace.mouse.selectAt(hit.spot, trace.pointer);
-      else if (trace.chosen) { trace.viewport.show(trace.chosen[0], trace.chosen[1]); trace.moved(); }
-      else if (trace.selected) { if (trace.viewport.reveal(trace.selected.begin, trace.selected.end)) trace.moved(); }
+      if (hit && hit.part === "band" && trace.mouse.find(hit.spot, trace.pointer))
+        trace.mouse.selectAt(hit.spot, trace.pointer);
+      else if (trace.chosen) {
+        trace.viewport.show(trace.chosen[0], trace.chosen[1]);
+        trace.moved();
+      } else if (trace.selected) {
+        if (trace.viewport.reveal(trace.selected.begin, trace.selected.end)) trace.moved();
+      }
     }
   }
 

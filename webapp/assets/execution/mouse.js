@@ -1,7 +1,7 @@
 /* The pointer over the trace: drag, select, hover, wheel. Keys are keyboard.js. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const CLICK = 4; /* pixels that a click may move */
 
   class Mouse {
@@ -19,7 +19,9 @@
       on(trace.canvas, "wheel", (event) => this.wheel(event), { passive: false });
     }
 
-    stop() { for (const stop of this.stops) stop(); }
+    stop() {
+      for (const stop of this.stops) stop();
+    }
 
     point(event) {
       const box = this.trace.canvas.getBoundingClientRect();
@@ -40,18 +42,32 @@
       const trace = this.trace;
       trace.host.focus({ preventScroll: true });
       trace.tooltip.hide();
-      const begin = this.point(event), hit = this.at(begin);
+      const begin = this.point(event),
+        hit = this.at(begin);
       const viewport = trace.viewport;
-      const state = { begin, hit, moved: false, first: viewport.first, scroll: trace.bands.scroll, shift: event.shiftKey || hit.part === "axis",
-        anchor: viewport.cycleAt(begin.x - ex.GUTTER), window: [viewport.from, viewport.to], part: trace.overview.part(viewport, begin.x - ex.GUTTER) };
+      const state = {
+        begin,
+        hit,
+        moved: false,
+        first: viewport.first,
+        scroll: trace.bands.scroll,
+        shift: event.shiftKey || hit.part === "axis",
+        anchor: viewport.cycleAt(begin.x - ex.GUTTER),
+        window: [viewport.from, viewport.to],
+        part: trace.overview.part(viewport, begin.x - ex.GUTTER),
+      };
       if (hit.part === "overview" && state.part === "window") this.center(state, begin.x);
       trace.canvas.setPointerCapture(event.pointerId);
       const move = (each) => this.drag(state, this.point(each));
       trace.canvas.addEventListener("pointermove", move);
-      trace.canvas.addEventListener("pointerup", (each) => {
-        trace.canvas.removeEventListener("pointermove", move);
-        this.drop(state, this.point(each));
-      }, { once: true });
+      trace.canvas.addEventListener(
+        "pointerup",
+        (each) => {
+          trace.canvas.removeEventListener("pointermove", move);
+          this.drop(state, this.point(each));
+        },
+        { once: true },
+      );
       this.dragging = true;
     }
 
@@ -67,8 +83,10 @@
     }
 
     drag(state, point) {
-      const { trace } = this, { viewport } = trace;
-      const dx = point.x - state.begin.x, dy = point.y - state.begin.y;
+      const { trace } = this,
+        { viewport } = trace;
+      const dx = point.x - state.begin.x,
+        dy = point.y - state.begin.y;
       if (!state.moved && Math.hypot(dx, dy) < CLICK) return;
       state.moved = true;
       if (state.hit.part === "overview") this.dragOverview(state, point, dx);
@@ -114,13 +132,22 @@
     async selectAt(spot, point) {
       const { trace } = this;
       const found = this.find(spot, point);
-      if (!found) { trace.clear(); return; }
+      if (!found) {
+        trace.clear();
+        return;
+      }
       if (found.bar && !found.bar.leaf) trace.choose(found.bar.begin, found.bar.end);
       else if (found.bar) trace.select(found.bar.first, spot.band.ipu);
       else if (found.cell && found.cell.count === 1) trace.select(found.cell.first, spot.band.ipu);
-      else if (found.cell) trace.choose(trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER)), trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER) + 1));
+      else if (found.cell)
+        trace.choose(
+          trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER)),
+          trace.viewport.cycleAt(Math.floor(point.x - ex.GUTTER) + 1),
+        );
       else if (found.tile !== undefined) {
-        const facts = await ex.getJson(`/data/${trace.facts.key}/execution/at?ipu=${spot.band.ipu}&tile=${found.tile}&cycle=${found.cycle}`).catch(ex.complain);
+        const facts = await ex
+          .getJson(`/data/${trace.facts.key}/execution/at?ipu=${spot.band.ipu}&tile=${found.tile}&cycle=${found.cycle}`)
+          .catch(ex.complain);
         if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
       }
     }
@@ -136,7 +163,8 @@
 
     open(event) {
       const { trace } = this;
-      const point = this.point(event), hit = this.at(point);
+      const point = this.point(event),
+        hit = this.at(point);
       const found = hit.part === "band" ? this.find(hit.spot, point) : null;
       if (!found || !found.bar) return;
       const edge = (found.bar.end - found.bar.begin) * 0.04 + 1;
@@ -146,10 +174,17 @@
 
     hover(event) {
       const { trace } = this;
-      const point = this.point(event), hit = this.at(point);
+      const point = this.point(event),
+        hit = this.at(point);
       trace.pointer = point;
-      trace.canvas.style.cursor = hit.part === "overview" && trace.overview.part(trace.viewport, point.x - ex.GUTTER) !== "window" ? "ew-resize"
-        : hit.part === "axis" || event.shiftKey ? "text" : hit.part === "gutter" ? "pointer" : "default";
+      trace.canvas.style.cursor =
+        hit.part === "overview" && trace.overview.part(trace.viewport, point.x - ex.GUTTER) !== "window"
+          ? "ew-resize"
+          : hit.part === "axis" || event.shiftKey
+            ? "text"
+            : hit.part === "gutter"
+              ? "pointer"
+              : "default";
       trace.schedule();
       if (this.dragging) return;
       const found = hit.part === "band" ? this.find(hit.spot, point) : null;
@@ -158,7 +193,14 @@
       else if (found.cell) trace.tooltip.cell(point.x, point.y, found.cell);
       else {
         const bsp = trace.bspOf(hit.spot.band.ipu);
-        trace.tooltip.tile(point.x, point.y, hit.spot.band, hit.spot, found.cycle, bsp.sharesAt(trace.viewport, point.x - ex.GUTTER, hit.spot.band.rows, hit.spot.row));
+        trace.tooltip.tile(
+          point.x,
+          point.y,
+          hit.spot.band,
+          hit.spot,
+          found.cycle,
+          bsp.sharesAt(trace.viewport, point.x - ex.GUTTER, hit.spot.band.rows, hit.spot.row),
+        );
       }
     }
 

@@ -1,11 +1,17 @@
 /* Numbers as text, and round positions for the axis. Cycles are device cycles; time is cycles divided by the device's clock. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
-  const UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]];
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
+  const UNITS = [
+    ["s", 1],
+    ["ms", 1e-3],
+    ["µs", 1e-6],
+    ["ns", 1e-9],
+  ];
 
   ex.integer = (value) => Math.round(value).toLocaleString("en-US");
-  ex.percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(share < 0.1 ? 2 : 1) + " %");
+  ex.percent = (share) =>
+    share === null || share === undefined ? "–" : (100 * share).toFixed(share < 0.1 ? 2 : 1) + " %";
 
   ex.bytes = (value) => window.popvision.bytesText(value);
 
@@ -36,7 +42,11 @@
     const end = viewport.to / perUnit;
     for (let index = Math.ceil(viewport.from / perUnit / step); index * step <= end && ticks.length < 400; index += 1) {
       const value = index * step;
-      const text = asTime ? (value / unit[1]).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + " " + unit[0] : ex.integer(value);
+      const text = asTime
+        ? (value / unit[1]).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) +
+          " " +
+          unit[0]
+        : ex.integer(value);
       ticks.push({ cycle: value * perUnit, text });
     }
     return ticks;

@@ -1,7 +1,7 @@
 /* The strip above the trace: the whole run in one thin row per IPU, and the visible window with its two handles. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const HANDLE = 7;
 
   class Overview {
@@ -12,8 +12,12 @@
       this.busy = new Set();
     }
 
-    rowHeight(ipus) { return Math.max(4, Math.min(18, Math.floor(56 / ipus))); }
-    height(ipus) { return this.rowHeight(ipus) * ipus + 10; }
+    rowHeight(ipus) {
+      return Math.max(4, Math.min(18, Math.floor(56 / ipus)));
+    }
+    height(ipus) {
+      return this.rowHeight(ipus) * ipus + 10;
+    }
 
     update(viewport, ipus) {
       let complete = true;
@@ -29,7 +33,9 @@
     async request(ipu, pitch, columns) {
       this.busy.add(ipu);
       try {
-        const data = await ex.get(`/data/${this.facts.key}/execution/overview?ipu=${ipu}&pitch=${pitch}&first=0&columns=${columns}`);
+        const data = await ex.get(
+          `/data/${this.facts.key}/execution/overview?ipu=${ipu}&pitch=${pitch}&first=0&columns=${columns}`,
+        );
         this.strips.set(ipu, { pitch, columns, pixels: data.arrays.pixels, canvas: null });
       } catch (problem) {
         ex.complain(problem);
@@ -39,7 +45,9 @@
       this.changed();
     }
 
-    recolour() { for (const strip of this.strips.values()) strip.canvas = null; }
+    recolour() {
+      for (const strip of this.strips.values()) strip.canvas = null;
+    }
 
     /* Pixels of the window in the strip. */
     window(viewport) {

@@ -3,7 +3,7 @@
    popvision.execution.get(address) -> Promise of {header, arrays}; rejects with the server's sentence. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const TYPES = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };
 
   ex.decode = function (buffer) {
@@ -24,5 +24,6 @@
   ex.getJson = async (address) => (await answer(address)).json();
 
   /* Show a sentence in the notice bar of the page. */
-  ex.complain = (problem) => window.dash_clientside.set_props("notice", { children: "Execution trace: " + problem.message });
+  ex.complain = (problem) =>
+    window.dash_clientside.set_props("notice", { children: "Execution trace: " + problem.message });
 })();

@@ -3,10 +3,26 @@
    A packed pixel holds six five-bit shares (compute, exchange, global, host, wait, sync), 31 = the whole pixel. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const CLASSES = ["compute", "exchange", "global", "host", "wait", "sync"];
   const FAMILIES = CLASSES.concat(["control", "group", "other", "run"]);
-  const PLAIN = ["canvas", "surface", "raised", "sunken", "hover", "ink", "muted", "faint", "line", "line-strong", "accent", "focus", "grid", "axis", "mark"];
+  const PLAIN = [
+    "canvas",
+    "surface",
+    "raised",
+    "sunken",
+    "hover",
+    "ink",
+    "muted",
+    "faint",
+    "line",
+    "line-strong",
+    "accent",
+    "focus",
+    "grid",
+    "axis",
+    "mark",
+  ];
 
   function rgb(colour) {
     const value = parseInt(colour.slice(1), 16);
@@ -23,11 +39,29 @@
     draw.globalAlpha = 0.5;
     draw.lineWidth = 1;
     draw.beginPath();
-    if (kind === "diagonal" || kind === "cross") for (const at of [-8, 0, 8]) { draw.moveTo(at, 8); draw.lineTo(at + 8, 0); }
-    if (kind === "back" || kind === "cross") for (const at of [-8, 0, 8]) { draw.moveTo(at, 0); draw.lineTo(at + 8, 8); }
-    if (kind === "vertical") { draw.moveTo(2.5, 0); draw.lineTo(2.5, 8); draw.moveTo(6.5, 0); draw.lineTo(6.5, 8); }
+    if (kind === "diagonal" || kind === "cross")
+      for (const at of [-8, 0, 8]) {
+        draw.moveTo(at, 8);
+        draw.lineTo(at + 8, 0);
+      }
+    if (kind === "back" || kind === "cross")
+      for (const at of [-8, 0, 8]) {
+        draw.moveTo(at, 0);
+        draw.lineTo(at + 8, 8);
+      }
+    if (kind === "vertical") {
+      draw.moveTo(2.5, 0);
+      draw.lineTo(2.5, 8);
+      draw.moveTo(6.5, 0);
+      draw.lineTo(6.5, 8);
+    }
     draw.stroke();
-    if (kind === "dots") for (const [x, y] of [[1, 1], [5, 5]]) draw.fillRect(x, y, 1.5, 1.5);
+    if (kind === "dots")
+      for (const [x, y] of [
+        [1, 1],
+        [5, 5],
+      ])
+        draw.fillRect(x, y, 1.5, 1.5);
     return canvas;
   }
 
@@ -41,7 +75,12 @@
       this.families = {};
       for (const name of FAMILIES) {
         const part = (which) => token("step-" + name + "-" + which);
-        this.families[name] = { fill: part("fill"), edge: part("edge"), ink: part("ink"), tile: tile(part("pattern"), part("edge")) };
+        this.families[name] = {
+          fill: part("fill"),
+          edge: part("edge"),
+          ink: part("ink"),
+          tile: tile(part("pattern"), part("edge")),
+        };
       }
       this.families.copy = this.families.host; /* the bar over the parts of a stream copy */
       this.hidden = CLASSES.map((name) => hidden.has(name));
@@ -65,14 +104,21 @@
 
     /* One packed pixel as 0xAABBGGRR, the byte order of ImageData. */
     colour(pixel) {
-      let sum = 0, red = 0, green = 0, blue = 0;
+      let sum = 0,
+        red = 0,
+        green = 0,
+        blue = 0;
       for (let index = 0; index < 6; index += 1) {
         if (this.hidden[index]) continue;
         const level = (pixel >>> (5 * index)) & 31;
         const fill = this.classFills[index];
-        sum += level; red += level * fill[0]; green += level * fill[1]; blue += level * fill[2];
+        sum += level;
+        red += level * fill[0];
+        green += level * fill[1];
+        blue += level * fill[2];
       }
-      const rest = Math.max(0, 31 - sum), whole = sum + rest;
+      const rest = Math.max(0, 31 - sum),
+        whole = sum + rest;
       red = Math.round((red + rest * this.empty[0]) / whole);
       green = Math.round((green + rest * this.empty[1]) / whole);
       blue = Math.round((blue + rest * this.empty[2]) / whole);

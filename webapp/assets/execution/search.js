@@ -1,7 +1,7 @@
 /* Steps whose name contains the text of the search box: their places, and which one is the current. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
 
   class Search {
     /* `slot` shows the number of matches; null = nowhere. */
@@ -32,7 +32,9 @@
         return;
       }
       try {
-        const found = await ex.get(`/data/${this.facts.key}/execution/find?ipus=${ipus.join()}&text=${encodeURIComponent(text)}`);
+        const found = await ex.get(
+          `/data/${this.facts.key}/execution/find?ipus=${ipus.join()}&text=${encodeURIComponent(text)}`,
+        );
         if (question !== this.question) return;
         this.count = found.header.count;
         this.at = -1;
@@ -50,7 +52,14 @@
     tell() {
       const shown = this.steps.length;
       const cut = this.count > shown ? ` (first ${ex.integer(shown)})` : "";
-      if (this.slot) this.slot.textContent = !this.text ? "" : !this.count ? "no match" : this.at < 0 ? ex.integer(this.count) + " matches" + cut : `${ex.integer(this.at + 1)} of ${ex.integer(this.count)}${cut}`;
+      if (this.slot)
+        this.slot.textContent = !this.text
+          ? ""
+          : !this.count
+            ? "no match"
+            : this.at < 0
+              ? ex.integer(this.count) + " matches" + cut
+              : `${ex.integer(this.at + 1)} of ${ex.integer(this.count)}${cut}`;
       this.changed();
     }
 
@@ -72,9 +81,14 @@
     draw(draw, palette, viewport, ipu, top, height) {
       let before = -1;
       draw.fillStyle = palette.plain.accent;
-      for (let row = this.firstVisible(viewport.from); row < this.begins.length && this.begins[row] <= viewport.to; row += 1) {
+      for (
+        let row = this.firstVisible(viewport.from);
+        row < this.begins.length && this.begins[row] <= viewport.to;
+        row += 1
+      ) {
         if (this.ipus[row] !== ipu) continue;
-        const x = Math.round(viewport.x(this.begins[row])), end = Math.round(viewport.x(this.ends[row]));
+        const x = Math.round(viewport.x(this.begins[row])),
+          end = Math.round(viewport.x(this.ends[row]));
         if (x === before && end - x < 2) continue;
         before = x;
         draw.fillRect(Math.max(0, x), top, Math.max(2, Math.min(end, viewport.width) - Math.max(0, x)), height);
@@ -83,7 +97,8 @@
 
     /* Matches come by their begin; the longest says how far before the window one may begin and still reach it. */
     firstVisible(from) {
-      let low = 0, high = this.begins.length;
+      let low = 0,
+        high = this.begins.length;
       while (low < high) {
         const middle = (low + high) >> 1;
         if (this.begins[middle] < from - this.longest) low = middle + 1;

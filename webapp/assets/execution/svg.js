@@ -1,11 +1,16 @@
 /* The visible picture as SVG: bars and labels as shapes and text, merged bars and pictures of tiles as one image each. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
 
-  const escape = (text) => String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd").replace(/[&<>"]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[each]);
-  const rect = (x, y, width, height, fill, more) => `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"${more || ""}/>`;
-  const text = (x, y, fill, content, more) => `<text x="${x}" y="${y}" fill="${fill}"${more || ""}>${escape(content)}</text>`;
+  const escape = (text) =>
+    String(text)
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd")
+      .replace(/[&<>"]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[each]);
+  const rect = (x, y, width, height, fill, more) =>
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"${more || ""}/>`;
+  const text = (x, y, fill, content, more) =>
+    `<text x="${x}" y="${y}" fill="${fill}"${more || ""}>${escape(content)}</text>`;
 
   /* What `paint` draws on a canvas of this size, as an image element. */
   function image(x, y, width, height, paint) {
@@ -22,21 +27,27 @@
     if (!source.data) return;
     const { level, name } = source.data.arrays;
     const bottom = Math.min(band.bars, source.height);
-    if (options.small) parts.push(image(0, top, viewport.width, bottom, (draw) => source.drawCells(draw, palette, viewport, 0)));
+    if (options.small)
+      parts.push(image(0, top, viewport.width, bottom, (draw) => source.drawCells(draw, palette, viewport, 0)));
     for (const [family, rows] of source.shown(palette)) {
       const style = palette.families[family];
       for (const row of rows) {
         const span = source.span(row, viewport);
         if (!span || (level[row] + 1) * ex.ROW > bottom) continue;
-        const width = span[1] > 3 ? span[1] - 1 : span[1], y = top + level[row] * ex.ROW;
+        const width = span[1] > 3 ? span[1] - 1 : span[1],
+          y = top + level[row] * ex.ROW;
         const label = name[row] < 0 ? "" : source.data.header.names[name[row]];
         parts.push(`<g><title>${escape(label)}</title>` + rect(span[0], y, width, ex.ROW - 1, style.fill));
         const room = Math.min(span[0] + span[1], viewport.width) - Math.max(span[0], 0) - 9;
-        if (options.labels && label && span[1] >= 26 && room > 12) parts.push(text(Math.max(span[0], 0) + 4, y + 12.5, style.ink, ex.fitText(trace.draw, label, room)));
+        if (options.labels && label && span[1] >= 26 && room > 12)
+          parts.push(text(Math.max(span[0], 0) + 4, y + 12.5, style.ink, ex.fitText(trace.draw, label, room)));
         parts.push("</g>");
       }
     }
-    for (const lane of source.data.header.lanes.slice(1)) parts.push(`<line x1="0" x2="${viewport.width}" y1="${top + lane * ex.ROW - 0.5}" y2="${top + lane * ex.ROW - 0.5}" stroke="${palette.plain.ink}" stroke-dasharray="6 4"/>`);
+    for (const lane of source.data.header.lanes.slice(1))
+      parts.push(
+        `<line x1="0" x2="${viewport.width}" y1="${top + lane * ex.ROW - 0.5}" y2="${top + lane * ex.ROW - 0.5}" stroke="${palette.plain.ink}" stroke-dasharray="6 4"/>`,
+      );
   }
 
   function axis(trace, parts) {
@@ -44,28 +55,41 @@
     parts.push(rect(ex.GUTTER, view.bandsTop - 1, viewport.width, 1, palette.plain["line-strong"]));
     for (const tick of ex.ticks(viewport, 92, facts.clock, trace.units === "time")) {
       const x = ex.GUTTER + Math.round(viewport.x(tick.cycle));
-      parts.push(rect(x, view.bandsTop - 6, 1, 5, palette.plain.axis), text(x, view.bandsTop - 9, palette.plain.axis, tick.text, ' text-anchor="middle"'));
+      parts.push(
+        rect(x, view.bandsTop - 6, 1, 5, palette.plain.axis),
+        text(x, view.bandsTop - 9, palette.plain.axis, tick.text, ' text-anchor="middle"'),
+      );
     }
     parts.push(text(8, view.bandsTop - 9, palette.plain.faint, trace.units === "time" ? "time" : "cycles"));
   }
 
   ex.svg = function (trace) {
     const { viewport, palette, view } = trace;
-    const inside = [], gutter = [];
+    const inside = [],
+      gutter = [];
     trace.draw.font = "11px " + palette.font;
     for (const band of trace.bands.visible()) {
       const top = view.bandsTop + band.top - trace.bands.scroll;
       gutter.push(text(8, top + 12.5, palette.plain.ink, "IPU " + band.ipu, ' font-weight="600"'));
       bars(trace, band, top, inside);
-      if (band.tilesHeight) inside.push(image(0, view.bandsTop + band.tilesTop - trace.bands.scroll, viewport.width, band.tilesHeight, (draw) => trace.bspOf(band.ipu).draw(draw, palette, viewport, 0, band.tilesHeight, band.rows)));
+      if (band.tilesHeight)
+        inside.push(
+          image(0, view.bandsTop + band.tilesTop - trace.bands.scroll, viewport.width, band.tilesHeight, (draw) =>
+            trace.bspOf(band.ipu).draw(draw, palette, viewport, 0, band.tilesHeight, band.rows),
+          ),
+        );
     }
     axis(trace, gutter);
     const note = ex.coarseNote(trace);
     if (note) gutter.push(text(view.width - 8, view.height - 6, palette.plain.ink, note, ' text-anchor="end"'));
-    for (const cycle of trace.marks) inside.push(rect(Math.round(viewport.x(cycle)), view.bandsTop, 1, view.height, palette.plain.ink));
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${view.width}" height="${view.height}" viewBox="0 0 ${view.width} ${view.height}" font-family="${escape(palette.font)}" font-size="11">`
-      + rect(0, 0, view.width, view.height, palette.plain.surface)
-      + `<svg x="${ex.GUTTER}" y="0" width="${viewport.width}" height="${view.height}"><svg x="0" y="${view.bandsTop}" width="${viewport.width}" height="${view.height - view.bandsTop}" viewBox="0 ${view.bandsTop} ${viewport.width} ${view.height - view.bandsTop}">${inside.join("")}</svg></svg>`
-      + gutter.join("") + "</svg>";
+    for (const cycle of trace.marks)
+      inside.push(rect(Math.round(viewport.x(cycle)), view.bandsTop, 1, view.height, palette.plain.ink));
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${view.width}" height="${view.height}" viewBox="0 0 ${view.width} ${view.height}" font-family="${escape(palette.font)}" font-size="11">` +
+      rect(0, 0, view.width, view.height, palette.plain.surface) +
+      `<svg x="${ex.GUTTER}" y="0" width="${viewport.width}" height="${view.height}"><svg x="0" y="${view.bandsTop}" width="${viewport.width}" height="${view.height - view.bandsTop}" viewBox="0 ${view.bandsTop} ${viewport.width} ${view.height - view.bandsTop}">${inside.join("")}</svg></svg>` +
+      gutter.join("") +
+      "</svg>"
+    );
   };
 })();

@@ -1,7 +1,7 @@
 /* The parts of the toolbar that belong to the drawing: zoom box and buttons, key of colours, PNG, moving through matches. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const KEY = [
     ["compute", "compute", "OnTileExecute"],
     ["exchange", "exchange", "DoExchange, within an IPU"],
@@ -15,9 +15,19 @@
   ];
 
   const ACTIONS = {
-    "trace-in": (t) => { t.viewport.zoom(1.5, t.viewport.width / 2); t.moved(); },
-    "trace-out": (t) => { t.viewport.zoom(1 / 1.5, t.viewport.width / 2); t.moved(); },
-    "trace-fit": (t) => { t.viewport.fit(); t.bands.stretch = 1; t.moved(); },
+    "trace-in": (t) => {
+      t.viewport.zoom(1.5, t.viewport.width / 2);
+      t.moved();
+    },
+    "trace-out": (t) => {
+      t.viewport.zoom(1 / 1.5, t.viewport.width / 2);
+      t.moved();
+    },
+    "trace-fit": (t) => {
+      t.viewport.fit();
+      t.bands.stretch = 1;
+      t.moved();
+    },
     "trace-save": (t) => savePng(t),
     "trace-save-svg": (t) => saveSvg(t),
   };
@@ -29,8 +39,15 @@
     box.setAttribute("aria-label", "Zoom in percent");
     box.addEventListener("change", () => setZoom(trace, box.value));
     box.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") { setZoom(trace, box.value); box.blur(); trace.host.focus(); }
-      if (event.key === "Escape") { box.blur(); trace.host.focus(); }
+      if (event.key === "Enter") {
+        setZoom(trace, box.value);
+        box.blur();
+        trace.host.focus();
+      }
+      if (event.key === "Escape") {
+        box.blur();
+        trace.host.focus();
+      }
     });
     trace.slot("zoom").replaceChildren(box);
     trace.zoomBox = box;
@@ -42,10 +59,12 @@
       if (hide) switchClass(trace, hide);
     });
     const find = root.querySelector('.search[data-param="find"] input');
-    if (find) find.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.target.value === trace.search.text) trace.keyboard.match(event.shiftKey ? -1 : 1);
-      if (event.key === "Escape") trace.host.focus();
-    });
+    if (find)
+      find.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && event.target.value === trace.search.text)
+          trace.keyboard.match(event.shiftKey ? -1 : 1);
+        if (event.key === "Escape") trace.host.focus();
+      });
     ex.fillKey(trace);
   };
 
@@ -66,7 +85,8 @@
 
   ex.showZoom = function (trace) {
     const box = trace.zoomBox;
-    const text = (trace.viewport.percent < 1000 ? trace.viewport.percent.toFixed(0) : ex.integer(trace.viewport.percent)) + " %";
+    const text =
+      (trace.viewport.percent < 1000 ? trace.viewport.percent.toFixed(0) : ex.integer(trace.viewport.percent)) + " %";
     if (!box || box.dataset.shown === text || document.activeElement === box) return;
     box.value = box.dataset.shown = text;
   };
@@ -116,7 +136,9 @@
   ex.fillKey = function (trace) {
     const rows = KEY.map(([family, name, about]) => entry(swatch(trace, family), name, about));
     rows.push(entry(blank(trace), "nothing", "the tile has finished the run and waits for its end"));
-    rows.push(entry(merged(trace), "merged bars", "bars narrower than a pixel: heights are shares of the pixel's time"));
+    rows.push(
+      entry(merged(trace), "merged bars", "bars narrower than a pixel: heights are shares of the pixel's time"),
+    );
     trace.slot("key").replaceChildren(...rows);
   };
 
@@ -152,6 +174,7 @@
   }
 
   function saveSvg(trace) {
-    for (const [each, suffix] of drawings(trace)) offer(new Blob([ex.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
+    for (const [each, suffix] of drawings(trace))
+      offer(new Blob([ex.svg(each)], { type: "image/svg+xml" }), `execution-trace${suffix}.svg`);
   }
 })();

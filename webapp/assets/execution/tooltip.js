@@ -1,7 +1,7 @@
 /* The box beside the pointer. What is known at once is shown at once; a step's figures follow from the server. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const WAIT = 70; /* ms at rest before the server is asked */
   const KEPT = 400;
 
@@ -52,13 +52,17 @@
     place(x, y) {
       const host = this.box.parentElement;
       this.box.hidden = false;
-      const width = this.box.offsetWidth, height = this.box.offsetHeight;
+      const width = this.box.offsetWidth,
+        height = this.box.offsetHeight;
       const left = x + 16 + width > host.clientWidth ? x - width - 12 : x + 16;
       this.box.style.left = Math.max(4, left) + "px";
-      this.box.style.top = Math.max(4, Math.min(y + 16, window.innerHeight - host.getBoundingClientRect().top - height - 8)) + "px";
+      this.box.style.top =
+        Math.max(4, Math.min(y + 16, window.innerHeight - host.getBoundingClientRect().top - height - 8)) + "px";
     }
 
-    cycles(value) { return ex.cyclesText(value, this.facts.clock, this.units() === "time"); }
+    cycles(value) {
+      return ex.cyclesText(value, this.facts.clock, this.units() === "time");
+    }
 
     /* Rows of what is under the pointer; `address` gives more about it later. */
     show(x, y, rows, address, more) {
@@ -79,13 +83,20 @@
         if (turn !== this.turn) return;
         this.box.append(...more(facts));
         this.place(x, y);
-      } catch (_) { /* the tooltip stays as it is */ }
+      } catch (_) {
+        /* the tooltip stays as it is */
+      }
     }
 
     bar(x, y, ipu, bar) {
       const rows = [head(bar.name || (bar.leaf ? this.facts.types[bar.kind] : ""), bar.family)];
-      rows.push(line("from", ex.integer(bar.begin)), line("to", ex.integer(bar.end)), line("length", this.cycles(bar.end - bar.begin)));
-      if (bar.first !== bar.last) rows.push(line("steps", ex.integer(bar.last - bar.first + 1) + "  (" + bar.first + " – " + bar.last + ")"));
+      rows.push(
+        line("from", ex.integer(bar.begin)),
+        line("to", ex.integer(bar.end)),
+        line("length", this.cycles(bar.end - bar.begin)),
+      );
+      if (bar.first !== bar.last)
+        rows.push(line("steps", ex.integer(bar.last - bar.first + 1) + "  (" + bar.first + " – " + bar.last + ")"));
       const address = bar.leaf ? `/data/${this.facts.key}/execution/step?ipu=${ipu}&step=${bar.first}` : null;
       this.show(x, y, rows, address, (facts) => this.stepRows(facts, facts.name !== bar.name));
     }
@@ -95,44 +106,70 @@
         ...(withName ? [line("in full", facts.name)] : []),
         line("type", facts.type),
         line("step", facts.step + "  ·  program " + facts.program + "  ·  run #" + facts.run),
-        line("busy", ex.integer(facts.busy_begin) + " – " + ex.integer(facts.busy_end), "first begin and last end over the tiles that take part"),
+        line(
+          "busy",
+          ex.integer(facts.busy_begin) + " – " + ex.integer(facts.busy_end),
+          "first begin and last end over the tiles that take part",
+        ),
         line("active tiles", ex.integer(facts.active_tiles) + " of " + ex.integer(facts.tiles)),
         line("tile balance", ex.percent(facts.tile_balance) + "  = mean / max of tile cycles"),
-        ...(facts.data_in || facts.data_out ? [line("data in / out", ex.bytes(facts.data_in) + " / " + ex.bytes(facts.data_out))] : []),
+        ...(facts.data_in || facts.data_out
+          ? [line("data in / out", ex.bytes(facts.data_in) + " / " + ex.bytes(facts.data_out))]
+          : []),
       ];
     }
 
     shareRows(shares) {
-      return shares.map((share, at) => [share, at]).filter((each) => each[0] > 0).map(([share, at]) => {
-        const row = line(ex.CLASS_TEXT[at], "≈ " + Math.round(100 * share) + " %");
-        const swatch = document.createElement("span");
-        swatch.className = "trace-swatch step-" + ex.CLASSES[at];
-        row.prepend(swatch);
-        return row;
-      });
+      return shares
+        .map((share, at) => [share, at])
+        .filter((each) => each[0] > 0)
+        .map(([share, at]) => {
+          const row = line(ex.CLASS_TEXT[at], "≈ " + Math.round(100 * share) + " %");
+          const swatch = document.createElement("span");
+          swatch.className = "trace-swatch step-" + ex.CLASSES[at];
+          row.prepend(swatch);
+          return row;
+        });
     }
 
     cell(x, y, cell) {
-      const rows = [head(cell.count === 1 ? "1 bar narrower than a pixel" : ex.integer(cell.count) + " bars begin in this pixel", null)];
-      rows.push(...this.shareRows(cell.shares), line("first step", ex.integer(cell.first)), line("", "zoom in to see them apart"));
+      const rows = [
+        head(
+          cell.count === 1 ? "1 bar narrower than a pixel" : ex.integer(cell.count) + " bars begin in this pixel",
+          null,
+        ),
+      ];
+      rows.push(
+        ...this.shareRows(cell.shares),
+        line("first step", ex.integer(cell.first)),
+        line("", "zoom in to see them apart"),
+      );
       this.show(x, y, rows, null, null);
     }
 
     tile(x, y, band, spot, cycle, shares) {
       const tile = band.ipu * this.facts.tiles + spot.tile;
-      const from = Math.floor((spot.row * this.facts.tiles) / band.rows), to = Math.floor(((spot.row + 1) * this.facts.tiles) / band.rows) - 1;
-      const merged = to > from ? `tiles ${ex.integer(band.ipu * this.facts.tiles + from)} – ${ex.integer(band.ipu * this.facts.tiles + to)} in this row` : "";
+      const from = Math.floor((spot.row * this.facts.tiles) / band.rows),
+        to = Math.floor(((spot.row + 1) * this.facts.tiles) / band.rows) - 1;
+      const merged =
+        to > from
+          ? `tiles ${ex.integer(band.ipu * this.facts.tiles + from)} – ${ex.integer(band.ipu * this.facts.tiles + to)} in this row`
+          : "";
       const rows = [head("tile " + ex.integer(tile), null), line("cycle", ex.integer(Math.floor(cycle)))];
       if (merged) rows.push(line("", merged));
       if (shares) rows.push(...this.shareRows(shares));
       const address = `/data/${this.facts.key}/execution/at?ipu=${band.ipu}&tile=${spot.tile}&cycle=${Math.floor(cycle)}`;
-      this.show(x, y, rows, address, (facts) => facts.step === undefined ? [line("", "no step here: the tile has finished the run")] : [
-        head(facts.name, this.facts.families[this.facts.types.indexOf(facts.type)]),
-        line("type", facts.type),
-        line("step", facts.step + "  ·  program " + facts.program),
-        line("tile begins", ex.integer(facts.tile_begin)),
-        line("tile takes", this.cycles(facts.tile_cycles)),
-      ]);
+      this.show(x, y, rows, address, (facts) =>
+        facts.step === undefined
+          ? [line("", "no step here: the tile has finished the run")]
+          : [
+              head(facts.name, this.facts.families[this.facts.types.indexOf(facts.type)]),
+              line("type", facts.type),
+              line("step", facts.step + "  ·  program " + facts.program),
+              line("tile begins", ex.integer(facts.tile_begin)),
+              line("tile takes", this.cycles(facts.tile_cycles)),
+            ],
+      );
     }
   }
 

@@ -1,7 +1,7 @@
 /* The execution trace of one page: state, requests and frames. Input is mouse.js and keyboard.js, drawing is frame.js. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const REST = 160; /* ms without movement before the URL and the lower pane follow */
 
   class Trace {
@@ -40,17 +40,24 @@
       this.start();
     }
 
-    get isSource() { return this.facts.role === "source"; }
+    get isSource() {
+      return this.facts.role === "source";
+    }
 
-    slot(name) { return this.host.closest(".execution").querySelector(`[data-slot="${name}"]`); }
+    slot(name) {
+      return this.host.closest(".execution").querySelector(`[data-slot="${name}"]`);
+    }
 
     start() {
       const resized = new ResizeObserver(() => this.resize());
       resized.observe(this.host);
       const recolour = () => this.recolour();
       document.addEventListener("popvision:theme", recolour);
-      this.stops = [() => resized.disconnect(), () => document.removeEventListener("popvision:theme", recolour),
-        window.popvision.onSelect((selection) => this.apply(selection))];
+      this.stops = [
+        () => resized.disconnect(),
+        () => document.removeEventListener("popvision:theme", recolour),
+        window.popvision.onSelect((selection) => this.apply(selection)),
+      ];
       this.resize();
       this.apply(window.popvision.selection());
       this.mouse = new ex.Mouse(this);
@@ -80,7 +87,9 @@
       return this.bsps.get(ipu);
     }
 
-    get ipus() { return this.ipu === null ? Array.from({ length: this.facts.ipus }, (_, ipu) => ipu) : [this.ipu]; }
+    get ipus() {
+      return this.ipu === null ? Array.from({ length: this.facts.ipus }, (_, ipu) => ipu) : [this.ipu];
+    }
 
     /* ---- state in and out of the URL ---- */
 
@@ -99,7 +108,8 @@
       this.chosen = this.isSource && ends.length === 2 && ends[0] < ends[1] ? ends : null;
       this.search.look(selection.find || "", this.ipus);
       this.link(selection.link !== "0");
-      const from = selection[this.names.from], to = selection[this.names.to];
+      const from = selection[this.names.from],
+        to = selection[this.names.to];
       if (this.published.from !== from || this.published.to !== to) this.move(from, to);
       this.pickFrom(selection, from === undefined && this.published.from === undefined);
       this.schedule();
@@ -116,7 +126,8 @@
       this.published.from = fromText;
       this.published.to = toText;
       const total = this.viewport.total;
-      const from = Number(fromText || 0), to = toText === undefined ? total : Number(toText);
+      const from = Number(fromText || 0),
+        to = toText === undefined ? total : Number(toText);
       if (fromText === undefined && toText === undefined) this.viewport.fit();
       else if (from < to) this.viewport.show(from, Math.min(to, total));
     }
@@ -135,29 +146,38 @@
         const facts = await ex.getJson(`/data/${this.facts.key}/execution/step?ipu=${this.on}&step=${step}`);
         if (this.picked !== name || this.stopped) return;
         this.selected = facts;
-        if (!this.cursor.at) this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
+        if (!this.cursor.at)
+          this.spoken.textContent = `step ${facts.step}, ${facts.type}, ${facts.name}, ${ex.integer(facts.end - facts.begin)} cycles on IPU ${facts.ipu}`;
         if (this.linkNext && this.isSource) window.popvision.select({ program: facts.program });
         if (reveal || this.revealNext) {
           if (this.viewport.reveal(facts.bar_begin, facts.bar_end)) this.moved();
         }
-      } catch (problem) { ex.complain(problem); }
+      } catch (problem) {
+        ex.complain(problem);
+      }
       this.revealNext = this.linkNext = false;
       this.schedule();
     }
 
     /* Select a step on a band's IPU; its program follows, so that the other pages show it. */
     select(step, ipu) {
-      if (!this.isSource) { this.selectPartner(step, ipu); return; }
+      if (!this.isSource) {
+        this.selectPartner(step, ipu);
+        return;
+      }
       this.linkNext = true;
       window.popvision.select({ step: step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
     }
 
     choose(from, to) {
-      const begin = Math.max(0, Math.floor(from)), end = Math.min(this.facts.total, Math.ceil(to));
+      const begin = Math.max(0, Math.floor(from)),
+        end = Math.min(this.facts.total, Math.ceil(to));
       window.popvision.select({ sel: end > begin ? begin + "-" + end : null, step: null, tstep: null, on: null });
     }
 
-    clear() { window.popvision.select({ sel: null, step: null, tstep: null, on: null }); }
+    clear() {
+      window.popvision.select({ sel: null, step: null, tstep: null, on: null });
+    }
 
     /* The window moved: draw now, tell the page when it rests. */
     moved() {
@@ -173,7 +193,10 @@
       const fit = this.viewport.isFit;
       this.published.from = fit ? undefined : String(Math.floor(this.viewport.from));
       this.published.to = fit ? undefined : String(Math.ceil(this.viewport.to));
-      window.popvision.select({ [this.names.from]: this.published.from || null, [this.names.to]: this.published.to || null });
+      window.popvision.select({
+        [this.names.from]: this.published.from || null,
+        [this.names.to]: this.published.to || null,
+      });
     }
 
     /* ---- frames ---- */
@@ -220,7 +243,9 @@
     /* The time at which the first complete drawing was on the screen, ms since navigation; benchmarks read it. */
     noteComplete() {
       this.host.dataset.firstComplete = "";
-      window.requestAnimationFrame((now) => { this.host.dataset.firstComplete = String(Math.max(now, performance.now())); });
+      window.requestAnimationFrame((now) => {
+        this.host.dataset.firstComplete = String(Math.max(now, performance.now()));
+      });
     }
 
     /* Place the bands and ask for what they lack; true when nothing visible is missing. */

@@ -2,7 +2,7 @@
    leftmost one is `first`. Both are whole numbers, so a column means the same cycles here and on the server. */
 (function () {
   "use strict";
-  const ex = (window.popvision = window.popvision || {}).execution = (window.popvision.execution || {});
+  const ex = ((window.popvision = window.popvision || {}).execution = window.popvision.execution || {});
   const GRAIN = 1024;
   const FINEST = 16; /* 64 pixels to a cycle */
 
@@ -15,14 +15,28 @@
     }
 
     /* The pitch at which everything is visible; the last cycle lies within the last column. */
-    get fitPitch() { return Math.max(FINEST, Math.floor((this.total * GRAIN) / this.width) + 1); }
-    get from() { return (this.first * this.pitch) / GRAIN; }
-    get to() { return Math.min(this.total, ((this.first + this.width) * this.pitch) / GRAIN); }
-    get percent() { return (100 * this.fitPitch) / this.pitch; }
-    get isFit() { return this.pitch === this.fitPitch; }
+    get fitPitch() {
+      return Math.max(FINEST, Math.floor((this.total * GRAIN) / this.width) + 1);
+    }
+    get from() {
+      return (this.first * this.pitch) / GRAIN;
+    }
+    get to() {
+      return Math.min(this.total, ((this.first + this.width) * this.pitch) / GRAIN);
+    }
+    get percent() {
+      return (100 * this.fitPitch) / this.pitch;
+    }
+    get isFit() {
+      return this.pitch === this.fitPitch;
+    }
 
-    cycleAt(x) { return ((this.first + x) * this.pitch) / GRAIN; }
-    x(cycle) { return (cycle * GRAIN) / this.pitch - this.first; }
+    cycleAt(x) {
+      return ((this.first + x) * this.pitch) / GRAIN;
+    }
+    x(cycle) {
+      return (cycle * GRAIN) / this.pitch - this.first;
+    }
 
     /* Another canvas width keeps the window: the same cycles are visible. */
     resize(width) {
@@ -59,7 +73,9 @@
       this.keepInside();
     }
 
-    setPercent(percent) { this.zoom(percent / this.percent, this.width / 2); }
+    setPercent(percent) {
+      this.zoom(percent / this.percent, this.width / 2);
+    }
 
     /* Move as little as possible until [from, to) is visible, zooming only when it would be a hairline or not fit. True
        when it moved. */
@@ -77,7 +93,9 @@
       return before[0] !== this.pitch || before[1] !== this.first;
     }
 
-    bound(pitch) { return Math.min(this.fitPitch, Math.max(FINEST, pitch || 1)); }
+    bound(pitch) {
+      return Math.min(this.fitPitch, Math.max(FINEST, pitch || 1));
+    }
 
     keepInside() {
       const columns = Math.floor((this.total * GRAIN) / this.pitch) + 1;

@@ -14,7 +14,9 @@
     constructor(host) {
       this.host = host;
       this.canvas = host.querySelector("canvas") || host.appendChild(document.createElement("canvas"));
-      this.tip = host.appendChild(Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }));
+      this.tip = host.appendChild(
+        Object.assign(document.createElement("div"), { className: "heat-tip", hidden: true }),
+      );
       this.answer = null;
       this.asked = "";
       const again = () => this.update();
@@ -30,9 +32,15 @@
       this.update();
     }
 
-    get plot() { return plots.all[this.host.dataset.plot]; }
-    get heat() { return this.plot && this.plot.heat; }
-    get area() { return live.areaOf(this.host.clientWidth, this.host.clientHeight); }
+    get plot() {
+      return plots.all[this.host.dataset.plot];
+    }
+    get heat() {
+      return this.plot && this.plot.heat;
+    }
+    get area() {
+      return live.areaOf(this.host.clientWidth, this.host.clientHeight);
+    }
 
     /* The visible tiles, both ends included. */
     get tiles() {
@@ -49,11 +57,14 @@
       window.popvision.select({ [VIEW]: low === first && high === last ? null : low + "-" + high });
     }
 
-    get indices() { return plots.windowOf(this.plot); }
+    get indices() {
+      return plots.windowOf(this.plot);
+    }
 
     get cursor() {
       const now = window.popvision.selection();
-      const tile = parseInt(now.tiles, 10), index = parseInt(now.liveness, 10);
+      const tile = parseInt(now.tiles, 10),
+        index = parseInt(now.liveness, 10);
       return { tile: Number.isNaN(tile) ? null : tile, index: Number.isNaN(index) ? null : index };
     }
 
@@ -74,8 +85,15 @@
       if (!this.heat || !this.host.clientWidth) return;
       const [tiles, indices, area] = [this.tiles, this.indices, this.area];
       const rows = Math.max(1, Math.min(tiles[1] - tiles[0] + 1, Math.floor(area.height)));
-      const columns = Math.max(1, Math.min(indices[1] - indices[0] + 1, Math.floor(area.width), Math.floor(400000 / rows)));
-      const address = "/data/" + this.heat.key + "/liveness/heat?" + this.query({ tiles: tiles.join("-"), indices: indices.join("-"), rows, columns });
+      const columns = Math.max(
+        1,
+        Math.min(indices[1] - indices[0] + 1, Math.floor(area.width), Math.floor(400000 / rows)),
+      );
+      const address =
+        "/data/" +
+        this.heat.key +
+        "/liveness/heat?" +
+        this.query({ tiles: tiles.join("-"), indices: indices.join("-"), rows, columns });
       if (address !== this.asked) this.ask(address, { tiles, indices, vs: this.heat.vs });
       this.draw();
     }
@@ -100,8 +118,18 @@
         this.theme = window.popvision.theme();
       }
       return {
-        area: this.area, tiles: this.tiles, indices: this.indices, shown: this.shown, answer: this.answer, picture: this.picture,
-        cursor: this.cursor, mark: this.mark, perIpu: this.heat.perIpu, always: this.heat.always, capacity: this.heat.capacity, compares: Boolean(this.shown && this.shown.vs),
+        area: this.area,
+        tiles: this.tiles,
+        indices: this.indices,
+        shown: this.shown,
+        answer: this.answer,
+        picture: this.picture,
+        cursor: this.cursor,
+        mark: this.mark,
+        perIpu: this.heat.perIpu,
+        always: this.heat.always,
+        capacity: this.heat.capacity,
+        compares: Boolean(this.shown && this.shown.vs),
       };
     }
 
@@ -135,11 +163,18 @@
         const first = shown[0] + Math.floor((value - shown[0]) / size) * size;
         return [first, Math.min(first + size - 1, shown[1])];
       };
-      return { tiles: part(tile, this.shown.tiles, tilesPerRow), indices: part(index, this.shown.indices, indicesPerColumn) };
+      return {
+        tiles: part(tile, this.shown.tiles, tilesPerRow),
+        indices: part(index, this.shown.indices, indicesPerColumn),
+      };
     }
 
     async highest(cell) {
-      const address = "/data/" + this.heat.key + "/liveness/cell?" + this.query({ tiles: cell.tiles.join("-"), indices: cell.indices.join("-") });
+      const address =
+        "/data/" +
+        this.heat.key +
+        "/liveness/cell?" +
+        this.query({ tiles: cell.tiles.join("-"), indices: cell.indices.join("-") });
       return window.popvision.execution.getJson(address);
     }
 
@@ -170,7 +205,9 @@
       canvas.toBlob(give, "image/png");
     }
 
-    stop() { this.stops.forEach((stop) => stop()); }
+    stop() {
+      this.stops.forEach((stop) => stop());
+    }
   }
 
   window.popvision.mount("[data-live-heat]", (host) => {

@@ -6,7 +6,10 @@
   const NAMES = ["ink", "muted", "axis", "line-strong", "sunken", "surface", "accent", "warn"];
 
   live.areaOf = (width, height) => ({
-    x: MARGIN.left, y: MARGIN.top, width: Math.max(1, width - MARGIN.left - MARGIN.right), height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+    x: MARGIN.left,
+    y: MARGIN.top,
+    width: Math.max(1, width - MARGIN.left - MARGIN.right),
+    height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
   });
 
   live.colours = () => Object.fromEntries(NAMES.map((name) => [name, window.popvision.token(name)]));
@@ -55,7 +58,10 @@
     if (map.picture) {
       const { header } = map.answer;
       const from = { x: x(map.shown.indices[0]), y: y(map.shown.tiles[0]) };
-      const to = { x: x(map.shown.indices[0] + header.columns * header.indicesPerColumn), y: y(map.shown.tiles[0] + header.rows * header.tilesPerRow) };
+      const to = {
+        x: x(map.shown.indices[0] + header.columns * header.indicesPerColumn),
+        y: y(map.shown.tiles[0] + header.rows * header.tilesPerRow),
+      };
       pen.image(map.picture, from.x, from.y, to.x - from.x, to.y - from.y, area);
     }
     axes(pen, map, colours, x, y);
@@ -88,7 +94,14 @@
     for (let tile = Math.ceil((tiles[0] + 1) / map.perIpu) * map.perIpu; tile <= tiles[1]; tile += map.perIpu) {
       pen.line(area.x, y(tile), area.x + area.width, y(tile), colours.ink, 1, [4, 3]);
     }
-    pen.text("Liveness index (static program order, not time)", area.x + area.width / 2, bottom + 29, colours.axis, "center", 12);
+    pen.text(
+      "Liveness index (static program order, not time)",
+      area.x + area.width / 2,
+      bottom + 29,
+      colours.axis,
+      "center",
+      12,
+    );
     pen.text("Tile", area.x - 60, area.y + 5, colours.axis, "left", 12);
   }
 
@@ -112,15 +125,26 @@
   }
 
   function key(pen, map, colours) {
-    const right = map.area.x + map.area.width, wide = 150, top = map.area.y - 14;
+    const right = map.area.x + map.area.width,
+      wide = 150,
+      top = map.area.y - 14;
     const scaled = window.popvision.scaleColour;
     const highest = window.popvision.bytesText(map.answer.header.top);
-    const end = (map.compares ? "+" : "") + highest + (map.capacity ? " of a tile" : map.compares ? " in the target" : " (highest shown)");
+    const end =
+      (map.compares ? "+" : "") +
+      highest +
+      (map.capacity ? " of a tile" : map.compares ? " in the target" : " (highest shown)");
     pen.text(end, right, top, colours.muted, "right");
     const begin = right - 8 - 6.2 * end.length - wide;
     const kind = map.compares ? "diverging" : "sequential";
     for (let at = 0; at < wide; at += 3) pen.box(begin + at, top - 5, 3, 10, scaled(kind, at / wide));
     const what = map.always ? ", always live included" : ", not always live";
-    pen.text(map.compares ? "Target − source" + what + ":  −" + highest : "0" + what, begin - 6, top, colours.muted, "right");
+    pen.text(
+      map.compares ? "Target − source" + what + ":  −" + highest : "0" + what,
+      begin - 6,
+      top,
+      colours.muted,
+      "right",
+    );
   }
 })();

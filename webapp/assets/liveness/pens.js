@@ -4,7 +4,10 @@
   const live = (window.popvision.live = window.popvision.live || {});
 
   class CanvasPen {
-    constructor(draw, font) { this.draw = draw; this.font = font; }
+    constructor(draw, font) {
+      this.draw = draw;
+      this.font = font;
+    }
 
     line(x0, y0, x1, y1, colour, width = 1, dash = []) {
       const draw = this.draw;
@@ -18,7 +21,10 @@
       draw.setLineDash([]);
     }
 
-    box(x, y, width, height, colour) { this.draw.fillStyle = colour; this.draw.fillRect(x, y, width, height); }
+    box(x, y, width, height, colour) {
+      this.draw.fillStyle = colour;
+      this.draw.fillRect(x, y, width, height);
+    }
 
     outline(x, y, width, height, colour, thick) {
       this.draw.strokeStyle = colour;
@@ -47,29 +53,47 @@
     }
   }
 
-  const escaped = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+  const escaped = (text) =>
+    String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
   const ANCHOR = { left: "start", center: "middle", right: "end" };
 
   class SvgPen {
-    constructor(width, height, font) { this.width = width; this.height = height; this.font = font; this.parts = []; }
-
-    line(x0, y0, x1, y1, colour, width = 1, dash = []) {
-      this.parts.push(`<line x1="${x0}" y1="${y0}" x2="${x1}" y2="${y1}" stroke="${colour}" stroke-width="${width}" stroke-dasharray="${dash.join(" ")}"/>`);
+    constructor(width, height, font) {
+      this.width = width;
+      this.height = height;
+      this.font = font;
+      this.parts = [];
     }
 
-    box(x, y, width, height, colour) { this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${colour}"/>`); }
+    line(x0, y0, x1, y1, colour, width = 1, dash = []) {
+      this.parts.push(
+        `<line x1="${x0}" y1="${y0}" x2="${x1}" y2="${y1}" stroke="${colour}" stroke-width="${width}" stroke-dasharray="${dash.join(" ")}"/>`,
+      );
+    }
+
+    box(x, y, width, height, colour) {
+      this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${colour}"/>`);
+    }
 
     outline(x, y, width, height, colour, thick) {
-      this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="none" stroke="${colour}" stroke-width="${thick}"/>`);
+      this.parts.push(
+        `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="none" stroke="${colour}" stroke-width="${thick}"/>`,
+      );
     }
 
     text(words, x, y, colour, align, size = 11) {
-      this.parts.push(`<text x="${x}" y="${y}" fill="${colour}" font-size="${size}" text-anchor="${ANCHOR[align]}" dominant-baseline="middle">${escaped(words)}</text>`);
+      this.parts.push(
+        `<text x="${x}" y="${y}" fill="${colour}" font-size="${size}" text-anchor="${ANCHOR[align]}" dominant-baseline="middle">${escaped(words)}</text>`,
+      );
     }
 
     image(picture, x, y, width, height, area) {
-      this.parts.push(`<clipPath id="area"><rect x="${area.x}" y="${area.y}" width="${area.width}" height="${area.height}"/></clipPath>`);
-      this.parts.push(`<image clip-path="url(#area)" x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" style="image-rendering: pixelated" href="${picture.toDataURL("image/png")}"/>`);
+      this.parts.push(
+        `<clipPath id="area"><rect x="${area.x}" y="${area.y}" width="${area.width}" height="${area.height}"/></clipPath>`,
+      );
+      this.parts.push(
+        `<image clip-path="url(#area)" x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none" style="image-rendering: pixelated" href="${picture.toDataURL("image/png")}"/>`,
+      );
     }
 
     toString() {

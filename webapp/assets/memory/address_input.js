@@ -2,7 +2,7 @@
    addresses only), click = select variable and index, double click = everything. */
 (function () {
   "use strict";
-  const map = window.popvision.addressMap = (window.popvision.addressMap || {});
+  const map = (window.popvision.addressMap = window.popvision.addressMap || {});
   const LEAST_DRAG = 4;
 
   map.listen = function (on) {
@@ -13,7 +13,10 @@
       target.addEventListener(kind, listener, options);
       stops.push(() => target.removeEventListener(kind, listener, options));
     };
-    const at = (event) => { const box = host.getBoundingClientRect(); return { x: event.clientX - box.left, y: event.clientY - box.top }; };
+    const at = (event) => {
+      const box = host.getBoundingClientRect();
+      return { x: event.clientX - box.left, y: event.clientY - box.top };
+    };
     const inside = (point) => {
       const box = map.inside(on.view);
       return point.x >= box.x && point.x <= box.x + box.w && point.y >= box.y && point.y <= box.y + box.h;
@@ -29,16 +32,27 @@
     });
     listen(host, "pointermove", (event) => {
       const point = at(event);
-      if (!drag) { hover(point); return; }
+      if (!drag) {
+        hover(point);
+        return;
+      }
       drag.far = drag.far || Math.abs(point.x - drag.x) + Math.abs(point.y - drag.y) >= LEAST_DRAG;
       if (!drag.far) return;
       if (drag.moves) {
         const box = map.inside(on.view);
         const indices = ((drag.last.x - point.x) / box.w) * (on.view.last - on.view.first);
         const addresses = ((point.y - drag.last.y) / box.h) * (on.view.top - on.view.bottom);
-        if (Math.abs(indices) >= 1 || Math.abs(addresses) >= 1) { on.pan(indices, addresses); drag.last = point; }
+        if (Math.abs(indices) >= 1 || Math.abs(addresses) >= 1) {
+          on.pan(indices, addresses);
+          drag.last = point;
+        }
       } else {
-        on.box = { x0: Math.min(drag.x, point.x), y0: Math.min(drag.y, point.y), x1: Math.max(drag.x, point.x), y1: Math.max(drag.y, point.y) };
+        on.box = {
+          x0: Math.min(drag.x, point.x),
+          y0: Math.min(drag.y, point.y),
+          x1: Math.max(drag.x, point.x),
+          y1: Math.max(drag.y, point.y),
+        };
         on.draw();
       }
     });
@@ -48,27 +62,52 @@
       drag = null;
       const box = on.box;
       on.box = null;
-      if (!far) { click(at(event)); return; }
+      if (!far) {
+        click(at(event));
+        return;
+      }
       if (!moves && box) {
-        on.show({ first: map.indexAt(on.view, box.x0), last: map.indexAt(on.view, box.x1), bottom: map.addressAt(on.view, box.y1), top: map.addressAt(on.view, box.y0) });
+        on.show({
+          first: map.indexAt(on.view, box.x0),
+          last: map.indexAt(on.view, box.x1),
+          bottom: map.addressAt(on.view, box.y1),
+          top: map.addressAt(on.view, box.y0),
+        });
       }
     };
     listen(host, "pointerup", end);
-    listen(host, "pointercancel", () => { drag = null; on.box = null; on.draw(); });
+    listen(host, "pointercancel", () => {
+      drag = null;
+      on.box = null;
+      on.draw();
+    });
     listen(host, "dblclick", () => on.data && on.show(on.all));
-    listen(host, "wheel", (event) => {
-      if (!on.data) return;
-      event.preventDefault();
-      const point = at(event);
-      const amount = event.deltaY || event.deltaX;
-      on.zoom(Math.pow(1.0015, Math.max(-300, Math.min(300, amount))), map.indexAt(on.view, point.x), map.addressAt(on.view, point.y), event.shiftKey ? "x" : event.altKey ? "y" : "xy");
-    }, { passive: false });
+    listen(
+      host,
+      "wheel",
+      (event) => {
+        if (!on.data) return;
+        event.preventDefault();
+        const point = at(event);
+        const amount = event.deltaY || event.deltaX;
+        on.zoom(
+          Math.pow(1.0015, Math.max(-300, Math.min(300, amount))),
+          map.indexAt(on.view, point.x),
+          map.addressAt(on.view, point.y),
+          event.shiftKey ? "x" : event.altKey ? "y" : "xy",
+        );
+      },
+      { passive: false },
+    );
 
     let waiting = 0;
     function hover(point) {
       if (!on.data || !inside(point)) return;
       window.clearTimeout(waiting);
-      waiting = window.setTimeout(() => on.move(map.addressAt(on.view, point.y), map.indexAt(on.view, point.x), false), 25);
+      waiting = window.setTimeout(
+        () => on.move(map.addressAt(on.view, point.y), map.indexAt(on.view, point.x), false),
+        25,
+      );
     }
 
     async function click(point) {
@@ -88,12 +127,20 @@
     function fit() {
       const { chosen_begin: begin, chosen_end: end, chosen_from: from, chosen_to: to } = on.data.arrays;
       if (!begin.length) return;
-      const least = (list) => list.reduce((a, b) => Math.min(a, b)), most = (list) => list.reduce((a, b) => Math.max(a, b));
-      const high = Math.max(64, most(end) - least(begin)), wide = Math.max(1, most(to) - least(from));
-      on.show({ bottom: least(begin) - high * 0.3, top: most(end) + high * 0.3, first: least(from) - wide * 0.2, last: most(to) + wide * 0.2 });
+      const least = (list) => list.reduce((a, b) => Math.min(a, b)),
+        most = (list) => list.reduce((a, b) => Math.max(a, b));
+      const high = Math.max(64, most(end) - least(begin)),
+        wide = Math.max(1, most(to) - least(from));
+      on.show({
+        bottom: least(begin) - high * 0.3,
+        top: most(end) + high * 0.3,
+        first: least(from) - wide * 0.2,
+        last: most(to) + wide * 0.2,
+      });
     }
 
-    const centre = () => on.cursor || { index: (on.view.first + on.view.last) / 2, address: (on.view.bottom + on.view.top) / 2 };
+    const centre = () =>
+      on.cursor || { index: (on.view.first + on.view.last) / 2, address: (on.view.bottom + on.view.top) / 2 };
     const step = (event) => (event.shiftKey ? Math.max(1, Math.round((on.view.last - on.view.first) / 20)) : 1);
     const near = () => on.cursor || { address: on.view.bottom, index: on.view.first };
     const BY_PLACE = {
@@ -109,7 +156,9 @@
       ArrowDown: () => on.move(neighbour(-1), near().index, true),
       PageUp: () => on.pan(0, 0.5 * (on.view.top - on.view.bottom)),
       PageDown: () => on.pan(0, -0.5 * (on.view.top - on.view.bottom)),
-      "+": BY_PLACE.KeyW, "=": BY_PLACE.KeyW, "-": BY_PLACE.KeyS,
+      "+": BY_PLACE.KeyW,
+      "=": BY_PLACE.KeyW,
+      "-": BY_PLACE.KeyS,
       0: () => on.show(on.all),
       Home: () => on.show(on.all),
       p: () => on.move(near().address, on.data.header.peak, true),

@@ -4,7 +4,7 @@
    State in the URL: mem_addr and mem_idx (visible window, the end not included), variable and liveness (what was clicked). */
 (function () {
   "use strict";
-  const map = window.popvision.addressMap = (window.popvision.addressMap || {});
+  const map = (window.popvision.addressMap = window.popvision.addressMap || {});
   const SETTLE = 70; /* ms without movement before the server is asked */
 
   const whole = (value) => Math.round(value).toLocaleString("en-US");
@@ -24,14 +24,22 @@
       observer.observe(host);
       const themed = () => this.ask(0);
       document.addEventListener("popvision:theme", themed);
-      this.stops.push(() => observer.disconnect(), () => document.removeEventListener("popvision:theme", themed));
+      this.stops.push(
+        () => observer.disconnect(),
+        () => document.removeEventListener("popvision:theme", themed),
+      );
       this.stops.push(map.listen(this));
       this.resized();
     }
 
-    stop() { window.clearTimeout(this.timer); this.stops.forEach((stop) => stop()); }
+    stop() {
+      window.clearTimeout(this.timer);
+      this.stops.forEach((stop) => stop());
+    }
 
-    get all() { return { bottom: 0, top: Math.max(1, this.data.header.including), first: 0, last: this.data.header.indices }; }
+    get all() {
+      return { bottom: 0, top: Math.max(1, this.data.header.including), first: 0, last: this.data.header.indices };
+    }
 
     resized() {
       const { clientWidth: width, clientHeight: height } = this.host;
@@ -49,7 +57,12 @@
     address(window_) {
       const now = window.popvision.selection();
       const box = map.inside(this.view);
-      const query = new URLSearchParams({ tile: this.host.dataset.tile, columns: Math.round(box.w), rows: Math.round(box.h), theme: window.popvision.theme() });
+      const query = new URLSearchParams({
+        tile: this.host.dataset.tile,
+        columns: Math.round(box.w),
+        rows: Math.round(box.h),
+        theme: window.popvision.theme(),
+      });
       if (window_) for (const name of ["bottom", "top", "first", "last"]) query.set(name, window_[name]);
       if (now.variable) query.set("variable", now.variable);
       return "/data/" + this.host.dataset.key + "/memory/map?" + query;
@@ -58,10 +71,17 @@
     /* The window in the URL, null = everything. */
     wanted() {
       const now = window.popvision.selection();
-      const addresses = /^(\d+)-(\d+)$/.exec(now.mem_addr || ""), indices = /^(\d+)-(\d+)$/.exec(now.mem_idx || "");
+      const addresses = /^(\d+)-(\d+)$/.exec(now.mem_addr || ""),
+        indices = /^(\d+)-(\d+)$/.exec(now.mem_idx || "");
       const found = {};
-      if (addresses && Number(addresses[2]) > Number(addresses[1])) { found.bottom = Number(addresses[1]); found.top = Number(addresses[2]); }
-      if (indices && Number(indices[2]) > Number(indices[1])) { found.first = Number(indices[1]); found.last = Number(indices[2]); }
+      if (addresses && Number(addresses[2]) > Number(addresses[1])) {
+        found.bottom = Number(addresses[1]);
+        found.top = Number(addresses[2]);
+      }
+      if (indices && Number(indices[2]) > Number(indices[1])) {
+        found.first = Number(indices[1]);
+        found.last = Number(indices[2]);
+      }
       return found;
     }
 
@@ -94,8 +114,17 @@
     colours() {
       const token = window.popvision.token;
       return {
-        surface: token("surface"), idle: token("canvas"), hatch: token("line-strong"), line: token("line-strong"), axis: token("axis"),
-        muted: token("muted"), bad: token("bad"), ink: token("ink"), live: token("series-1"), share: token("series-6"), accent: token("accent"),
+        surface: token("surface"),
+        idle: token("canvas"),
+        hatch: token("line-strong"),
+        line: token("line-strong"),
+        axis: token("axis"),
+        muted: token("muted"),
+        bad: token("bad"),
+        ink: token("ink"),
+        live: token("series-1"),
+        share: token("series-6"),
+        accent: token("accent"),
         font: "11px " + token("font"),
       };
     }
@@ -124,7 +153,8 @@
     drawCursor(context, colours) {
       if (!this.cursor) return;
       const box = map.inside(this.view);
-      const x0 = map.x(this.view, this.cursor.index), x1 = map.x(this.view, this.cursor.index + 1);
+      const x0 = map.x(this.view, this.cursor.index),
+        x1 = map.x(this.view, this.cursor.index + 1);
       const y = map.y(this.view, this.cursor.address + 0.5);
       context.fillStyle = colours.accent;
       context.globalAlpha = 0.8;
@@ -166,10 +196,13 @@
     /* Zoom about a place of the map; a factor below 1 shows less. */
     zoom(factor, index, address, axes) {
       const { view } = this;
-      const along = !axes || axes.includes("x") ? factor : 1, up = !axes || axes.includes("y") ? factor : 1;
+      const along = !axes || axes.includes("x") ? factor : 1,
+        up = !axes || axes.includes("y") ? factor : 1;
       this.show({
-        first: index - (index - view.first) * along, last: index + (view.last - index) * along,
-        bottom: address - (address - view.bottom) * up, top: address + (view.top - address) * up,
+        first: index - (index - view.first) * along,
+        last: index + (view.last - index) * along,
+        bottom: address - (address - view.bottom) * up,
+        top: address + (view.top - address) * up,
       });
     }
 
@@ -194,12 +227,24 @@
     /* Put the cursor on a place and say what is there. */
     async move(address, index, follow) {
       const all = this.all;
-      this.cursor = { address: Math.max(0, Math.min(Math.floor(address), Math.max(all.top, 1) - 1)), index: Math.max(0, Math.min(Math.floor(index), all.last - 1)) };
+      this.cursor = {
+        address: Math.max(0, Math.min(Math.floor(address), Math.max(all.top, 1) - 1)),
+        index: Math.max(0, Math.min(Math.floor(index), all.last - 1)),
+      };
       if (follow) this.follow();
       this.draw();
       const now = this.cursor;
       try {
-        const found = await window.popvision.execution.getJson("/data/" + this.host.dataset.key + "/memory/at?tile=" + this.host.dataset.tile + "&address=" + now.address + "&index=" + now.index);
+        const found = await window.popvision.execution.getJson(
+          "/data/" +
+            this.host.dataset.key +
+            "/memory/at?tile=" +
+            this.host.dataset.tile +
+            "&address=" +
+            now.address +
+            "&index=" +
+            now.index,
+        );
         if (this.cursor !== now) return;
         this.place = found;
         this.reading().textContent = map.sentence(found);
@@ -211,14 +256,23 @@
     /* Bring the cursor into view, in the middle when it had left it. */
     follow() {
       const { cursor, view } = this;
-      const wide = view.last - view.first, high = view.top - view.bottom;
+      const wide = view.last - view.first,
+        high = view.top - view.bottom;
       const next = { first: view.first, last: view.last, bottom: view.bottom, top: view.top };
-      if (cursor.index < view.first || cursor.index >= view.last) { next.first = cursor.index - wide / 2; next.last = next.first + wide; }
-      if (cursor.address < view.bottom || cursor.address >= view.top) { next.bottom = cursor.address - high / 2; next.top = next.bottom + high; }
+      if (cursor.index < view.first || cursor.index >= view.last) {
+        next.first = cursor.index - wide / 2;
+        next.last = next.first + wide;
+      }
+      if (cursor.address < view.bottom || cursor.address >= view.top) {
+        next.bottom = cursor.address - high / 2;
+        next.top = next.bottom + high;
+      }
       if (next.first !== view.first || next.bottom !== view.bottom) this.show(next);
     }
 
-    reading() { return this.host.parentElement.querySelector(".address-reading"); }
+    reading() {
+      return this.host.parentElement.querySelector(".address-reading");
+    }
 
     /* What was clicked: its variable and the index, for every view. */
     choose() {
@@ -232,12 +286,26 @@
     describe() {
       const { header } = this.data;
       const box = this.host.parentElement.querySelector(".address-legend");
-      box.replaceChildren(...header.categories.map((each) => swatch(each[1], each[2])), swatch("Idle: reserved, nothing live", "", "idle"), swatch("Gap", "", "gap"));
+      box.replaceChildren(
+        ...header.categories.map((each) => swatch(each[1], each[2])),
+        swatch("Idle: reserved, nothing live", "", "idle"),
+        swatch("Gap", "", "gap"),
+      );
       const note = this.host.parentElement.querySelector(".address-drawn");
-      note.textContent = whole(header.allocations) + " allocations, " + whole(header.gaps) + " gaps. " + (header.exact
-        ? whole(header.inWindow) + " bands drawn, one per allocation and live range."
-        : whole(header.inWindow) + " bands are more than can be drawn: each cell of " + whole(header.cellBytes) + " B x " + whole(header.cellIndices)
-          + (header.cellIndices === 1 ? " index" : " indices") + " shows the category with most of it, stronger the more of it is live. Zoom in for single bands.");
+      note.textContent =
+        whole(header.allocations) +
+        " allocations, " +
+        whole(header.gaps) +
+        " gaps. " +
+        (header.exact
+          ? whole(header.inWindow) + " bands drawn, one per allocation and live range."
+          : whole(header.inWindow) +
+            " bands are more than can be drawn: each cell of " +
+            whole(header.cellBytes) +
+            " B x " +
+            whole(header.cellIndices) +
+            (header.cellIndices === 1 ? " index" : " indices") +
+            " shows the category with most of it, stronger the more of it is live. Zoom in for single bands.");
     }
   }
 
@@ -252,16 +320,26 @@
 
   /* What lies at a place, in one sentence; also what is read aloud. */
   map.sentence = function (found) {
-    const place = "Address " + hex(found.address) + ", index " + whole(found.index) + (found.step ? " (" + found.step + ")" : "") + ": ";
+    const place =
+      "Address " +
+      hex(found.address) +
+      ", index " +
+      whole(found.index) +
+      (found.step ? " (" + found.step + ")" : "") +
+      ": ";
     const range = hex(found.begin) + "\u2013" + hex(found.end) + ", " + whole(found.end - found.begin) + " B";
     const others = found.sharing > 1 ? ", " + found.sharing + " allocations take turns here" : "";
-    const lives = found.always ? "always live" : "live at indices " + whole(found.from) + "\u2013" + whole(found.to - 1);
+    const lives = found.always
+      ? "always live"
+      : "live at indices " + whole(found.from) + "\u2013" + whole(found.to - 1);
     const live = " \u00b7 " + window.popvision.bytesText(found.live) + " live on this tile";
-    if (found.state === "live") return place + found.name + " (" + found.category + "), " + range + ", " + lives + others + live;
+    if (found.state === "live")
+      return place + found.name + " (" + found.category + "), " + range + ", " + lives + others + live;
     if (found.state === "gap") return place + "gap, " + range + live;
     if (found.state === "beyond") return place + "above the highest used address" + live;
     if (!found.name) return place + "idle" + others + live;
-    const when = found.to <= found.index ? "still reserved after " + found.name + ", " : "reserved for " + found.name + ", ";
+    const when =
+      found.to <= found.index ? "still reserved after " + found.name + ", " : "reserved for " + found.name + ", ";
     return place + "idle, " + when + lives + ", " + range + others + live;
   };
 

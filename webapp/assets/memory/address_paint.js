@@ -2,20 +2,43 @@
    through a painter, so the same picture goes to a canvas or into an SVG file. */
 (function () {
   "use strict";
-  const map = (window.popvision = window.popvision || {}).addressMap = (window.popvision.addressMap || {});
-  const LEFT = 84, RIGHT = 54, TOP = 46, BOTTOM = 26;
+  const map = ((window.popvision = window.popvision || {}).addressMap = window.popvision.addressMap || {});
+  const LEFT = 84,
+    RIGHT = 54,
+    TOP = 46,
+    BOTTOM = 26;
   const NONE = 255;
   const SHADES = [1, 0.84, 0.7];
 
   /* Pixels of the plot's inside; `view` also has bottom, top, first, last. */
-  map.inside = (view) => ({ x: LEFT, y: TOP, w: Math.max(20, view.width - LEFT - RIGHT), h: Math.max(20, view.height - TOP - BOTTOM) });
-  map.x = (view, index) => { const box = map.inside(view); return box.x + ((index - view.first) / (view.last - view.first)) * box.w; };
-  map.y = (view, address) => { const box = map.inside(view); return box.y + box.h - ((address - view.bottom) / (view.top - view.bottom)) * box.h; };
-  map.indexAt = (view, x) => { const box = map.inside(view); return view.first + ((x - box.x) / box.w) * (view.last - view.first); };
-  map.addressAt = (view, y) => { const box = map.inside(view); return view.bottom + ((box.y + box.h - y) / box.h) * (view.top - view.bottom); };
+  map.inside = (view) => ({
+    x: LEFT,
+    y: TOP,
+    w: Math.max(20, view.width - LEFT - RIGHT),
+    h: Math.max(20, view.height - TOP - BOTTOM),
+  });
+  map.x = (view, index) => {
+    const box = map.inside(view);
+    return box.x + ((index - view.first) / (view.last - view.first)) * box.w;
+  };
+  map.y = (view, address) => {
+    const box = map.inside(view);
+    return box.y + box.h - ((address - view.bottom) / (view.top - view.bottom)) * box.h;
+  };
+  map.indexAt = (view, x) => {
+    const box = map.inside(view);
+    return view.first + ((x - box.x) / box.w) * (view.last - view.first);
+  };
+  map.addressAt = (view, y) => {
+    const box = map.inside(view);
+    return view.bottom + ((box.y + box.h - y) / box.h) * (view.top - view.bottom);
+  };
 
   class CanvasPainter {
-    constructor(context, ratio) { this.context = context; this.ratio = ratio; }
+    constructor(context, ratio) {
+      this.context = context;
+      this.ratio = ratio;
+    }
     rect(x, y, w, h, colour, alpha) {
       this.context.globalAlpha = alpha === undefined ? 1 : alpha;
       this.context.fillStyle = colour;
@@ -37,7 +60,10 @@
       context.strokeStyle = colour;
       context.lineWidth = 1;
       context.setLineDash(dash || []);
-      context.beginPath(); context.moveTo(x0, y0); context.lineTo(x1, y1); context.stroke();
+      context.beginPath();
+      context.moveTo(x0, y0);
+      context.lineTo(x1, y1);
+      context.stroke();
       context.setLineDash([]);
     }
     text(text, x, y, colour, align, most) {
@@ -47,39 +73,153 @@
       context.textBaseline = "middle";
       context.fillText(most ? fitted(context, text, most) : text, x, y);
     }
-    font(value) { this.context.font = value; }
-    clip(x, y, w, h) { this.context.save(); this.context.beginPath(); this.context.rect(x, y, w, h); this.context.clip(); }
-    unclip() { this.context.restore(); }
+    font(value) {
+      this.context.font = value;
+    }
+    clip(x, y, w, h) {
+      this.context.save();
+      this.context.beginPath();
+      this.context.rect(x, y, w, h);
+      this.context.clip();
+    }
+    unclip() {
+      this.context.restore();
+    }
   }
 
   /* The same calls as SVG elements; text is escaped. */
   class SvgPainter {
     constructor(width, height, ground, font) {
-      this.parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '" font-family="sans-serif" font-size="11">',
-        '<defs><pattern id="gap" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2" stroke="currentColor" stroke-width="0.8"/></pattern></defs>'];
+      this.parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="' +
+          width +
+          '" height="' +
+          height +
+          '" font-family="sans-serif" font-size="11">',
+        '<defs><pattern id="gap" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2" stroke="currentColor" stroke-width="0.8"/></pattern></defs>',
+      ];
       this.font_ = font;
       this.clips = 0;
       this.rect(0, 0, width, height, ground);
     }
-    rect(x, y, w, h, colour, alpha) { this.parts.push('<rect x="' + n(x) + '" y="' + n(y) + '" width="' + n(w) + '" height="' + n(h) + '" fill="' + colour + '"' + (alpha === undefined || alpha === 1 ? "" : ' fill-opacity="' + n(alpha) + '"') + "/>"); }
-    frame(x, y, w, h, colour, width) { this.parts.push('<rect x="' + n(x) + '" y="' + n(y) + '" width="' + n(w) + '" height="' + n(h) + '" fill="none" stroke="' + colour + '" stroke-width="' + width + '"/>'); }
-    hatch(x, y, w, h, colour) { this.parts.push('<rect x="' + n(x) + '" y="' + n(y) + '" width="' + n(w) + '" height="' + n(h) + '" fill="url(#gap)" color="' + colour + '"/>'); }
-    line(x0, y0, x1, y1, colour, dash) { this.parts.push('<line x1="' + n(x0) + '" y1="' + n(y0) + '" x2="' + n(x1) + '" y2="' + n(y1) + '" stroke="' + colour + '"' + (dash ? ' stroke-dasharray="' + dash.join(" ") + '"' : "") + "/>"); }
+    rect(x, y, w, h, colour, alpha) {
+      this.parts.push(
+        '<rect x="' +
+          n(x) +
+          '" y="' +
+          n(y) +
+          '" width="' +
+          n(w) +
+          '" height="' +
+          n(h) +
+          '" fill="' +
+          colour +
+          '"' +
+          (alpha === undefined || alpha === 1 ? "" : ' fill-opacity="' + n(alpha) + '"') +
+          "/>",
+      );
+    }
+    frame(x, y, w, h, colour, width) {
+      this.parts.push(
+        '<rect x="' +
+          n(x) +
+          '" y="' +
+          n(y) +
+          '" width="' +
+          n(w) +
+          '" height="' +
+          n(h) +
+          '" fill="none" stroke="' +
+          colour +
+          '" stroke-width="' +
+          width +
+          '"/>',
+      );
+    }
+    hatch(x, y, w, h, colour) {
+      this.parts.push(
+        '<rect x="' +
+          n(x) +
+          '" y="' +
+          n(y) +
+          '" width="' +
+          n(w) +
+          '" height="' +
+          n(h) +
+          '" fill="url(#gap)" color="' +
+          colour +
+          '"/>',
+      );
+    }
+    line(x0, y0, x1, y1, colour, dash) {
+      this.parts.push(
+        '<line x1="' +
+          n(x0) +
+          '" y1="' +
+          n(y0) +
+          '" x2="' +
+          n(x1) +
+          '" y2="' +
+          n(y1) +
+          '" stroke="' +
+          colour +
+          '"' +
+          (dash ? ' stroke-dasharray="' + dash.join(" ") + '"' : "") +
+          "/>",
+      );
+    }
     text(text, x, y, colour, align, most) {
       const shown = most ? text.slice(0, Math.max(1, Math.floor(most / 6.2))) : text;
-      this.parts.push('<text x="' + n(x) + '" y="' + n(y + 4) + '" fill="' + colour + '" text-anchor="' + ({ right: "end", center: "middle" }[align] || "start") + '">' + escaped(shown) + "</text>");
+      this.parts.push(
+        '<text x="' +
+          n(x) +
+          '" y="' +
+          n(y + 4) +
+          '" fill="' +
+          colour +
+          '" text-anchor="' +
+          ({ right: "end", center: "middle" }[align] || "start") +
+          '">' +
+          escaped(shown) +
+          "</text>",
+      );
     }
-    font() { /* one size */ }
+    font() {
+      /* one size */
+    }
     clip(x, y, w, h) {
       this.clips += 1;
-      this.parts.push('<clipPath id="c' + this.clips + '"><rect x="' + n(x) + '" y="' + n(y) + '" width="' + n(w) + '" height="' + n(h) + '"/></clipPath><g clip-path="url(#c' + this.clips + ')">');
+      this.parts.push(
+        '<clipPath id="c' +
+          this.clips +
+          '"><rect x="' +
+          n(x) +
+          '" y="' +
+          n(y) +
+          '" width="' +
+          n(w) +
+          '" height="' +
+          n(h) +
+          '"/></clipPath><g clip-path="url(#c' +
+          this.clips +
+          ')">',
+      );
     }
-    unclip() { this.parts.push("</g>"); }
-    get content() { return this.parts.join("\n") + "\n</svg>\n"; }
+    unclip() {
+      this.parts.push("</g>");
+    }
+    get content() {
+      return this.parts.join("\n") + "\n</svg>\n";
+    }
   }
 
   const n = (value) => Math.round(value * 100) / 100;
-  const escaped = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd").replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const escaped = (text) =>
+    text
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd")
+      .replace(/&/g, "&amp;")
+      .replace(/</g, "&lt;")
+      .replace(/>/g, "&gt;");
 
   function fitted(context, text, most) {
     if (context.measureText(text).width <= most) return text;
@@ -95,7 +235,14 @@
     pen.strokeStyle = colour;
     pen.lineWidth = 1;
     pen.beginPath();
-    for (const [x, y] of [[-1, 1], [0, 6], [5, 7]]) { pen.moveTo(x, y); pen.lineTo(x + (y === 6 ? 6 : 2), y - (y === 6 ? 6 : 2)); }
+    for (const [x, y] of [
+      [-1, 1],
+      [0, 6],
+      [5, 7],
+    ]) {
+      pen.moveTo(x, y);
+      pen.lineTo(x + (y === 6 ? 6 : 2), y - (y === 6 ? 6 : 2));
+    }
     pen.stroke();
     return context.createPattern(tile, "repeat");
   }
@@ -132,14 +279,17 @@
     const { begin, end, live_from: from, live_to: to, category, label, shade } = data.arrays;
     const fill = Object.fromEntries(data.header.categories.map((each) => [each[0], each[2]]));
     for (let at = 0; at < begin.length; at += 1) {
-      const x = map.x(view, from[at]), y = map.y(view, end[at]);
-      const w = Math.max(1, map.x(view, to[at]) - x), h = Math.max(0.6, map.y(view, begin[at]) - y);
+      const x = map.x(view, from[at]),
+        y = map.y(view, end[at]);
+      const w = Math.max(1, map.x(view, to[at]) - x),
+        h = Math.max(0.6, map.y(view, begin[at]) - y);
       const inset = w > 4 && h > 3 ? 0.5 : 0;
       painter.rect(x, y, w - inset, h - inset, fill[category[at]] || colours.muted, SHADES[shade[at]]);
     }
     for (let at = 0; at < begin.length; at += 1) {
       if (label[at] < 0) continue;
-      const x = Math.max(map.x(view, from[at]), map.x(view, view.first)), y = (map.y(view, Math.min(end[at], view.top)) + map.y(view, Math.max(begin[at], view.bottom))) / 2;
+      const x = Math.max(map.x(view, from[at]), map.x(view, view.first)),
+        y = (map.y(view, Math.min(end[at], view.top)) + map.y(view, Math.max(begin[at], view.bottom))) / 2;
       const w = Math.min(map.x(view, to[at]), map.x(view, view.last)) - x;
       painter.text(data.header.names[label[at]], x + 5, y, map.inkOn(fill[category[at]]), "left", w - 10);
     }
@@ -161,11 +311,24 @@
       const high = map.y(view, header.bottom + (row + 1) * header.cellBytes);
       let begun = 0;
       for (let column = 1; column <= header.columns; column += 1) {
-        const before = row * header.columns + column - 1, here = before + 1;
-        if (column < header.columns && arrays.cell_category[here] === arrays.cell_category[before] && arrays.cell_share[here] >> 4 === arrays.cell_share[before] >> 4) continue;
+        const before = row * header.columns + column - 1,
+          here = before + 1;
+        if (
+          column < header.columns &&
+          arrays.cell_category[here] === arrays.cell_category[before] &&
+          arrays.cell_share[here] >> 4 === arrays.cell_share[before] >> 4
+        )
+          continue;
         if (arrays.cell_category[before] !== NONE) {
           const x = map.x(view, header.first + begun * header.cellIndices);
-          painter.rect(x, high, map.x(view, header.first + column * header.cellIndices) - x, low - high, fill[arrays.cell_category[before]], 0.25 + (0.75 * arrays.cell_share[before]) / 255);
+          painter.rect(
+            x,
+            high,
+            map.x(view, header.first + column * header.cellIndices) - x,
+            low - high,
+            fill[arrays.cell_category[before]],
+            0.25 + (0.75 * arrays.cell_share[before]) / 255,
+          );
         }
         begun = column;
       }
@@ -173,29 +336,60 @@
   }
 
   function borders(painter, view, data, colours, box) {
-    for (const [address, colour] of [[data.header.split, colours.muted], [data.header.capacity, colours.bad]]) {
-      if (address > view.bottom && address <= view.top) painter.line(box.x, map.y(view, address), box.x + box.w, map.y(view, address), colour, [5, 4]);
+    for (const [address, colour] of [
+      [data.header.split, colours.muted],
+      [data.header.capacity, colours.bad],
+    ]) {
+      if (address > view.bottom && address <= view.top)
+        painter.line(box.x, map.y(view, address), box.x + box.w, map.y(view, address), colour, [5, 4]);
     }
   }
 
   function chosen(painter, view, data, colours) {
     const { chosen_begin: begin, chosen_end: end, chosen_from: from, chosen_to: to } = data.arrays;
     for (let at = 0; at < begin.length; at += 1) {
-      const x = map.x(view, from[at]), y = map.y(view, end[at]);
-      painter.frame(x, y, Math.max(2, map.x(view, to[at]) - x), Math.max(2, map.y(view, begin[at]) - y), colours.ink, 2);
+      const x = map.x(view, from[at]),
+        y = map.y(view, end[at]);
+      painter.frame(
+        x,
+        y,
+        Math.max(2, map.x(view, to[at]) - x),
+        Math.max(2, map.y(view, begin[at]) - y),
+        colours.ink,
+        2,
+      );
     }
   }
 
   /* Above the map: bytes live at each index (most of a column dark, least solid) out of the bytes reserved. */
   function liveStrip(painter, view, data, colours, box) {
     const { live_most: most, live_least: least } = data.arrays;
-    const height = TOP - 18, base = TOP - 6, reserved = Math.max(1, data.header.excluding);
+    const height = TOP - 18,
+      base = TOP - 6,
+      reserved = Math.max(1, data.header.excluding);
     painter.rect(box.x, base - height, box.w, height, colours.idle);
     for (let column = 0; column < most.length; column += 1) {
       const x = map.x(view, data.header.first + column * data.header.cellIndices);
-      const w = Math.max(0.7, map.x(view, Math.min(data.header.last, data.header.first + (column + 1) * data.header.cellIndices)) - x);
-      painter.rect(x, base - (height * most[column]) / reserved, w, (height * most[column]) / reserved, colours.live, 0.45);
-      painter.rect(x, base - (height * least[column]) / reserved, w, (height * least[column]) / reserved, colours.live, 0.55);
+      const w = Math.max(
+        0.7,
+        map.x(view, Math.min(data.header.last, data.header.first + (column + 1) * data.header.cellIndices)) - x,
+      );
+      painter.rect(
+        x,
+        base - (height * most[column]) / reserved,
+        w,
+        (height * most[column]) / reserved,
+        colours.live,
+        0.45,
+      );
+      painter.rect(
+        x,
+        base - (height * least[column]) / reserved,
+        w,
+        (height * least[column]) / reserved,
+        colours.live,
+        0.55,
+      );
     }
     painter.text("Live", LEFT - 8, base - height / 2, colours.axis, "right");
     if (data.header.peak >= view.first && data.header.peak < view.last) {
@@ -212,7 +406,13 @@
     for (let row = 0; row < counts.length; row += 1) {
       const low = map.y(view, data.header.bottom + row * data.header.cellBytes);
       const high = map.y(view, Math.min(data.header.top, data.header.bottom + (row + 1) * data.header.cellBytes));
-      painter.rect(box.x + box.w + 6, high, ((RIGHT - 14) * counts[row]) / most, Math.max(0.6, low - high), colours.share);
+      painter.rect(
+        box.x + box.w + 6,
+        high,
+        ((RIGHT - 14) * counts[row]) / most,
+        Math.max(0.6, low - high),
+        colours.share,
+      );
     }
     painter.text("\u2264" + most + " share", box.x + box.w + 3, box.y - 8, colours.axis, "left");
   }
@@ -239,7 +439,11 @@
     const step = steps.length > 1 ? steps[1].value : span;
     const ticks = [];
     for (let value = Math.ceil(view.bottom / step) * step; value <= view.top; value += step) {
-      ticks.push({ value, text: step >= 1024 || value === 0 ? (value ? window.popvision.bytesText(value) : "0") : "0x" + value.toString(16) });
+      ticks.push({
+        value,
+        text:
+          step >= 1024 || value === 0 ? (value ? window.popvision.bytesText(value) : "0") : "0x" + value.toString(16),
+      });
     }
     return ticks;
   };

@@ -4,7 +4,8 @@
   "use strict";
   const NS = "http://www.w3.org/2000/svg";
   const LETTERS = 24;
-  const MOST = 4, LEAST = 0.05;
+  const MOST = 4,
+    LEAST = 0.05;
 
   function make(name, attributes, parent) {
     const made = document.createElementNS(NS, name);
@@ -40,7 +41,13 @@
   }
 
   function spoken(node) {
-    const kind = { rest: "not attributed", outside: "left out", more: "operations without a box of their own", input: "variable made elsewhere" }[node.kind] || node.kind;
+    const kind =
+      {
+        rest: "not attributed",
+        outside: "left out",
+        more: "operations without a box of their own",
+        input: "variable made elsewhere",
+      }[node.kind] || node.kind;
     return `${node.name}, ${kind}${node.detail ? ", " + node.detail : ""}`;
   }
 
@@ -51,7 +58,21 @@
       this.svg = make("svg", { class: "ops-svg", role: "presentation" });
       const defs = make("defs", {}, this.svg);
       for (const name of ["arrow", "arrow-near"]) {
-        const marker = make("marker", { id: `ops-${name}`, class: name, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, defs);
+        const marker = make(
+          "marker",
+          {
+            id: `ops-${name}`,
+            class: name,
+            viewBox: "0 0 8 8",
+            refX: 5,
+            refY: 4,
+            markerWidth: 8,
+            markerHeight: 8,
+            markerUnits: "userSpaceOnUse",
+            orient: "auto",
+          },
+          defs,
+        );
         make("path", { d: "M0,0.5 L8,4 L0,7.5 z" }, marker);
       }
       this.scene = make("g", {}, this.svg);
@@ -64,18 +85,62 @@
     }
 
     edge(edge) {
-      const line = make("path", { d: path(edge, this.data.box), class: "ops-edge" + (edge.back ? " back" : ""), "marker-end": "url(#ops-arrow)", "stroke-width": Math.max(1, Math.min(5, Math.log10(edge.bytes + 1) - 2)) }, this.scene);
-      make("title", {}, line).textContent = `${this.data.nodes[edge.source].name} → ${this.data.nodes[edge.target].name}: ${edge.text}`;
+      const line = make(
+        "path",
+        {
+          d: path(edge, this.data.box),
+          class: "ops-edge" + (edge.back ? " back" : ""),
+          "marker-end": "url(#ops-arrow)",
+          "stroke-width": Math.max(1, Math.min(5, Math.log10(edge.bytes + 1) - 2)),
+        },
+        this.scene,
+      );
+      make("title", {}, line).textContent =
+        `${this.data.nodes[edge.source].name} → ${this.data.nodes[edge.target].name}: ${edge.text}`;
       return line;
     }
 
     node(node, at) {
       const [width, height] = this.data.box;
-      const group = make("g", { class: `ops-node ops-${node.kind}${node.found === false ? " unfound" : ""}`, role: "button", tabindex: at ? -1 : 0, "aria-label": spoken(node), transform: `translate(${node.x - width / 2},${node.y - height / 2})`, "data-at": at }, this.scene);
+      const group = make(
+        "g",
+        {
+          class: `ops-node ops-${node.kind}${node.found === false ? " unfound" : ""}`,
+          role: "button",
+          tabindex: at ? -1 : 0,
+          "aria-label": spoken(node),
+          transform: `translate(${node.x - width / 2},${node.y - height / 2})`,
+          "data-at": at,
+        },
+        this.scene,
+      );
       make("title", {}, group).textContent = spoken(node);
-      make("rect", { width, height, rx: node.kind === "program" ? 12 : ["variable", "input"].includes(node.kind) ? 0 : 6, class: "ops-box" + (node.type ? " type-" + node.type : "") }, group);
-      if (node.share) make("rect", { x: 1, y: height - 4, height: 3, width: Math.max(1, (width - 2) * Math.min(1, node.share)), class: "ops-share" }, group);
-      make("text", { x: width / 2, y: 19, class: "ops-name" }, group).textContent = cut(node.short || node.name, LETTERS);
+      make(
+        "rect",
+        {
+          width,
+          height,
+          rx: node.kind === "program" ? 12 : ["variable", "input"].includes(node.kind) ? 0 : 6,
+          class: "ops-box" + (node.type ? " type-" + node.type : ""),
+        },
+        group,
+      );
+      if (node.share)
+        make(
+          "rect",
+          {
+            x: 1,
+            y: height - 4,
+            height: 3,
+            width: Math.max(1, (width - 2) * Math.min(1, node.share)),
+            class: "ops-share",
+          },
+          group,
+        );
+      make("text", { x: width / 2, y: 19, class: "ops-name" }, group).textContent = cut(
+        node.short || node.name,
+        LETTERS,
+      );
       make("text", { x: width / 2, y: 34, class: "ops-detail" }, group).textContent = cut(node.detail, LETTERS + 8);
       return group;
     }
@@ -85,8 +150,13 @@
     fit() {
       const box = this.host.getBoundingClientRect();
       const scale = Math.min(1.4, (box.width - 16) / this.data.width, (box.height - 16) / this.data.height);
-      const readable = scale >= 0.62 ? scale : Math.max(scale, Math.min(0.78, (box.width - 16) / this.data.width), LEAST);
-      return [readable, (box.width - this.data.width * readable) / 2, Math.max(8, (box.height - this.data.height * readable) / 2)];
+      const readable =
+        scale >= 0.62 ? scale : Math.max(scale, Math.min(0.78, (box.width - 16) / this.data.width), LEAST);
+      return [
+        readable,
+        (box.width - this.data.width * readable) / 2,
+        Math.max(8, (box.height - this.data.height * readable) / 2),
+      ];
     }
 
     look() {
@@ -107,7 +177,10 @@
       window.clearTimeout(this.timer);
       const where = window.location.pathname;
       this.timer = window.setTimeout(() => {
-        if (this.host.isConnected && window.location.pathname === where) window.popvision.select({ ops_zoom: [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(",") });
+        if (this.host.isConnected && window.location.pathname === where)
+          window.popvision.select({
+            ops_zoom: [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(","),
+          });
       }, 250);
     }
 
@@ -116,10 +189,12 @@
       const [px, py] = [x === undefined ? box.width / 2 : x, y === undefined ? box.height / 2 : y];
       const [scale, left, top] = this.view;
       const next = Math.max(LEAST, Math.min(MOST, scale * by));
-      this.moved([next, px - (px - left) * next / scale, py - (py - top) * next / scale]);
+      this.moved([next, px - ((px - left) * next) / scale, py - ((py - top) * next) / scale]);
     }
 
-    pan(x, y) { this.moved([this.view[0], this.view[1] + x, this.view[2] + y]); }
+    pan(x, y) {
+      this.moved([this.view[0], this.view[1] + x, this.view[2] + y]);
+    }
 
     reset() {
       this.view = this.fit();
@@ -148,11 +223,15 @@
     /* The nearest box in a direction: what is far to the side counts twice. */
     step(dx, dy) {
       const here = this.data.nodes[this.current];
-      let best = -1, least = Infinity;
+      let best = -1,
+        least = Infinity;
       this.data.nodes.forEach((node, at) => {
         const along = (node.x - here.x) * dx + (node.y - here.y) * dy;
         const aside = Math.abs((node.x - here.x) * dy) + Math.abs((node.y - here.y) * dx);
-        if (along > 1 && along + 2 * aside < least) { least = along + 2 * aside; best = at; }
+        if (along > 1 && along + 2 * aside < least) {
+          least = along + 2 * aside;
+          best = at;
+        }
       });
       if (best >= 0) this.focus(best);
     }
@@ -161,7 +240,8 @@
       const node = this.data.nodes[at];
       if (node.program >= 0) window.popvision.select({ program: node.program });
       else if (node.variable >= 0) window.popvision.select({ variable: node.variable });
-      else if (node.kind === "operation" || node.kind === "group" || node.kind === "rest") window.popvision.operations.choose(node.context, node.name);
+      else if (node.kind === "operation" || node.kind === "group" || node.kind === "rest")
+        window.popvision.operations.choose(node.context, node.name);
     }
 
     near(at) {
@@ -177,10 +257,14 @@
     follow(selection) {
       this.nodes.forEach((group, at) => {
         const node = this.data.nodes[at];
-        const is = node.program >= 0 ? selection.program === String(node.program)
-          : node.variable >= 0 ? selection.variable === String(node.variable)
-          : node.context >= 0 && selection.ops_at ? selection.ops_at === String(node.context)
-          : ["operation", "group", "rest"].includes(node.kind) && selection.ops_name === node.name;
+        const is =
+          node.program >= 0
+            ? selection.program === String(node.program)
+            : node.variable >= 0
+              ? selection.variable === String(node.variable)
+              : node.context >= 0 && selection.ops_at
+                ? selection.ops_at === String(node.context)
+                : ["operation", "group", "rest"].includes(node.kind) && selection.ops_name === node.name;
         group.classList.toggle("chosen", is);
         group.setAttribute("aria-pressed", is ? "true" : "false");
       });
@@ -208,16 +292,28 @@
 
   function pointers(graph) {
     const host = graph.host;
-    const at = (event) => { const box = event.target.closest("[data-at]"); return box ? Number(box.dataset.at) : null; };
+    const at = (event) => {
+      const box = event.target.closest("[data-at]");
+      return box ? Number(box.dataset.at) : null;
+    };
     let drag = null;
-    host.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const box = host.getBoundingClientRect();
-      graph.zoom(Math.pow(1.0015, -event.deltaY), event.clientX - box.left, event.clientY - box.top);
-    }, { passive: false });
-    host.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, y: event.clientY, far: false }; });
+    host.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const box = host.getBoundingClientRect();
+        graph.zoom(Math.pow(1.0015, -event.deltaY), event.clientX - box.left, event.clientY - box.top);
+      },
+      { passive: false },
+    );
+    host.addEventListener("pointerdown", (event) => {
+      drag = { x: event.clientX, y: event.clientY, far: false };
+    });
     host.addEventListener("pointermove", (event) => {
-      if (!drag || !event.buttons) { graph.near(at(event)); return; }
+      if (!drag || !event.buttons) {
+        graph.near(at(event));
+        return;
+      }
       const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
       if (!drag.far && Math.hypot(dx, dy) < 4) return;
       drag = { x: event.clientX, y: event.clientY, far: true };
@@ -230,8 +326,15 @@
       graph.focus(at(event));
       graph.choose(at(event));
     });
-    host.addEventListener("dblclick", (event) => { if (at(event) !== null && graph.data.nodes[at(event)].program < 0) window.popvision.operations.open(); });
-    host.addEventListener("focusin", (event) => { if (at(event) !== null) { graph.current = at(event); graph.near(at(event)); } });
+    host.addEventListener("dblclick", (event) => {
+      if (at(event) !== null && graph.data.nodes[at(event)].program < 0) window.popvision.operations.open();
+    });
+    host.addEventListener("focusin", (event) => {
+      if (at(event) !== null) {
+        graph.current = at(event);
+        graph.near(at(event));
+      }
+    });
     host.addEventListener("focusout", () => graph.near(null));
     host.addEventListener("keydown", (event) => keys(graph, event));
   }
@@ -239,10 +342,18 @@
   async function show(host) {
     const note = host.parentElement.querySelector(".ops-graph-note");
     const answer = await fetch(host.dataset.opsGraph, { headers: { Accept: "application/json" } });
-    if (!answer.ok) { host.textContent = await answer.text(); host.classList.add("ops-said"); return null; }
+    if (!answer.ok) {
+      host.textContent = await answer.text();
+      host.classList.add("ops-said");
+      return null;
+    }
     const data = await answer.json();
     if (!host.isConnected) return null;
-    if (!data.nodes.length) { host.textContent = "There is nothing to draw: no operation touches a variable."; host.classList.add("ops-said"); return null; }
+    if (!data.nodes.length) {
+      host.textContent = "There is nothing to draw: no operation touches a variable.";
+      host.classList.add("ops-said");
+      return null;
+    }
     if (note && data.note) note.textContent = data.note;
     const graph = new Graph(host, data);
     pointers(graph);
@@ -251,7 +362,9 @@
 
   window.popvision.mount(".ops-graph", (host) => {
     let graph = null;
-    show(host).then((made) => { graph = made; });
+    show(host).then((made) => {
+      graph = made;
+    });
     const click = (event) => {
       const button = event.target.closest("[data-ops-zoom]");
       if (!button || !graph) return;
@@ -259,7 +372,9 @@
       else graph.zoom(button.dataset.opsZoom === "in" ? 1.25 : 0.8);
     };
     host.parentElement.addEventListener("click", click);
-    const unfollow = window.popvision.onSelect((selection) => { if (graph) graph.follow(selection); });
+    const unfollow = window.popvision.onSelect((selection) => {
+      if (graph) graph.follow(selection);
+    });
     return unfollow;
   });
 })();

@@ -14,13 +14,21 @@
     const now = selection();
     if (now.ops_at) select({ ops_view: "graph", ops_open: now.ops_at });
     else if (now.ops_name && !now.ops_name.startsWith("(")) {
-      select({ ops_under: now.ops_name, ops_group: now.ops_name.split("/").length + 1, ops_name: null, ops_open: null });
+      select({
+        ops_under: now.ops_name,
+        ops_group: now.ops_name.split("/").length + 1,
+        ops_name: null,
+        ops_open: null,
+      });
     }
   }
 
   function up() {
     const now = selection();
-    if (now.ops_open) { select({ ops_open: null }); return; }
+    if (now.ops_open) {
+      select({ ops_open: null });
+      return;
+    }
     if (!now.ops_under) return;
     const parts = now.ops_under.split("/").slice(0, -1);
     select({ ops_under: parts.join("/") || null, ops_group: parts.length + 1, ops_at: null, ops_name: now.ops_under });
@@ -41,15 +49,42 @@
   window.popvision.mount(".ops-page", (page) => {
     const { add } = window.popvision.commands;
     const taken = [
-      add({ title: "Open the selected operation or group", key: "o", keys: "o", run: open, when: () => Boolean(selection().ops_at || selection().ops_name) }),
-      add({ title: "Back to what holds these operations", key: "u", keys: "u", run: up, when: () => Boolean(selection().ops_under || selection().ops_open) }),
-      add({ title: "Select no operation", key: "Escape", keys: "Esc", run: () => select({ ops_at: null, ops_name: null }), when: () => Boolean(selection().ops_at || selection().ops_name) }),
+      add({
+        title: "Open the selected operation or group",
+        key: "o",
+        keys: "o",
+        run: open,
+        when: () => Boolean(selection().ops_at || selection().ops_name),
+      }),
+      add({
+        title: "Back to what holds these operations",
+        key: "u",
+        keys: "u",
+        run: up,
+        when: () => Boolean(selection().ops_under || selection().ops_open),
+      }),
+      add({
+        title: "Select no operation",
+        key: "Escape",
+        keys: "Esc",
+        run: () => select({ ops_at: null, ops_name: null }),
+        when: () => Boolean(selection().ops_at || selection().ops_name),
+      }),
     ];
     const click = (event) => {
       const crumb = event.target.closest("[data-ops-under]");
-      if (crumb) select({ ops_under: crumb.dataset.opsUnder || null, ops_group: crumb.dataset.opsGroup, ops_at: null, ops_name: null, ops_open: null });
+      if (crumb)
+        select({
+          ops_under: crumb.dataset.opsUnder || null,
+          ops_group: crumb.dataset.opsGroup,
+          ops_at: null,
+          ops_name: null,
+          ops_open: null,
+        });
     };
-    const twice = (event) => { if (event.target.closest(".ops-main .ag-row")) open(); };
+    const twice = (event) => {
+      if (event.target.closest(".ops-main .ag-row")) open();
+    };
     page.addEventListener("click", click);
     page.addEventListener("dblclick", twice);
     const unfollow = window.popvision.onSelect(() => followMenus(page));

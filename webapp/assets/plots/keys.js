@@ -48,7 +48,10 @@
 
   function fit(plot) {
     if (plot.span) return plots.setWindow(plot, 0, plot.count - 1);
-    const places = plots.chosen(plot).map((id) => plots.positionOf(plot, id)).filter((at) => at >= 0);
+    const places = plots
+      .chosen(plot)
+      .map((id) => plots.positionOf(plot, id))
+      .filter((at) => at >= 0);
     if (!places.length && plot.fit) places.push(...plot.fit);
     if (!places.length) return plots.setWindow(plot, 0, plot.count - 1);
     const [first, last] = [Math.min(...places), Math.max(...places)];
@@ -71,7 +74,10 @@
   /* Positions to a pixel of a picture that merges them; 1 for a curve. */
   const stride = (event) => Number(event.target.dataset.stride) || 1;
 
-  const width = (plot) => { const [first, last] = plots.windowOf(plot); return last - first + 1; };
+  const width = (plot) => {
+    const [first, last] = plots.windowOf(plot);
+    return last - first + 1;
+  };
 
   const PLACES = {
     KeyW: (plot) => plots.zoom(plot, 0.5),
@@ -104,16 +110,21 @@
     Home: (plot) => plots.setWindow(plot, 0, plot.count - 1),
   };
 
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { plot, focused } = plotOf(event.target);
-    if (!plot || !plot.count) return;
-    const action = (event.shiftKey ? null : PLACES[event.code]) || KEYS[event.key] || (focused ? FOCUSED[event.key] : null);
-    if (!action) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action(plot, event);
-  }, true);
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const { plot, focused } = plotOf(event.target);
+      if (!plot || !plot.count) return;
+      const action =
+        (event.shiftKey ? null : PLACES[event.code]) || KEYS[event.key] || (focused ? FOCUSED[event.key] : null);
+      if (!action) return;
+      event.preventDefault();
+      event.stopPropagation();
+      action(plot, event);
+    },
+    true,
+  );
 
   Object.assign(plots, { step, nextPeak, fit, toggleMark: mark });
 })();

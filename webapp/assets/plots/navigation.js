@@ -17,12 +17,15 @@
   function presets(name) {
     const list = document.createElement("datalist");
     list.id = name + "-zoom-presets";
-    list.append(...PRESETS.map((percent) => Object.assign(document.createElement("option"), { value: percent + " %" })));
+    list.append(
+      ...PRESETS.map((percent) => Object.assign(document.createElement("option"), { value: percent + " %" })),
+    );
     return list;
   }
 
   const number = (text) => parseFloat(String(text).replace(/[,\s%]/g, ""));
-  const percentText = (percent) => (percent < 1000 ? percent.toFixed(0) : Math.round(percent).toLocaleString("en-US")) + " %";
+  const percentText = (percent) =>
+    (percent < 1000 ? percent.toFixed(0) : Math.round(percent).toLocaleString("en-US")) + " %";
 
   function start(group) {
     const name = group.dataset.plotNav;
@@ -53,13 +56,29 @@
     const place = (id) => Math.max(0, Math.min(plot().count - 1, plots.positionOf(plot(), Math.round(id))));
     const wire = (input, apply) => {
       input.addEventListener("change", accept(apply));
-      input.addEventListener("keydown", (event) => { if (event.key === "Escape") { show(); input.blur(); } });
+      input.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") {
+          show();
+          input.blur();
+        }
+      });
     };
     wire(percent, (value) => plots.setWidth(plot(), (plot().count * 100) / Math.max(100, value)));
-    wire(first, (value) => { const to = plots.windowOf(plot())[1]; const at = place(value); plots.setWindow(plot(), at, Math.max(at, to)); });
-    wire(last, (value) => { const from = plots.windowOf(plot())[0]; const at = place(value); plots.setWindow(plot(), Math.min(from, at), at); });
+    wire(first, (value) => {
+      const to = plots.windowOf(plot())[1];
+      const at = place(value);
+      plots.setWindow(plot(), at, Math.max(at, to));
+    });
+    wire(last, (value) => {
+      const from = plots.windowOf(plot())[0];
+      const at = place(value);
+      plots.setWindow(plot(), Math.min(from, at), at);
+    });
 
-    const width = () => { const [from, to] = plots.windowOf(plot()); return to - from + 1; };
+    const width = () => {
+      const [from, to] = plots.windowOf(plot());
+      return to - from + 1;
+    };
     const actions = {
       in: () => plots.zoom(plot(), 0.5),
       out: () => plots.zoom(plot(), 2),
@@ -74,12 +93,19 @@
     });
 
     let stored = null;
-    try { stored = window.localStorage.getItem(FOLDED); } catch (_) { /* unfolded */ }
+    try {
+      stored = window.localStorage.getItem(FOLDED);
+    } catch (_) {
+      /* unfolded */
+    }
     fold(group, stored === "folded");
     show();
     const stop = window.popvision.onSelect(show);
     document.addEventListener("popvision:plot", show);
-    return () => { stop(); document.removeEventListener("popvision:plot", show); };
+    return () => {
+      stop();
+      document.removeEventListener("popvision:plot", show);
+    };
   }
 
   function fold(group, folded) {
@@ -89,7 +115,11 @@
     button.title = title;
     button.setAttribute("aria-label", title);
     button.setAttribute("aria-expanded", String(!folded));
-    try { window.localStorage.setItem(FOLDED, folded ? "folded" : "open"); } catch (_) { /* not remembered */ }
+    try {
+      window.localStorage.setItem(FOLDED, folded ? "folded" : "open");
+    } catch (_) {
+      /* not remembered */
+    }
   }
 
   /* Everything in sight again: the whole range, curves hidden through the legend, no mark. */
@@ -97,7 +127,8 @@
     plots.setWindow(plot, 0, plot.count - 1);
     window.popvision.select({ ...(plot.mark ? { [plot.mark]: null } : {}) });
     const graph = document.querySelector("#" + plot.name + "-plot .js-plotly-plot");
-    if (graph && window.Plotly && graph.data.some((each) => each.visible === "legendonly")) window.Plotly.restyle(graph, { visible: true });
+    if (graph && window.Plotly && graph.data.some((each) => each.visible === "legendonly"))
+      window.Plotly.restyle(graph, { visible: true });
   }
 
   window.popvision.mount("[data-plot-nav]", start);

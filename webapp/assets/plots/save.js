@@ -17,7 +17,13 @@
     const kind = button.dataset.format;
     window.Plotly.downloadImage(
       { data: graph.data, layout },
-      { format: kind, filename: button.dataset.name, width: graph.clientWidth, height: graph.clientHeight, scale: kind === "png" ? 2 : 1 },
+      {
+        format: kind,
+        filename: button.dataset.name,
+        width: graph.clientWidth,
+        height: graph.clientHeight,
+        scale: kind === "png" ? 2 : 1,
+      },
     );
     const menu = button.closest("details");
     if (menu) menu.open = false;

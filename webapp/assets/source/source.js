@@ -4,7 +4,11 @@
   "use strict";
   const ROW = 20;
   const BLOCK = 200;
-  const METRICS = [["Cycles", "cycles"], ["Live at peak", "bytes"], ["Received", "bytes"]];
+  const METRICS = [
+    ["Cycles", "cycles"],
+    ["Live at peak", "bytes"],
+    ["Received", "bytes"],
+  ];
 
   function make(tag, className, text) {
     const element = document.createElement(tag);
@@ -57,7 +61,9 @@
     query() {
       const selection = window.popvision.selection();
       const files = Array.from(document.querySelectorAll("[data-file]"), (each) => each.dataset.file);
-      this.file = files.includes(selection.src_file) ? selection.src_file : this.box.dataset.file; /* the address may be of another report */
+      this.file = files.includes(selection.src_file)
+        ? selection.src_file
+        : this.box.dataset.file; /* the address may be of another report */
       const query = new URLSearchParams({ file: this.file });
       if (selection.ipu) query.set("ipu", selection.ipu);
       if (selection.vs) query.set("vs", selection.vs);
@@ -68,16 +74,29 @@
       const turn = ++this.turn;
       const answer = await fetch("/data/" + this.box.dataset.key + "/source/rows?" + this.query());
       if (turn !== this.turn) return;
-      if (!answer.ok) { window.popvision.notice(await answer.text()); return; }
+      if (!answer.ok) {
+        window.popvision.notice(await answer.text());
+        return;
+      }
       const data = await answer.json();
       if (turn !== this.turn) return;
       this.reset();
       Object.assign(this, { count: data.count, source: data.source, target: data.target, data });
-      this.problem.textContent = data.problem + (data.cut ? " " + data.cut.toLocaleString("en-US") + " further lines are not shown." : "");
+      this.problem.textContent =
+        data.problem + (data.cut ? " " + data.cut.toLocaleString("en-US") + " further lines are not shown." : "");
       this.problem.hidden = !this.problem.textContent;
       this.metric = Math.max(0, ["cycles", "live", "bytes"].indexOf(window.popvision.selection().src_metric));
-      this.largest = METRICS.map((_, column) => Math.max(1, ...[data.figures, data.target_figures].flatMap((side) => Object.values(side).map((values) => values[column] || 0))));
-      this.hot = Array.from({ length: this.count }, (_, row) => row).filter((row) => this.figuresOf(row, 0) || this.figuresOf(row, 1));
+      this.largest = METRICS.map((_, column) =>
+        Math.max(
+          1,
+          ...[data.figures, data.target_figures].flatMap((side) =>
+            Object.values(side).map((values) => values[column] || 0),
+          ),
+        ),
+      );
+      this.hot = Array.from({ length: this.count }, (_, row) => row).filter(
+        (row) => this.figuresOf(row, 0) || this.figuresOf(row, 1),
+      );
       this.space.style.height = this.count * ROW + "px";
       this.scroller.setAttribute("aria-rowcount", this.count + 1);
       this.drawHead();
@@ -105,7 +124,8 @@
 
     columns() {
       const kind = METRICS[this.metric][1];
-      if (!this.data.compares) return METRICS.map(([name, unit], column) => ({ title: name, kind: unit, column, side: 0 }));
+      if (!this.data.compares)
+        return METRICS.map(([name, unit], column) => ({ title: name, kind: unit, column, side: 0 }));
       return [
         { title: "Source", kind, column: this.metric, side: 0 },
         { title: "Target", kind, column: this.metric, side: 1 },
@@ -169,9 +189,17 @@
       if (value === 0) cell.classList.add("zero");
       if (value === null) return cell;
       const total = Number(this.box.dataset[side ? "targetTotals" : "totals"].split(",")[column]);
-      cell.style.setProperty("--share", (100 * value / this.largest[column]).toFixed(1) + "%");
-      cell.title = value.toLocaleString("en-US") + (kind === "bytes" ? " B" : " cycles") +
-        (total > 0 ? "; " + (100 * value / total).toFixed(2) + " % of " + total.toLocaleString("en-US") + " = line / total of the report" : "");
+      cell.style.setProperty("--share", ((100 * value) / this.largest[column]).toFixed(1) + "%");
+      cell.title =
+        value.toLocaleString("en-US") +
+        (kind === "bytes" ? " B" : " cycles") +
+        (total > 0
+          ? "; " +
+            ((100 * value) / total).toFixed(2) +
+            " % of " +
+            total.toLocaleString("en-US") +
+            " = line / total of the report"
+          : "");
       return cell;
     }
 
@@ -190,7 +218,10 @@
 
     changed(patch) {
       if (window.popvision.selection().vs !== this.vs) return; /* the shell draws the page anew */
-      if ("src_file" in patch || "ipu" in patch || "src_metric" in patch) { this.load(); return; }
+      if ("src_file" in patch || "ipu" in patch || "src_metric" in patch) {
+        this.load();
+        return;
+      }
       if ("src_line" in patch) this.follow(false);
     }
 
@@ -199,7 +230,11 @@
       const line = Number(window.popvision.selection().src_line || 0);
       let row = line ? this.rowOfLine(line) : -1;
       if (row < 0 && opening && this.hot.length) {
-        row = this.hot.reduce((best, each) => (((this.figuresOf(each, 0) || [])[0] || 0) > ((this.figuresOf(best, 0) || [])[0] || 0) ? each : best), this.hot[0]);
+        row = this.hot.reduce(
+          (best, each) =>
+            ((this.figuresOf(each, 0) || [])[0] || 0) > ((this.figuresOf(best, 0) || [])[0] || 0) ? each : best,
+          this.hot[0],
+        );
       }
       if (row >= 0 && row < this.count) this.moveTo(row, opening);
       else this.draw();
@@ -217,8 +252,14 @@
     }
 
     say() {
-      const texts = this.columns().map((each) => each.title + " " + (this.figure(this.cursor, each).textContent || "none"));
-      this.live.textContent = "Line " + (this.lineOf(this.cursor, 0) || "of the target " + this.lineOf(this.cursor, 1)) + ": " + texts.join(", ");
+      const texts = this.columns().map(
+        (each) => each.title + " " + (this.figure(this.cursor, each).textContent || "none"),
+      );
+      this.live.textContent =
+        "Line " +
+        (this.lineOf(this.cursor, 0) || "of the target " + this.lineOf(this.cursor, 1)) +
+        ": " +
+        texts.join(", ");
     }
 
     choose() {
@@ -236,19 +277,24 @@
 
     chooseFile(event) {
       const item = event.target.closest(".source-files [data-file]");
-      if (item) { window.popvision.select({ src_file: item.dataset.file, src_line: null }); this.cursor = 0; }
+      if (item) {
+        window.popvision.select({ src_file: item.dataset.file, src_line: null });
+        this.cursor = 0;
+      }
     }
 
     /* The next or previous line that made something, round the end. */
     step(direction) {
       if (!this.hot.length) return;
-      const next = direction > 0 ? this.hot.find((row) => row > this.cursor) : this.hot.filter((row) => row < this.cursor).pop();
+      const next =
+        direction > 0 ? this.hot.find((row) => row > this.cursor) : this.hot.filter((row) => row < this.cursor).pop();
       this.moveTo(next !== undefined ? next : this.hot[direction > 0 ? 0 : this.hot.length - 1], false);
     }
 
     /* Keys that mean the same wherever the focus is. */
     pageKey(event) {
-      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]"))
+        return;
       const meaning = window.popvision.keyOf(event);
       if (meaning !== "next" && meaning !== "previous") return;
       event.preventDefault();
@@ -258,7 +304,14 @@
     key(event) {
       if (event.ctrlKey || event.metaKey || event.altKey || !this.count) return;
       const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
-      const moves = { ArrowDown: this.cursor + 1, ArrowUp: this.cursor - 1, PageDown: this.cursor + page, PageUp: this.cursor - page, Home: 0, End: this.count - 1 };
+      const moves = {
+        ArrowDown: this.cursor + 1,
+        ArrowUp: this.cursor - 1,
+        PageDown: this.cursor + page,
+        PageUp: this.cursor - page,
+        Home: 0,
+        End: this.count - 1,
+      };
       if (event.key in moves) this.moveTo(moves[event.key], false);
       else if (event.key === "Enter" || event.key === " ") this.choose();
       else if (event.key === "Escape") window.popvision.select({ src_line: null });

@@ -1,9 +1,10 @@
 /* Line graphs (step-after, as lines or areas) and heat maps of the rows in sight. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const ex = () => window.popvision.execution;
-  const SWATCHES = 16, DECADES = 4;
+  const SWATCHES = 16,
+    DECADES = 4;
 
   /* What a row has asked for: one answer for the window and half a screen on both sides. */
   class Asked {
@@ -16,19 +17,23 @@
 
     update(viewport) {
       const data = this.data;
-      const covered = data !== null && data.pitch === viewport.pitch && data.from <= viewport.from && data.to >= viewport.to;
+      const covered =
+        data !== null && data.pitch === viewport.pitch && data.from <= viewport.from && data.to >= viewport.to;
       if (!covered && !this.busy) this.request(viewport);
       return covered;
     }
 
     async request(viewport) {
       const margin = viewport.isFit ? 0 : (viewport.to - viewport.from) / 2;
-      const from = Math.max(0, Math.floor(viewport.from - margin)), to = Math.ceil(viewport.to + margin) + 1;
+      const from = Math.max(0, Math.floor(viewport.from - margin)),
+        to = Math.ceil(viewport.to + margin) + 1;
       const pitch = viewport.pitch;
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
-        const data = await ex().get(`/data/${this.timeline.facts.key}/timeline/${this.address}&from=${from}&to=${to}&width=${width}`);
+        const data = await ex().get(
+          `/data/${this.timeline.facts.key}/timeline/${this.address}&from=${from}&to=${to}&width=${width}`,
+        );
         this.data = Object.assign(data, { pitch, from, to: to - 1 });
       } catch (problem) {
         tl.complain(problem);
@@ -54,16 +59,23 @@
       this.series = row.graph.series;
       this.unit = row.graph.unit;
       this.asked = new Asked(timeline, "samples?series=" + this.series.map((each) => each.index).join(","));
-      const low = Math.min(...this.series.map((each) => each.low)), high = Math.max(...this.series.map((each) => each.high));
+      const low = Math.min(...this.series.map((each) => each.low)),
+        high = Math.max(...this.series.map((each) => each.high));
       const spare = high > low ? 0.06 * (high - low) : Math.max(1e-12, Math.abs(high) * 0.1 || 1);
       this.low = low - spare;
       this.high = high + spare;
     }
 
-    update(viewport) { return this.asked.update(viewport); }
-    colour(at) { return this.timeline.palette.series[at % this.timeline.palette.series.length]; }
+    update(viewport) {
+      return this.asked.update(viewport);
+    }
+    colour(at) {
+      return this.timeline.palette.series[at % this.timeline.palette.series.length];
+    }
 
-    y(value, top, height) { return top + 4 + (height - 8) * (1 - (value - this.low) / (this.high - this.low)); }
+    y(value, top, height) {
+      return top + 4 + (height - 8) * (1 - (value - this.low) / (this.high - this.low));
+    }
 
     draw(draw, row, top) {
       const { viewport, palette } = this.timeline;
@@ -72,7 +84,8 @@
       const { time, value } = this.asked.data.arrays;
       let at = 0;
       this.asked.data.header.series.forEach(([, count], which) => {
-        if (count) this.drawSeries(draw, time.subarray(at, at + count), value.subarray(at, at + count), which, top, row.height);
+        if (count)
+          this.drawSeries(draw, time.subarray(at, at + count), value.subarray(at, at + count), which, top, row.height);
         at += count;
       });
       draw.fillStyle = palette.plain.muted;
@@ -122,7 +135,8 @@
       const { time, value } = this.asked.data.arrays;
       let at = 0;
       return this.asked.data.header.series.map(([, count], which) => {
-        let low = at, high = at + count;
+        let low = at,
+          high = at + count;
         const last = at + count - 1;
         while (low < high) {
           const middle = (low + high) >> 1;
@@ -147,7 +161,9 @@
       this.asked = new Asked(timeline, "heatmap?id=" + row.index);
     }
 
-    update(viewport) { return this.asked.update(viewport); }
+    update(viewport) {
+      return this.asked.update(viewport);
+    }
 
     /* 0 for an empty cell, 1 to 16 for shares from 10^-4 to 1 on a log scale. */
     static swatch(share) {
@@ -169,9 +185,11 @@
         const bins = data.header.bins;
         const colours = this.colours();
         for (let column = 0; column < start.length; column += 1) {
-          const left = Math.max(0, viewport.x(start[column])), right = Math.min(viewport.width, viewport.x(end[column]));
+          const left = Math.max(0, viewport.x(start[column])),
+            right = Math.min(viewport.width, viewport.x(end[column]));
           if (right < 0 || left > viewport.width) continue;
-          const x = Math.floor(left), width = Math.max(1, Math.ceil(right) - x);
+          const x = Math.floor(left),
+            width = Math.max(1, Math.ceil(right) - x);
           let sum = 0;
           for (let bin = 0; bin < bins; bin += 1) sum += quantity[column * bins + bin];
           draw.fillStyle = colours[0];
@@ -180,7 +198,8 @@
             const level = Heatmap.swatch(quantity[column * bins + bin] / sum);
             if (!level) continue;
             draw.fillStyle = colours[level];
-            const from = Math.round(top + 3 + (height * (bins - 1 - bin)) / bins), to = Math.round(top + 3 + (height * (bins - bin)) / bins);
+            const from = Math.round(top + 3 + (height * (bins - 1 - bin)) / bins),
+              to = Math.round(top + 3 + (height * (bins - bin)) / bins);
             draw.fillRect(x, from, width, Math.max(1, to - from));
           }
         }
@@ -190,7 +209,8 @@
 
     /* Bin edges beside the picture; the top and bottom rows are overflow and underflow. */
     drawEdges(draw, top, height, palette) {
-      const edges = this.map.edges, bins = edges.length + 1;
+      const edges = this.map.edges,
+        bins = edges.length + 1;
       const every = Math.max(1, Math.ceil((edges.length * 14) / height));
       draw.font = "10px " + palette.font;
       draw.textBaseline = "middle";
@@ -208,7 +228,20 @@
 
     edgeText(edge) {
       if (this.map.unit !== "2^x") return tl.number(edge);
-      const raised = { "-": "⁻", ".": "·", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+      const raised = {
+        "-": "⁻",
+        ".": "·",
+        0: "⁰",
+        1: "¹",
+        2: "²",
+        3: "³",
+        4: "⁴",
+        5: "⁵",
+        6: "⁶",
+        7: "⁷",
+        8: "⁸",
+        9: "⁹",
+      };
       return "2" + String(edge).replace(/[-.\d]/g, (each) => raised[each]);
     }
 

@@ -1,11 +1,16 @@
 /* Host time as text and round positions on its axis. Times are nanoseconds since the first event. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const SECOND = 1e9;
-  const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500].map((each) => each)
+  const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+    .map((each) => each)
     .concat([1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8])
-    .concat([1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400].map((each) => each * SECOND));
+    .concat(
+      [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400].map(
+        (each) => each * SECOND,
+      ),
+    );
   const two = (value) => String(value).padStart(2, "0");
 
   /* A length of time, four digits: "412.3 µs". */
@@ -39,7 +44,11 @@
     const step = STEPS.find((each) => each >= apart * perPixel) || STEPS[STEPS.length - 1];
     const shift = begin === null ? 0 : Number(begin % BigInt(step));
     const ticks = [];
-    for (let at = Math.ceil((viewport.from + shift) / step) * step - shift; at <= viewport.to && ticks.length < 200; at += step) {
+    for (
+      let at = Math.ceil((viewport.from + shift) / step) * step - shift;
+      at <= viewport.to && ticks.length < 200;
+      at += step
+    ) {
       if (at >= 0) ticks.push({ at, text: tl.stamp(at, step, begin) });
     }
     return ticks;

@@ -2,7 +2,7 @@
    what lies under a point. While the zoom changes the last answer is drawn at the new scale. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const ex = () => window.popvision.execution;
   const LABEL = 24;
   const SHORTEST = 500; /* ns: how wide an event below a microsecond is drawn, where its neighbour leaves room */
@@ -14,12 +14,20 @@
       this.busy = false;
     }
 
-    forget() { this.data = null; }
+    forget() {
+      this.data = null;
+    }
 
     covers(viewport, threads) {
       const data = this.data;
-      return data !== null && data.pitch === viewport.pitch && data.from <= viewport.from && data.to >= viewport.to
-        && data.hide === this.timeline.hidden && threads.every((thread) => data.threads.has(thread));
+      return (
+        data !== null &&
+        data.pitch === viewport.pitch &&
+        data.from <= viewport.from &&
+        data.to >= viewport.to &&
+        data.hide === this.timeline.hidden &&
+        threads.every((thread) => data.threads.has(thread))
+      );
     }
 
     /* True when nothing in sight is missing. */
@@ -32,8 +40,10 @@
 
     async request(viewport, threads) {
       const margin = viewport.isFit ? 0 : (viewport.to - viewport.from) / 2;
-      const from = Math.max(0, Math.floor(viewport.from - margin)), to = Math.ceil(viewport.to + margin) + 1;
-      const pitch = viewport.pitch, hide = this.timeline.hidden;
+      const from = Math.max(0, Math.floor(viewport.from - margin)),
+        to = Math.ceil(viewport.to + margin) + 1;
+      const pitch = viewport.pitch,
+        hide = this.timeline.hidden;
       const width = Math.min(16384, Math.max(1, Math.round(((to - from) * 1024) / pitch)));
       this.busy = true;
       try {
@@ -65,13 +75,16 @@
       }
     }
 
-    lanesOf(row) { return row.open ? row.lanes : Math.min(1, row.lanes); }
+    lanesOf(row) {
+      return row.open ? row.lanes : Math.min(1, row.lanes);
+    }
 
     draw(draw, row, top) {
       if (!this.data) return;
       const base = top + (row.instants ? tl.FLAGS : 0);
       for (const thread of row.threads) {
-        for (let depth = 0; depth < this.lanesOf(row); depth += 1) this.drawLane(draw, thread, depth, base + depth * tl.LANE);
+        for (let depth = 0; depth < this.lanesOf(row); depth += 1)
+          this.drawLane(draw, thread, depth, base + depth * tl.LANE);
       }
       for (const thread of row.threads) this.drawMarks(draw, thread, top);
     }
@@ -138,7 +151,8 @@
       for (let index = range[0]; index < range[1]; index += 1) {
         const x = Math.round(viewport.x(mark_time[index]));
         if (x < -8 || x > viewport.width + 8) continue;
-        const selected = chosen && chosen.thread === thread && chosen.depth < 0 && chosen.position === mark_position[index];
+        const selected =
+          chosen && chosen.thread === thread && chosen.depth < 0 && chosen.position === mark_position[index];
         draw.strokeStyle = selected ? palette.plain.accent : palette.plain.ink;
         draw.lineWidth = selected ? 2 : 1;
         draw.beginPath();
@@ -187,7 +201,15 @@
       const { mark_time, mark_channel, mark_position } = this.data.arrays;
       for (let index = range[1] - 1; index >= range[0]; index -= 1) {
         if (Math.abs(this.timeline.viewport.x(mark_time[index]) - x) <= 5) {
-          return { thread, depth: -1, position: mark_position[index], start: mark_time[index], end: mark_time[index], count: 1, channel: mark_channel[index] };
+          return {
+            thread,
+            depth: -1,
+            position: mark_position[index],
+            start: mark_time[index],
+            end: mark_time[index],
+            count: 1,
+            channel: mark_channel[index],
+          };
         }
       }
       return null;
@@ -198,16 +220,29 @@
       if (!range) return null;
       const { viewport } = this.timeline;
       const a = this.data.arrays;
-      let best = null, distance = 1.5;
+      let best = null,
+        distance = 1.5;
       for (let index = this.firstIn(range, viewport.cycleAt(x - 2)); index < range[1]; index += 1) {
         const [left, right] = this.span(index, range[1], viewport);
         if (left > x + 2) break;
         const away = x < left ? left - x : x > right ? x - right : 0;
-        if (away < distance || (away === 0 && !best)) { best = index; distance = away; }
+        if (away < distance || (away === 0 && !best)) {
+          best = index;
+          distance = away;
+        }
       }
       if (best === null) return null;
-      return { thread, depth, position: a.first[best], start: a.start[best], end: a.end[best], busy: a.busy[best], count: a.count[best], channel: a.channel[best],
-        label: a.label[best] < 0 ? null : this.data.header.labels[a.label[best]] };
+      return {
+        thread,
+        depth,
+        position: a.first[best],
+        start: a.start[best],
+        end: a.end[best],
+        busy: a.busy[best],
+        count: a.count[best],
+        channel: a.channel[best],
+        label: a.label[best] < 0 ? null : this.data.header.labels[a.label[best]],
+      };
     }
   }
 

@@ -1,7 +1,7 @@
 /* One frame of the timeline: overview, axis, rows, what is selected and what is under the pointer. Reads, never changes. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
 
   tl.drawFrame = function (timeline, rows, axis) {
     const { draw, palette, viewport, view, place } = timeline;
@@ -23,7 +23,11 @@
     };
     const isTop = ({ row }) => row.isPinned || row.id === "pinned";
     if (place.pinnedHeight) part(timeline.top, split, rows.filter(isTop));
-    part(split, view.height, rows.filter((each) => !isTop(each)));
+    part(
+      split,
+      view.height,
+      rows.filter((each) => !isTop(each)),
+    );
     if (place.pinnedHeight) {
       draw.fillStyle = palette.plain["line-strong"];
       draw.fillRect(0, split - 1, view.width, 1);
@@ -57,7 +61,11 @@
     }
     draw.stroke();
     draw.fillStyle = palette.plain.faint;
-    draw.fillText(timeline.clock === null ? "host time since the first event" : tl.day(timeline.clock), 10, base - axis / 2 - 1);
+    draw.fillText(
+      timeline.clock === null ? "host time since the first event" : tl.day(timeline.clock),
+      10,
+      base - axis / 2 - 1,
+    );
   }
 
   function drawGrid(timeline, ticks, from, to) {
@@ -86,7 +94,8 @@
     const { draw, palette, viewport, chosen } = timeline;
     if (!chosen || chosen.depth < 0 || !row.threads.includes(chosen.thread)) return;
     if (chosen.depth >= timeline.flames.lanesOf(row)) return;
-    const left = Math.max(-3, viewport.x(chosen.start)), right = Math.min(viewport.width + 3, viewport.x(chosen.end));
+    const left = Math.max(-3, viewport.x(chosen.start)),
+      right = Math.min(viewport.width + 3, viewport.x(chosen.end));
     if (right < -2 || left > viewport.width + 2) return;
     const y = top + (row.instants ? tl.FLAGS : 0) + chosen.depth * tl.LANE;
     draw.strokeStyle = palette.plain.accent;
@@ -126,7 +135,8 @@
     const { draw, palette, viewport, view } = timeline;
     const section = timeline.measured || timeline.section;
     if (!section) return;
-    const left = Math.max(0, viewport.x(section[0])), right = Math.min(viewport.width, viewport.x(section[1]));
+    const left = Math.max(0, viewport.x(section[0])),
+      right = Math.min(viewport.width, viewport.x(section[1]));
     if (right < 0 || left > viewport.width) return;
     draw.fillStyle = palette.plain.accent;
     draw.globalAlpha = 0.12;
@@ -138,7 +148,14 @@
 
   function drawPointer(timeline) {
     const { draw, palette, view, pointer, viewport } = timeline;
-    if (!pointer || pointer.x < tl.NAMES || pointer.x > tl.NAMES + viewport.width || pointer.y < timeline.strip.height || timeline.measured) return;
+    if (
+      !pointer ||
+      pointer.x < tl.NAMES ||
+      pointer.x > tl.NAMES + viewport.width ||
+      pointer.y < timeline.strip.height ||
+      timeline.measured
+    )
+      return;
     draw.globalAlpha = 0.45;
     draw.fillStyle = palette.plain.muted;
     draw.fillRect(Math.round(pointer.x), timeline.top, 1, view.height - timeline.top);

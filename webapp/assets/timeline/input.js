@@ -1,7 +1,7 @@
 /* Pointer and keyboard. Keys are those of the execution trace. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
   const PAN_SPEED = 1.1; /* windows per second while a key is held */
   const ZOOM_SPEED = 5; /* factor per second */
   const SCROLL_SPEED = 900; /* pixels per second */
@@ -19,11 +19,27 @@
   HELD["_"] = HELD["-"];
 
   const PRESSED = {
-    Home: (t) => { t.viewport.first = 0; t.viewport.keepInside(); t.moved(); },
-    End: (t) => { t.viewport.pan(Number.MAX_SAFE_INTEGER / 4); t.moved(); },
-    PageUp: (t) => { t.viewport.pan(-0.9 * t.viewport.width); t.moved(); },
-    PageDown: (t) => { t.viewport.pan(0.9 * t.viewport.width); t.moved(); },
-    f: (t) => { t.viewport.fit(); t.moved(); },
+    Home: (t) => {
+      t.viewport.first = 0;
+      t.viewport.keepInside();
+      t.moved();
+    },
+    End: (t) => {
+      t.viewport.pan(Number.MAX_SAFE_INTEGER / 4);
+      t.moved();
+    },
+    PageUp: (t) => {
+      t.viewport.pan(-0.9 * t.viewport.width);
+      t.moved();
+    },
+    PageDown: (t) => {
+      t.viewport.pan(0.9 * t.viewport.width);
+      t.moved();
+    },
+    f: (t) => {
+      t.viewport.fit();
+      t.moved();
+    },
     n: (t) => t.neighbour(1),
     p: (t) => t.neighbour(-1),
     g: (t) => t.find(false),
@@ -46,16 +62,24 @@
       on(timeline.canvas, "pointerdown", (event) => this.press(event));
       on(timeline.canvas, "pointermove", (event) => this.move(event));
       on(timeline.canvas, "pointerup", (event) => this.lift(event));
-      on(timeline.canvas, "pointercancel", () => { this.drag = null; });
+      on(timeline.canvas, "pointercancel", () => {
+        this.drag = null;
+      });
       on(timeline.canvas, "pointerleave", () => this.leave());
       on(timeline.canvas, "dblclick", () => this.open());
       on(timeline.host, "wheel", (event) => this.wheel(event), { passive: false });
       on(document, "keydown", (event) => this.keyDown(event));
-      on(document, "keyup", () => { this.held = null; });
-      on(window, "blur", () => { this.held = null; });
+      on(document, "keyup", () => {
+        this.held = null;
+      });
+      on(window, "blur", () => {
+        this.held = null;
+      });
     }
 
-    stop() { this.stops.forEach((stop) => stop()); }
+    stop() {
+      this.stops.forEach((stop) => stop());
+    }
 
     point(event) {
       const box = this.timeline.host.getBoundingClientRect();
@@ -78,13 +102,17 @@
       this.drag = { start: point, last: point, moved: false, kind: event.shiftKey ? "select" : "pan", ns };
       if (point.y < timeline.strip.height) {
         this.drag.kind = timeline.strip.grip(point.x - tl.NAMES);
-        if (this.drag.kind === "jump") { this.jump(point); this.drag.kind = "move"; }
+        if (this.drag.kind === "jump") {
+          this.jump(point);
+          this.drag.kind = "move";
+        }
       } else if (point.y < timeline.top) this.drag.kind = "select";
     }
 
     jump(point) {
       const { viewport } = this.timeline;
-      const middle = ((point.x - tl.NAMES) / viewport.width) * viewport.total, half = (viewport.to - viewport.from) / 2;
+      const middle = ((point.x - tl.NAMES) / viewport.width) * viewport.total,
+        half = (viewport.to - viewport.from) / 2;
       viewport.first = Math.round(((middle - half) * 1024) / viewport.pitch);
       viewport.keepInside();
       this.timeline.moved();
@@ -92,10 +120,13 @@
 
     move(event) {
       const { timeline } = this;
-      const point = timeline.pointer = this.point(event);
+      const point = (timeline.pointer = this.point(event));
       const { drag } = this;
       if (drag) this.dragTo(point);
-      else if (point.y < timeline.strip.height) timeline.canvas.style.cursor = { from: "ew-resize", to: "ew-resize", move: "grab", jump: "pointer" }[timeline.strip.grip(point.x - tl.NAMES)];
+      else if (point.y < timeline.strip.height)
+        timeline.canvas.style.cursor = { from: "ew-resize", to: "ew-resize", move: "grab", jump: "pointer" }[
+          timeline.strip.grip(point.x - tl.NAMES)
+        ];
       else this.hover(point);
       timeline.schedule();
     }
@@ -115,8 +146,10 @@
       } else if (drag.kind === "move") {
         viewport.first += Math.round((by * perPixel * 1024) / viewport.pitch);
         viewport.keepInside();
-      } else if (drag.kind === "from") viewport.show(Math.min(viewport.to - 100, Math.max(0, (point.x - tl.NAMES) * perPixel)), viewport.to);
-      else if (drag.kind === "to") viewport.show(viewport.from, Math.max(viewport.from + 100, (point.x - tl.NAMES) * perPixel));
+      } else if (drag.kind === "from")
+        viewport.show(Math.min(viewport.to - 100, Math.max(0, (point.x - tl.NAMES) * perPixel)), viewport.to);
+      else if (drag.kind === "to")
+        viewport.show(viewport.from, Math.max(viewport.from + 100, (point.x - tl.NAMES) * perPixel));
       drag.last = point;
       timeline.tip.hide();
       if (drag.kind !== "select") timeline.moved();
@@ -168,7 +201,8 @@
       const { viewport } = timeline;
       const lines = event.deltaMode ? 16 : 1;
       const point = this.point(event);
-      if (event.shiftKey || point.x < tl.NAMES) timeline.scrollTo(timeline.scroll + (event.deltaY || event.deltaX) * lines);
+      if (event.shiftKey || point.x < tl.NAMES)
+        timeline.scrollTo(timeline.scroll + (event.deltaY || event.deltaX) * lines);
       else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) viewport.pan(event.deltaX * lines);
       else viewport.zoom(Math.pow(1.0018, -event.deltaY * lines), point.x - tl.NAMES);
       timeline.tip.hide();

@@ -2,7 +2,7 @@
    reached with Tab and selected. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
 
   function element(kind, name, text) {
     const made = document.createElement(kind);
@@ -51,18 +51,40 @@
       made.dataset.row = row.id;
       const head = element("div", "tl-row-head");
       if (row.foldable) {
-        const fold = button("tl-fold" + (row.open ? " is-open" : ""), (row.open ? "Fold " : "Unfold ") + row.title, () => this.timeline.toggleFold(row.id));
+        const fold = button(
+          "tl-fold" + (row.open ? " is-open" : ""),
+          (row.open ? "Fold " : "Unfold ") + row.title,
+          () => this.timeline.toggleFold(row.id),
+        );
         fold.setAttribute("aria-expanded", row.open ? "true" : "false");
         head.append(fold);
       } else head.append(element("span", "tl-fold-space"));
-      const title = element("span", "tl-title", row.title + (row.unit && row.kind === "graph" ? " (" + row.unit + ")" : ""));
+      const title = element(
+        "span",
+        "tl-title",
+        row.title + (row.unit && row.kind === "graph" ? " (" + row.unit + ")" : ""),
+      );
       title.title = row.title + (row.detail ? " " + row.detail : "");
       head.append(title);
       if (row.detail) head.append(element("span", "tl-detail", row.detail));
-      if (row.instants) head.append(Object.assign(element("span", "tl-flags", "⚑ ×" + row.instants.toLocaleString("en-US")), { title: row.instants + " instant events" }));
-      if (row.overlap) head.append(Object.assign(element("span", "tl-overlap", "!"), { title: "Several threads are drawn over each other: what overlaps hides what lies below" }));
+      if (row.instants)
+        head.append(
+          Object.assign(element("span", "tl-flags", "⚑ ×" + row.instants.toLocaleString("en-US")), {
+            title: row.instants + " instant events",
+          }),
+        );
+      if (row.overlap)
+        head.append(
+          Object.assign(element("span", "tl-overlap", "!"), {
+            title: "Several threads are drawn over each other: what overlaps hides what lies below",
+          }),
+        );
       if (row.pinnable) {
-        const pin = button("tl-pin" + (row.isPinned ? " is-on" : ""), (row.isPinned ? "Unpin " : "Pin ") + row.title, () => this.timeline.togglePin(row.id));
+        const pin = button(
+          "tl-pin" + (row.isPinned ? " is-on" : ""),
+          (row.isPinned ? "Unpin " : "Pin ") + row.title,
+          () => this.timeline.togglePin(row.id),
+        );
         pin.setAttribute("aria-pressed", row.isPinned ? "true" : "false");
         head.append(pin);
       }

@@ -1,10 +1,37 @@
 /* Colours of the timeline: tokens of the theme, channels from the facts, ramps of heat maps. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
-  const PLAIN = ["surface", "raised", "sunken", "hover", "chosen", "ink", "muted", "faint", "line", "line-strong", "accent", "focus", "grid", "axis"];
-  const HEAT = { light: [["#fdf3b4", "#e8590c"], ["#eef6b5", "#2b8a3e"], ["#e6ecff", "#3b5bdb"], ["#fde8f1", "#a61e4d"]],
-    dark: [["#5a4a1c", "#ff9f43"], ["#3a4a1f", "#8ce99a"], ["#27345c", "#91a7ff"], ["#4d2338", "#faa2c1"]] };
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const PLAIN = [
+    "surface",
+    "raised",
+    "sunken",
+    "hover",
+    "chosen",
+    "ink",
+    "muted",
+    "faint",
+    "line",
+    "line-strong",
+    "accent",
+    "focus",
+    "grid",
+    "axis",
+  ];
+  const HEAT = {
+    light: [
+      ["#fdf3b4", "#e8590c"],
+      ["#eef6b5", "#2b8a3e"],
+      ["#e6ecff", "#3b5bdb"],
+      ["#fde8f1", "#a61e4d"],
+    ],
+    dark: [
+      ["#5a4a1c", "#ff9f43"],
+      ["#3a4a1f", "#8ce99a"],
+      ["#27345c", "#91a7ff"],
+      ["#4d2338", "#faa2c1"],
+    ],
+  };
 
   tl.readPalette = function () {
     const style = getComputedStyle(document.documentElement);
@@ -20,8 +47,14 @@
   };
 
   const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  const mix = (from, to, share) => "rgb(" + parts(from).map((each, at) => Math.round(each + (parts(to)[at] - each) * share)).join(",") + ")";
+  const mix = (from, to, share) =>
+    "rgb(" +
+    parts(from)
+      .map((each, at) => Math.round(each + (parts(to)[at] - each) * share))
+      .join(",") +
+    ")";
 
   /* `count` colours from pale to strong after the one of an empty cell. */
-  tl.ramp = (empty, pale, strong, count) => [empty].concat(Array.from({ length: count }, (_, at) => mix(pale, strong, at / (count - 1))));
+  tl.ramp = (empty, pale, strong, count) =>
+    [empty].concat(Array.from({ length: count }, (_, at) => mix(pale, strong, at / (count - 1))));
 })();

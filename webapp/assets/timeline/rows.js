@@ -4,11 +4,27 @@
    kinds: file, group, process, thread (threads: indexes drawn in it, lanes), graph, heatmap. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
-  const LANE = 18, HEAD = 22, FLAGS = 16, GRAPH = 110, SPARK = 26, HEAT = 190;
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const LANE = 18,
+    HEAD = 22,
+    FLAGS = 16,
+    GRAPH = 110,
+    SPARK = 26,
+    HEAT = 190;
 
   function threadRow(id, title, threads, lanes, instants, overlap) {
-    return { id, kind: "thread", title, depth: 2, threads, lanes, instants, overlap, foldable: lanes > 1, pinnable: true };
+    return {
+      id,
+      kind: "thread",
+      title,
+      depth: 2,
+      threads,
+      lanes,
+      instants,
+      overlap,
+      foldable: lanes > 1,
+      pinnable: true,
+    };
   }
 
   function processRows(process, merge) {
@@ -16,24 +32,71 @@
     if (merge) {
       const lanes = Math.max(0, ...threads.map((thread) => thread.lanes));
       const instants = threads.reduce((sum, thread) => sum + thread.instants, 0);
-      return [threadRow("p" + process.pid + "-all", "All threads", threads.map((thread) => thread.index), lanes, instants, threads.length > 1)];
+      return [
+        threadRow(
+          "p" + process.pid + "-all",
+          "All threads",
+          threads.map((thread) => thread.index),
+          lanes,
+          instants,
+          threads.length > 1,
+        ),
+      ];
     }
-    return threads.map((thread) => Object.assign(
-      threadRow("t" + thread.index, thread.name || "Thread", [thread.index], thread.lanes, thread.instants, false), { detail: String(thread.tid) }));
+    return threads.map((thread) =>
+      Object.assign(
+        threadRow("t" + thread.index, thread.name || "Thread", [thread.index], thread.lanes, thread.instants, false),
+        { detail: String(thread.tid) },
+      ),
+    );
   }
 
   /* Every row there is, in order; folding decides which are shown. */
   tl.allRows = function (facts, merge) {
     const rows = [{ id: "file", kind: "file", title: facts.file, depth: 0, foldable: true }];
-    if (facts.heatmaps.length) rows.push({ id: "heatmaps", kind: "group", title: "Heat maps", depth: 1, foldable: true });
-    facts.heatmaps.forEach((map, index) => rows.push({ id: "h" + index, kind: "heatmap", title: map.name, unit: map.unit, depth: 2, index, map, foldable: true, pinnable: true, under: "heatmaps" }));
+    if (facts.heatmaps.length)
+      rows.push({ id: "heatmaps", kind: "group", title: "Heat maps", depth: 1, foldable: true });
+    facts.heatmaps.forEach((map, index) =>
+      rows.push({
+        id: "h" + index,
+        kind: "heatmap",
+        title: map.name,
+        unit: map.unit,
+        depth: 2,
+        index,
+        map,
+        foldable: true,
+        pinnable: true,
+        under: "heatmaps",
+      }),
+    );
     for (const process of facts.processes) {
       const id = "p" + process.pid;
-      rows.push({ id, kind: "process", title: "Process " + process.pid, detail: process.name, depth: 1, foldable: true });
+      rows.push({
+        id,
+        kind: "process",
+        title: "Process " + process.pid,
+        detail: process.name,
+        depth: 1,
+        foldable: true,
+      });
       for (const row of processRows(process, merge)) rows.push(Object.assign(row, { under: id }));
     }
     if (facts.graphs.length) rows.push({ id: "graphs", kind: "group", title: "Line graphs", depth: 1, foldable: true });
-    facts.graphs.forEach((graph, index) => rows.push({ id: "g" + index, kind: "graph", title: graph.name, unit: graph.unit, depth: 2, index, graph, foldable: true, pinnable: true, under: "graphs" }));
+    facts.graphs.forEach((graph, index) =>
+      rows.push({
+        id: "g" + index,
+        kind: "graph",
+        title: graph.name,
+        unit: graph.unit,
+        depth: 2,
+        index,
+        graph,
+        foldable: true,
+        pinnable: true,
+        under: "graphs",
+      }),
+    );
     return rows;
   };
 

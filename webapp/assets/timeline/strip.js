@@ -1,8 +1,9 @@
 /* The overview above the timeline: every lane of the file in a few pixels, the visible window and its two handles. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
-  const HEIGHT = 72, HANDLE = 7;
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const HEIGHT = 72,
+    HANDLE = 7;
 
   class Strip {
     constructor(timeline) {
@@ -12,8 +13,12 @@
       this.picture = null;
     }
 
-    get height() { return HEIGHT; }
-    recolour() { this.picture = null; }
+    get height() {
+      return HEIGHT;
+    }
+    recolour() {
+      this.picture = null;
+    }
 
     update(width) {
       const columns = Math.min(4096, width);
@@ -25,7 +30,9 @@
     async request(columns) {
       this.busy = true;
       try {
-        const data = await window.popvision.execution.get(`/data/${this.timeline.facts.key}/timeline/overview?width=${columns}`);
+        const data = await window.popvision.execution.get(
+          `/data/${this.timeline.facts.key}/timeline/overview?width=${columns}`,
+        );
         this.data = Object.assign(data, { columns });
         this.picture = null;
       } catch (problem) {

@@ -1,8 +1,10 @@
 /* The host timeline: holds what is shown, reads it from the URL and writes it back, and draws a frame when something changed. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
-  const NAMES = 250, AXIS = 26, RIGHT = 8;
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
+  const NAMES = 250,
+    AXIS = 26,
+    RIGHT = 8;
 
   tl.NAMES = NAMES;
   tl.complain = (problem) => window.popvision.notice("Host timeline: " + problem.message);
@@ -31,7 +33,10 @@
       this.pointer = this.measured = this.chosen = this.section = null;
       this.readSelection(window.popvision.selection());
       this.input = new tl.Input(this);
-      this.unsubscribe = window.popvision.onSelect((selection) => { this.readSelection(selection); this.schedule(); });
+      this.unsubscribe = window.popvision.onSelect((selection) => {
+        this.readSelection(selection);
+        this.schedule();
+      });
       this.sizes = new ResizeObserver(() => this.resize());
       this.sizes.observe(host);
       this.onTheme = () => this.recolour();
@@ -61,10 +66,12 @@
       this.section = section ? [Number(section[1]), Number(section[2])] : null;
       this.readEvent(selection.tl_event || "");
       if (selection.tl_find !== this.searched) this.search(selection.tl_find || "");
-      const from = selection.tl_from, to = selection.tl_to;
+      const from = selection.tl_from,
+        to = selection.tl_to;
       if (/^\d+$/.test(from || "") && /^\d+$/.test(to || "") && Number(to) > Number(from)) {
         this.wantedWindow = [Number(from), Number(to)];
-        if (this.viewport.width && (from !== this.written || to !== this.writtenTo)) this.viewport.show(...this.wantedWindow);
+        if (this.viewport.width && (from !== this.written || to !== this.writtenTo))
+          this.viewport.show(...this.wantedWindow);
       } else if (this.written) this.viewport.fit();
       this.written = from;
       this.writtenTo = to;
@@ -72,7 +79,9 @@
       tl.fillKey(this);
     }
 
-    write(patch) { window.popvision.select(patch); }
+    write(patch) {
+      window.popvision.select(patch);
+    }
 
     /* The window goes into the URL when moving has paused. */
     moved() {
@@ -94,8 +103,12 @@
       this.scrollTo(this.scroll);
     }
 
-    get top() { return this.strip.height + AXIS; }
-    get room() { return Math.max(0, this.view.height - this.top - this.place.pinnedHeight); }
+    get top() {
+      return this.strip.height + AXIS;
+    }
+    get room() {
+      return Math.max(0, this.view.height - this.top - this.place.pinnedHeight);
+    }
 
     scrollTo(at) {
       this.scroll = Math.round(Math.max(0, Math.min(at, this.place.height - this.room)));
@@ -109,7 +122,9 @@
     }
 
     foldAll() {
-      const rows = this.place.rows.concat(this.place.pinned).filter((row) => row.foldable && row.depth > (row.isPinned ? 0 : 1));
+      const rows = this.place.rows
+        .concat(this.place.pinned)
+        .filter((row) => row.foldable && row.depth > (row.isPinned ? 0 : 1));
       this.write({ tl_fold: rows.some((row) => row.open) ? rows.map((row) => row.id).join(",") : null });
     }
 
@@ -119,7 +134,8 @@
     }
 
     chartOf(row) {
-      if (!this.charts.has(row.id)) this.charts.set(row.id, row.kind === "graph" ? new tl.Graph(this, row) : new tl.Heatmap(this, row));
+      if (!this.charts.has(row.id))
+        this.charts.set(row.id, row.kind === "graph" ? new tl.Graph(this, row) : new tl.Heatmap(this, row));
       return this.charts.get(row.id);
     }
 
@@ -127,14 +143,21 @@
     inSight() {
       const pinned = this.place.pinned.map((row) => ({ row, top: this.top + row.top }));
       const base = this.top + this.place.pinnedHeight - this.scroll;
-      const rows = this.place.rows.filter((row) => row.top + row.height > this.scroll && row.top < this.scroll + this.room);
+      const rows = this.place.rows.filter(
+        (row) => row.top + row.height > this.scroll && row.top < this.scroll + this.room,
+      );
       return pinned.concat(rows.map((row) => ({ row, top: base + row.top })));
     }
 
     rowAt(y) {
       if (y < this.top) return null;
       const isPinned = y < this.top + this.place.pinnedHeight;
-      return this.inSight().find(({ row, top }) => Boolean(row.isPinned || row.id === "pinned") === isPinned && y >= top && y < top + row.height) || null;
+      return (
+        this.inSight().find(
+          ({ row, top }) =>
+            Boolean(row.isPinned || row.id === "pinned") === isPinned && y >= top && y < top + row.height,
+        ) || null
+      );
     }
 
     /* What lies at a point: {row, ns, inside, event?} or null. */
@@ -149,7 +172,9 @@
 
     /* ---- selection ---- */
 
-    isChosen(event) { return this.chosen !== null && tl.eventKey(event) === tl.eventKey(this.chosen); }
+    isChosen(event) {
+      return this.chosen !== null && tl.eventKey(event) === tl.eventKey(this.chosen);
+    }
 
     choose(event) {
       this.chosen = event;
@@ -160,12 +185,23 @@
     /* The event of the URL, when it is not the one just clicked. */
     async readEvent(text) {
       const match = text.match(/^(\d+)\.(i|\d+)\.(\d+)$/);
-      if (!match) { this.chosen = null; return; }
+      if (!match) {
+        this.chosen = null;
+        return;
+      }
       if (this.chosen && tl.eventKey(this.chosen) === text) return;
       try {
         const facts = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${text}`);
-        this.chosen = { thread: facts.thread, depth: facts.depth, position: facts.position, start: facts.start, end: facts.start + facts.duration };
-      } catch (_) { this.chosen = null; }
+        this.chosen = {
+          thread: facts.thread,
+          depth: facts.depth,
+          position: facts.position,
+          start: facts.start,
+          end: facts.start + facts.duration,
+        };
+      } catch (_) {
+        this.chosen = null;
+      }
       this.schedule();
     }
 
@@ -182,14 +218,24 @@
       const at = Object.assign({}, this.chosen, { position: this.chosen.position + by });
       if (at.position < 0) return;
       try {
-        const facts = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/event?at=${tl.eventKey(at)}`);
+        const facts = await window.popvision.execution.getJson(
+          `/data/${this.facts.key}/timeline/event?at=${tl.eventKey(at)}`,
+        );
         this.reveal(facts);
-      } catch (_) { /* the last of its row */ }
+      } catch (_) {
+        /* the last of its row */
+      }
     }
 
     /* Select an event, bring it into sight, and scroll to its row. */
     reveal(facts) {
-      const event = { thread: facts.thread, depth: facts.depth, position: facts.position, start: facts.start, end: facts.start + facts.duration };
+      const event = {
+        thread: facts.thread,
+        depth: facts.depth,
+        position: facts.position,
+        start: facts.start,
+        end: facts.start + facts.duration,
+      };
       this.choose(event);
       this.viewport.reveal(event.start, Math.max(event.end, event.start + 1));
       const row = this.place.rows.find((each) => each.kind === "thread" && each.threads.includes(event.thread));
@@ -213,7 +259,11 @@
       const first = this.searched === undefined;
       this.searched = text || undefined;
       const slot = tl.slot("matches");
-      if (!text) { if (slot) slot.textContent = ""; this.searched = text === "" ? undefined : text; return; }
+      if (!text) {
+        if (slot) slot.textContent = "";
+        this.searched = text === "" ? undefined : text;
+        return;
+      }
       if (!first || !window.popvision.selection().tl_event) this.find(false, true);
     }
 
@@ -221,13 +271,23 @@
     async find(back, fresh) {
       const text = window.popvision.selection().tl_find;
       if (!text) return;
-      const from = this.chosen && !fresh ? `time=${Math.round(this.chosen.start)}&at=${tl.eventKey(this.chosen)}` : `time=${Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0))}`;
+      const from =
+        this.chosen && !fresh
+          ? `time=${Math.round(this.chosen.start)}&at=${tl.eventKey(this.chosen)}`
+          : `time=${Math.max(0, Math.floor(this.viewport.width ? this.viewport.from : 0))}`;
       const slot = tl.slot("matches");
       try {
-        const hit = await window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(text)}&${from}${back ? "&back=1" : ""}`);
-        if (slot) slot.textContent = hit.matches ? hit.rank.toLocaleString("en-US") + " of " + hit.matches.toLocaleString("en-US") : "no match";
+        const hit = await window.popvision.execution.getJson(
+          `/data/${this.facts.key}/timeline/find?text=${encodeURIComponent(text)}&${from}${back ? "&back=1" : ""}`,
+        );
+        if (slot)
+          slot.textContent = hit.matches
+            ? hit.rank.toLocaleString("en-US") + " of " + hit.matches.toLocaleString("en-US")
+            : "no match";
         if (hit.matches) this.reveal(hit);
-      } catch (problem) { tl.complain(problem); }
+      } catch (problem) {
+        tl.complain(problem);
+      }
     }
 
     /* ---- drawing ---- */
@@ -250,7 +310,9 @@
       this.schedule();
     }
 
-    recolourChannels() { this.colours = this.facts.channels.map((channel) => channel[this.palette.theme]); }
+    recolourChannels() {
+      this.colours = this.facts.channels.map((channel) => channel[this.palette.theme]);
+    }
 
     recolour() {
       this.palette = tl.readPalette();
@@ -283,7 +345,8 @@
       let complete = this.strip.update(this.viewport.width);
       for (const { row } of rows) {
         if (row.kind === "thread") row.threads.forEach((thread) => threads.add(thread));
-        else if (row.kind === "graph" || row.kind === "heatmap") complete = this.chartOf(row).update(this.viewport) && complete;
+        else if (row.kind === "graph" || row.kind === "heatmap")
+          complete = this.chartOf(row).update(this.viewport) && complete;
       }
       complete = this.flames.update(this.viewport, Array.from(threads)) && complete;
       return this.updateCorner() && complete;
@@ -292,21 +355,38 @@
     /* Events and duration of what is visible. */
     updateCorner() {
       const { viewport } = this;
-      const from = Math.max(0, Math.floor(viewport.from)), to = Math.ceil(viewport.to) + 1;
+      const from = Math.max(0, Math.floor(viewport.from)),
+        to = Math.ceil(viewport.to) + 1;
       const wanted = from + "-" + to + "-" + this.hidden;
       if (this.counted === wanted) return true;
       if (!this.counting) {
         this.counting = true;
-        window.popvision.execution.getJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`).then((answer) => {
-          this.counted = wanted;
-          const hidden = this.hidden ? this.hidden.split(",").length : 0;
-          this.corner.replaceChildren();
-          const line = (text, name) => { const made = document.createElement("div"); made.textContent = text; if (name) made.className = name; this.corner.append(made); };
-          line("Events " + answer.events.toLocaleString("en-US"));
-          line("Duration " + tl.length(Math.min(viewport.total - 1, to - 1) - from));
-          if (hidden) line(hidden + (hidden === 1 ? " channel" : " channels") + " hidden in the drawing, counted here", "tl-corner-note");
-          if (this.facts.recording) line("not closed: still recording, or killed", "tl-corner-note");
-        }).catch(tl.complain).finally(() => { this.counting = false; this.schedule(); });
+        window.popvision.execution
+          .getJson(`/data/${this.facts.key}/timeline/count?from=${from}&to=${to}&width=1`)
+          .then((answer) => {
+            this.counted = wanted;
+            const hidden = this.hidden ? this.hidden.split(",").length : 0;
+            this.corner.replaceChildren();
+            const line = (text, name) => {
+              const made = document.createElement("div");
+              made.textContent = text;
+              if (name) made.className = name;
+              this.corner.append(made);
+            };
+            line("Events " + answer.events.toLocaleString("en-US"));
+            line("Duration " + tl.length(Math.min(viewport.total - 1, to - 1) - from));
+            if (hidden)
+              line(
+                hidden + (hidden === 1 ? " channel" : " channels") + " hidden in the drawing, counted here",
+                "tl-corner-note",
+              );
+            if (this.facts.recording) line("not closed: still recording, or killed", "tl-corner-note");
+          })
+          .catch(tl.complain)
+          .finally(() => {
+            this.counting = false;
+            this.schedule();
+          });
       }
       return false;
     }

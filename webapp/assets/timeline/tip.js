@@ -1,7 +1,7 @@
 /* The tooltip: what lies under the pointer. Text only ever enters as text. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
 
   class Tip {
     constructor(timeline) {
@@ -30,7 +30,8 @@
         const row = document.createElement("div");
         row.className = "tl-tip-row";
         if (dash) row.append(this.swatch(dash));
-        const left = document.createElement("span"), right = document.createElement("span");
+        const left = document.createElement("span"),
+          right = document.createElement("span");
         left.textContent = name;
         right.textContent = value;
         row.append(left, right);
@@ -55,12 +56,26 @@
       if (hit.count > 1) {
         const span = hit.end - hit.start;
         this.show(x, y, hit.count.toLocaleString("en-US") + " events", colours[hit.channel], [
-          ["longest in", channel.name], ["span", tl.length(span)], ["busy", ((100 * hit.busy) / Math.max(1, span)).toFixed(1) + " %"], ["to see them", "zoom in"]]);
+          ["longest in", channel.name],
+          ["span", tl.length(span)],
+          ["busy", ((100 * hit.busy) / Math.max(1, span)).toFixed(1) + " %"],
+          ["to see them", "zoom in"],
+        ]);
         return;
       }
       const at = tl.eventKey(hit);
-      const lines = [["channel", channel.name], hit.depth < 0 ? ["type", "instant"] : ["duration", hit.end - hit.start < 1000 ? "< 1 µs (" + tl.length(hit.end - hit.start) + ")" : tl.length(hit.end - hit.start)],
-        ["at", tl.stamp(hit.start, 1000, this.timeline.clock)]];
+      const lines = [
+        ["channel", channel.name],
+        hit.depth < 0
+          ? ["type", "instant"]
+          : [
+              "duration",
+              hit.end - hit.start < 1000
+                ? "< 1 µs (" + tl.length(hit.end - hit.start) + ")"
+                : tl.length(hit.end - hit.start),
+            ],
+        ["at", tl.stamp(hit.start, 1000, this.timeline.clock)],
+      ];
       const name = hit.label || this.known.get(at);
       this.show(x, y, name || "…", colours[hit.channel], lines);
       if (!name) this.ask(at, x, y, hit);
@@ -72,9 +87,13 @@
       await new Promise((done) => window.setTimeout(done, 60));
       if (this.wanted !== at) return;
       try {
-        const facts = await window.popvision.execution.getJson(`/data/${this.timeline.facts.key}/timeline/event?at=${at}`);
+        const facts = await window.popvision.execution.getJson(
+          `/data/${this.timeline.facts.key}/timeline/event?at=${at}`,
+        );
         this.known.set(at, facts.label);
-      } catch (problem) { return tl.complain(problem); }
+      } catch (problem) {
+        return tl.complain(problem);
+      }
       if (this.wanted === at) this.event(x, y, hit);
       return undefined;
     }
@@ -82,15 +101,23 @@
     graph(x, y, row, ns) {
       const unit = row.unit ? " " + row.unit : "";
       const values = this.timeline.chartOf(row).at(ns);
-      this.show(x, y, tl.stamp(ns, 1000, this.timeline.clock), null,
-        values.map((each) => [each.name, Number.isNaN(each.value) ? "–" : tl.number(each.value) + unit, each.colour]));
+      this.show(
+        x,
+        y,
+        tl.stamp(ns, 1000, this.timeline.clock),
+        null,
+        values.map((each) => [each.name, Number.isNaN(each.value) ? "–" : tl.number(each.value) + unit, each.colour]),
+      );
     }
 
     cell(x, y, row, ns, inside) {
       const cell = this.timeline.chartOf(row).at(ns, inside, row);
       if (!cell) return this.hide();
-      return this.show(x, y, cell.range, null, [["values", cell.quantity.toLocaleString("en-US") + " of " + cell.sum.toLocaleString("en-US")],
-        ["share", cell.sum ? ((100 * cell.quantity) / cell.sum).toFixed(2) + " %" : "–"], ["at", tl.stamp(ns, 1000, this.timeline.clock)]]);
+      return this.show(x, y, cell.range, null, [
+        ["values", cell.quantity.toLocaleString("en-US") + " of " + cell.sum.toLocaleString("en-US")],
+        ["share", cell.sum ? ((100 * cell.quantity) / cell.sum).toFixed(2) + " %" : "–"],
+        ["at", tl.stamp(ns, 1000, this.timeline.clock)],
+      ]);
     }
   }
 

@@ -1,12 +1,21 @@
 /* Buttons of the toolbar, the zoom box, the key of channels, and the picture to save. */
 (function () {
   "use strict";
-  const tl = (window.popvision = window.popvision || {}).timeline = (window.popvision.timeline || {});
+  const tl = ((window.popvision = window.popvision || {}).timeline = window.popvision.timeline || {});
 
   const ACTIONS = {
-    "timeline-in": (t) => { t.viewport.zoom(1.5, t.viewport.width / 2); t.moved(); },
-    "timeline-out": (t) => { t.viewport.zoom(1 / 1.5, t.viewport.width / 2); t.moved(); },
-    "timeline-fit": (t) => { t.viewport.fit(); t.moved(); },
+    "timeline-in": (t) => {
+      t.viewport.zoom(1.5, t.viewport.width / 2);
+      t.moved();
+    },
+    "timeline-out": (t) => {
+      t.viewport.zoom(1 / 1.5, t.viewport.width / 2);
+      t.moved();
+    },
+    "timeline-fit": (t) => {
+      t.viewport.fit();
+      t.moved();
+    },
     "timeline-next": (t) => t.find(false),
     "timeline-previous": (t) => t.find(true),
     "timeline-save": (t) => save(t),
@@ -30,7 +39,10 @@
       box.setAttribute("aria-label", "Zoom in percent");
       box.addEventListener("change", () => {
         const percent = parseFloat(box.value.replace(/[,%\s]/g, ""));
-        if (percent > 0) { timeline.viewport.setPercent(percent); timeline.moved(); }
+        if (percent > 0) {
+          timeline.viewport.setPercent(percent);
+          timeline.moved();
+        }
         box.blur();
       });
       slot.append(box);
@@ -55,7 +67,11 @@
       tick.addEventListener("change", () => {
         if (tick.checked) hidden.delete(index);
         else hidden.add(index);
-        timeline.write({ tl_hide: Array.from(hidden).sort((a, b) => a - b).join(",") });
+        timeline.write({
+          tl_hide: Array.from(hidden)
+            .sort((a, b) => a - b)
+            .join(","),
+        });
       });
       const swatch = document.createElement("span");
       swatch.className = "tl-swatch";
@@ -87,7 +103,8 @@
     draw.fillStyle = palette.plain.ink;
     draw.textBaseline = "middle";
     for (const { row, top } of timeline.inSight()) {
-      if (top + 11 > timeline.top - 4) draw.fillText(row.title, 10 + 12 * row.depth, top + 11, tl.NAMES - 20 - 12 * row.depth);
+      if (top + 11 > timeline.top - 4)
+        draw.fillText(row.title, 10 + 12 * row.depth, top + 11, tl.NAMES - 20 - 12 * row.depth);
     }
     const link = document.createElement("a");
     link.download = timeline.facts.file.replace(/\.pvti$/, "") + ".png";

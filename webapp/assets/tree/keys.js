@@ -5,9 +5,16 @@
   const treeKeys = {
     searchKey(event) {
       const inBox = event.target.closest && event.target.closest('[data-param="pt_search"]');
-      if (inBox && event.key === "Enter") { event.preventDefault(); this.step(event.shiftKey ? -1 : 1); }
-      if (inBox && event.key === "ArrowDown") { event.preventDefault(); this.scroller.focus(); }
-      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]")) return;
+      if (inBox && event.key === "Enter") {
+        event.preventDefault();
+        this.step(event.shiftKey ? -1 : 1);
+      }
+      if (inBox && event.key === "ArrowDown") {
+        event.preventDefault();
+        this.scroller.focus();
+      }
+      if (event.defaultPrevented || window.popvision.isTyping(event.target) || document.querySelector("dialog[open]"))
+        return;
       const meaning = window.popvision.keyOf(event);
       if (meaning !== "next" && meaning !== "previous") return;
       event.preventDefault();
@@ -32,7 +39,8 @@
       else if (event.key === "Enter" || event.key === " ") this.choose(this.cursor);
       else if (event.key === "*") this.openBelow(this.cursor);
       else if (event.key === "n" || event.key === "N") this.step(event.key === "n" ? 1 : -1);
-      else if (event.key === "f") this.moveTo(Math.max(0, this.rows.rowOf(Number(window.popvision.selection().program))), true);
+      else if (event.key === "f")
+        this.moveTo(Math.max(0, this.rows.rowOf(Number(window.popvision.selection().program))), true);
       else if (event.key === "Escape") window.popvision.select({ program: null });
       else return;
       event.preventDefault();
@@ -46,7 +54,10 @@
     },
 
     left() {
-      if (this.rows.isParent(this.cursor) && !this.rows.isClosed(this.cursor)) { this.fold(this.cursor, true); return; }
+      if (this.rows.isParent(this.cursor) && !this.rows.isClosed(this.cursor)) {
+        this.fold(this.cursor, true);
+        return;
+      }
       const up = this.rows.parentOf(this.cursor);
       if (up >= 0) this.moveTo(up, false);
     },

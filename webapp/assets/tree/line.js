@@ -3,10 +3,23 @@
   "use strict";
   const ROW = 22;
 
-  const KINDS = { self: "cycles", total: "cycles", executions: "integer", received: "bytes", live: "bytes", code: "bytes", trips: "integer", sent: "bytes" };
+  const KINDS = {
+    self: "cycles",
+    total: "cycles",
+    executions: "integer",
+    received: "bytes",
+    live: "bytes",
+    code: "bytes",
+    trips: "integer",
+    sent: "bytes",
+  };
   const WHOLE = {
-    self: "self cycles / total device cycles", total: "total cycles / total device cycles", received: "bytes / all bytes received",
-    sent: "bytes / all bytes sent", live: "bytes / highest point of the liveness curve", code: "bytes / exchange and control code of all programs",
+    self: "self cycles / total device cycles",
+    total: "total cycles / total device cycles",
+    received: "bytes / all bytes received",
+    sent: "bytes / all bytes sent",
+    live: "bytes / highest point of the liveness curve",
+    code: "bytes / exchange and control code of all programs",
   };
 
   function make(tag, className, text) {
@@ -24,11 +37,15 @@
     cell.setAttribute("role", "gridcell");
     if (!text) return cell;
     if (value === 0) cell.classList.add("zero");
-    if (!known(value)) { cell.title = "The report does not say"; return cell; }
+    if (!known(value)) {
+      cell.title = "The report does not say";
+      return cell;
+    }
     const whole = totals[field];
-    const share = whole > 0 && WHOLE[field] ? 100 * value / whole : null;
+    const share = whole > 0 && WHOLE[field] ? (100 * value) / whole : null;
     const unit = KINDS[field] === "bytes" ? " B" : KINDS[field] === "cycles" ? " cycles" : "";
-    cell.title = value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + WHOLE[field]);
+    cell.title =
+      value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + WHOLE[field]);
     if (share !== null) cell.style.setProperty("--share", Math.min(100, share).toFixed(2) + "%");
     if (field === "self" && text.guess) {
       cell.classList.add("guess");
@@ -101,7 +118,9 @@
     else if (rows.side(row) !== 2 && tree.related.has(rows.program[row])) line.classList.add("related");
     if (rows.side(row)) line.classList.add(rows.side(row) === 1 ? "only-source" : "only-target");
     if (tree.found.has(row)) line.classList.add("found");
-    const cells = rows.other ? differenceCells(tree.metric(), text) : Object.keys(KINDS).map((field) => cellElement(field, text, tree.texts.totals));
+    const cells = rows.other
+      ? differenceCells(tree.metric(), text)
+      : Object.keys(KINDS).map((field) => cellElement(field, text, tree.texts.totals));
     line.append(nameElement(tree, row, text), ...cells);
     return line;
   }

@@ -46,9 +46,13 @@
       return this.program[row] === NONE ? 2 : this.other[row] === NONE ? 1 : 0;
     }
 
-    isParent(row) { return this.size[row] > 1; }
+    isParent(row) {
+      return this.size[row] > 1;
+    }
 
-    isClosed(row) { return this.isParent(row) && (this.depth[row] >= this.base) !== this.changed.has(row); }
+    isClosed(row) {
+      return this.isParent(row) && this.depth[row] >= this.base !== this.changed.has(row);
+    }
 
     setClosed(row, closed) {
       if (!this.isParent(row) || this.isClosed(row) === closed) return false;
@@ -60,7 +64,7 @@
     shown() {
       const rows = new Uint32Array(this.n);
       let count = 0;
-      for (let row = 0; row < this.n; ) {
+      for (let row = 0; row < this.n;) {
         rows[count++] = row;
         row += this.isClosed(row) ? this.size[row] : 1;
       }
@@ -106,14 +110,19 @@
 
     read(text) {
       const match = /^(a|\d{1,4})((\.\d{1,9})*)$/.exec(text || "");
-      if (!match) { this.foldAsSuits(); return; }
+      if (!match) {
+        this.foldAsSuits();
+        return;
+      }
       this.foldTo(match[1] === "a" ? Infinity : Number(match[1]));
       for (const row of match[2].split(".").filter(Boolean).map(Number)) {
         if (row < this.n && this.isParent(row) && this.changed.size < MOST_WRITTEN) this.changed.add(row);
       }
     }
 
-    rowOf(program) { return this.program.indexOf(program); }
+    rowOf(program) {
+      return this.program.indexOf(program);
+    }
   }
 
   window.popvisionTree = Object.assign(window.popvisionTree || {}, { TreeRows, NONE });

@@ -25,7 +25,9 @@
       return low;
     }
 
-    has(row) { return this.rows[this.place(row)] === row; }
+    has(row) {
+      return this.rows[this.place(row)] === row;
+    }
 
     /* The match at or after a row (0), after it (1) or before it (-1), round the end; -1 without matches. */
     next(row, direction) {

@@ -19,12 +19,17 @@
       this.totals = {};
     }
 
-    get(key) { return this.texts.get(key); }
+    get(key) {
+      return this.texts.get(key);
+    }
 
     want(keys) {
       this.wanted = keys;
       if (this.timer) return;
-      this.timer = window.setTimeout(() => { this.timer = null; this.ask(this.wanted); }, DELAY);
+      this.timer = window.setTimeout(() => {
+        this.timer = null;
+        this.ask(this.wanted);
+      }, DELAY);
     }
 
     async ask(keys) {
@@ -32,7 +37,10 @@
       const query = this.query();
       query.set("ids", [...new Set(keys)].slice(0, AT_ONCE).join(","));
       const answer = await fetch(this.base + "rows?" + query);
-      if (!answer.ok) { window.popvision.notice(await answer.text()); return; }
+      if (!answer.ok) {
+        window.popvision.notice(await answer.text());
+        return;
+      }
       const data = await answer.json();
       if (turn !== this.turn) return;
       this.totals = data.totals;

@@ -4,7 +4,16 @@
 (function () {
   "use strict";
   const { TreeRows, TreeTexts, TreeSearch, lineElement, ROW, NONE } = window.popvisionTree;
-  const COLUMNS = { ids: true, cycles: true, executions: true, received: true, live: true, code: true, trips: false, sent: false };
+  const COLUMNS = {
+    ids: true,
+    cycles: true,
+    executions: true,
+    received: true,
+    live: true,
+    code: true,
+    trips: false,
+    sent: false,
+  };
 
   class ProgramTree {
     constructor(box) {
@@ -16,7 +25,11 @@
       this.space = box.querySelector(".tree-space");
       this.live = box.querySelector(".tree-live");
       this.note = document.querySelector(".tree-related");
-      this.texts = new TreeTexts(this.base, () => this.query({}, ["ipu", "vs"]), () => this.draw());
+      this.texts = new TreeTexts(
+        this.base,
+        () => this.query({}, ["ipu", "vs"]),
+        () => this.draw(),
+      );
       this.found = new TreeSearch(document.querySelector(".tree-status"));
       this.related = new Set();
       this.cursor = 0;
@@ -38,7 +51,8 @@
       on(this.space, "click", (event) => this.click(event));
       on(document, "click", (event) => this.command(event));
       on(document, "keydown", (event) => this.searchKey(event));
-      const command = (title, run) => this.stops.push(window.popvision.commands.add({ title, run, group: "Program Tree" }));
+      const command = (title, run) =>
+        this.stops.push(window.popvision.commands.add({ title, run, group: "Program Tree" }));
       command("Open everything in the tree", () => this.foldTo(Infinity));
       command("Fold the tree to its first level", () => this.foldTo(1));
       command("Next match or program", () => this.step(1));
@@ -48,9 +62,13 @@
       this.stops.push(() => observer.disconnect());
     }
 
-    stop() { this.stops.forEach((stop) => stop()); }
+    stop() {
+      this.stops.forEach((stop) => stop());
+    }
 
-    metric() { return window.popvision.selection().pt_metric || "total"; }
+    metric() {
+      return window.popvision.selection().pt_metric || "total";
+    }
 
     query(own, shared) {
       const selection = window.popvision.selection();
@@ -159,7 +177,10 @@
     async changed(selection, patch) {
       if (selection.vs !== this.vs) return; /* the shell draws the page anew */
       this.hideColumns();
-      if ("pt_root" in patch && Number(selection.pt_root) !== this.root) { await this.load(); return; }
+      if ("pt_root" in patch && Number(selection.pt_root) !== this.root) {
+        await this.load();
+        return;
+      }
       if ("ipu" in patch) this.texts.clear();
       if ("pt_search" in patch) await this.search(selection.pt_search || "", true);
       if ("program" in patch || "pt_layer" in patch) await this.follow(selection.program, false);
@@ -170,7 +191,10 @@
     async follow(program, align) {
       this.related = new Set();
       this.sayRelated(null);
-      if (program === undefined || !this.rows) { this.draw(); return; }
+      if (program === undefined || !this.rows) {
+        this.draw();
+        return;
+      }
       const id = Number(program);
       if (this.rows.program[this.cursor] !== id) {
         const row = this.rows.rowOf(id);
@@ -182,7 +206,9 @@
         if (window.popvision.selection().program !== program) return;
         this.related = new Set(related);
         this.sayRelated(related.length);
-      } catch (_) { /* an id that is not there marks nothing */ }
+      } catch (_) {
+        /* an id that is not there marks nothing */
+      }
       this.draw();
     }
 
@@ -204,11 +230,16 @@
       if (text.trim()) {
         try {
           rows = new Uint32Array(await this.fetchArray("find?" + this.query({ root: this.root, text }, ["vs"])));
-        } catch (problem) { window.popvision.notice(problem.message); }
+        } catch (problem) {
+          window.popvision.notice(problem.message);
+        }
       }
       this.found.set(text, rows);
       if (jump && rows.length) this.moveTo(this.found.next(this.cursor, 0), false);
-      else { this.found.say(this.cursor); this.draw(); }
+      else {
+        this.found.say(this.cursor);
+        this.draw();
+      }
     }
 
     /* The next or previous match; without a search the next or previous row that is shown. */
