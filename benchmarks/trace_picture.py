@@ -28,7 +28,7 @@ _CLASS_OF_TYPE = {
     "Sans": 5,
     "SyncAns": 5,
 }
-_TOKENS = Path(__file__).parents[1] / "webapp" / "assets" / "tokens.css"
+_TOKENS = Path(__file__).parents[1] / "webapp" / "assets" / "shared" / "tokens.css"
 _BLOCK = 2_000  # steps read at once
 
 

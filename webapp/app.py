@@ -30,15 +30,15 @@ from webapp.views import all_views
 
 _ASSETS = Path(__file__).with_name("assets")
 
-# boot.js runs before the first paint and sets the theme, so that a dark page never flashes white. The viewer's own
-# script must run before Dash's renderer.
+# shell/boot.js runs before the first paint and sets the theme, so that a dark page never flashes white. The
+# viewer's own script must run before Dash's renderer.
 _INDEX = """<!DOCTYPE html>
 <html lang="en" data-theme="light">
 <head>
 {%metas%}
 <title>{%title%}</title>
 <link rel="icon" type="image/svg+xml" href="/assets/icons/logo.svg">
-<script src="/assets/boot.js"></script>
+<script src="/assets/shell/boot.js"></script>
 <link rel="stylesheet" href="{style}">
 {%css%}
 </head>

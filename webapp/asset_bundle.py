@@ -1,8 +1,9 @@
 """The viewer's scripts and styles as one script and one style sheet, joined when the server starts.
 
-The files stay apart in webapp/assets: those of the folder itself first, then folder by folder, by name within each, as
-Dash would load them one by one. An address holds the digest of what it answers, so a browser keeps the answer for good.
-Icons stand in the style sheet as data: addresses (the policy allows these for pictures).
+The order: files of webapp/assets itself, then the frame, what several views share, and the views, each folder by name.
+A script may therefore use shell/ and shared/ while it loads, but another view's objects only when it runs. An address
+holds the digest of its content, so that browsers keep it for good. Icons become data: addresses in the style sheet,
+which the Content Security Policy allows for pictures.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from urllib.parse import quote
 
 from flask import Flask, Response, request
 
-#: A file that the page loads by itself, before everything else.
-FIRST = "boot.js"
+#: The page loads this file by itself, before everything else.
+FIRST = Path("shell", "boot.js")
+#: Folders that come before all others.
+LEADING = ("shell", "shared")
 
 _URL = re.compile(r'url\("([\w./-]+\.svg)"\)')
 _FOREVER = "private, max-age=31536000, immutable"
@@ -50,7 +53,7 @@ class Joined:
 
 def joined_assets(folder: Path) -> tuple[Joined, Joined]:
     """(script, style sheet) of a folder of assets."""
-    scripts = [path for path in _in_order(folder, ".js") if path.name != FIRST]
+    scripts = [path for path in _in_order(folder, ".js") if path != folder / FIRST]
     script = "".join(f"/* {path.relative_to(folder).as_posix()} */\n{_text(path)}\n;\n" for path in scripts)
     style = "".join(_with_pictures(path) + "\n" for path in _in_order(folder, ".css"))
     return _joined("script.js", script, "text/javascript"), _joined("style.css", style, "text/css")
@@ -78,9 +81,14 @@ def _joined(name: str, text: str, mimetype: str) -> Joined:
 
 
 def _in_order(folder: Path, suffix: str) -> list[Path]:
-    """Files by folder, then by name; of the folder itself first."""
-    found = folder.rglob(f"*{suffix}")
-    return sorted(found, key=lambda path: (path.relative_to(folder).parent.parts, path.name))
+    """Files of the folder itself, of LEADING, then of the other folders by name."""
+
+    def key(path: Path) -> tuple[int, tuple[str, ...], str]:
+        parents = path.relative_to(folder).parent.parts
+        rank = 0 if not parents else LEADING.index(parents[0]) + 1 if parents[0] in LEADING else len(LEADING) + 1
+        return rank, parents, path.name
+
+    return sorted(folder.rglob(f"*{suffix}"), key=key)
 
 
 def _text(path: Path) -> str:

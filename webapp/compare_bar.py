@@ -55,7 +55,7 @@ def tick(entry: Entry, card: Card) -> Component | str:
 
 
 def compare_bar() -> Component:
-    """What is chosen, and the button that compares it; assets/compare.js shows it from the first tick on."""
+    """What is chosen, and the button that compares it; assets/shell/compare.js shows it from the first tick on."""
     return html.Div(
         [
             html.Span("", className="compare-chosen", **attributes(data_compare_chosen="")),

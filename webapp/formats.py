@@ -1,5 +1,5 @@
 """Numbers as text, in the units that the user prefers (webapp/preferences.py): exact when small, three or four digits
-when large, never a binary unit called decimal. assets/_formats.js has the same rules for the browser."""
+when large, never a binary unit called decimal. assets/shared/formats.js has the same rules for the browser."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def _masthead(context: ViewContext, entry: Entry, view: View, problems: list[str
 
 
 def _export_link(context: ViewContext, view: View) -> Component:
-    """assets/export_page.js adds what is selected when it is followed."""
+    """assets/shell/export_page.js adds what is selected when it is followed."""
     title = "Save this view as one HTML file that needs no network; with Shift, without names (confidential)"
     return html.A(
         [icon("download"), "HTML"],

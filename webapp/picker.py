@@ -92,7 +92,7 @@ def layout(library: Library) -> Component:
 
 
 def _upload_zone() -> Component:
-    """assets/upload.js sends what is dropped or chosen here."""
+    """assets/shell/upload.js sends what is dropped or chosen here."""
     return html.Div(
         [
             icon("folder"),

@@ -1,7 +1,7 @@
 """What the user prefers to read: the unit of memory, and cycles or time.
 
-The browser keeps each preference in a cookie (assets/_preferences.js), so that a page is built with it at once; the
-server only reads them, for the length of one request. Values that are not in the list count as the default.
+The browser keeps each preference in a cookie (assets/shell/preferences.js), so that a page is built with it at once; the server
+only reads them, for the length of one request. Values that are not in the list count as the default.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from flask import Flask, request
 
-#: Cookie -> the values it may have, the default first. assets/_preferences.js has the same list.
+#: Cookie -> the values it may have, the default first. assets/shell/preferences.js has the same list.
 CHOICES = {
     "popvision_units": ("binary", "si", "bytes"),
     "popvision_time": ("cycles", "time"),

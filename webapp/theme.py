@@ -1,4 +1,4 @@
-"""The tokens of webapp/assets/tokens.css for Python: figures and canvases draw with the values of the style sheet."""
+"""The tokens of assets/shared/tokens.css for Python: figures and canvases draw with the values of the style sheet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 THEMES = ("light", "dark")
-TOKENS_FILE = Path(__file__).with_name("assets") / "tokens.css"
+TOKENS_FILE = Path(__file__).with_name("assets") / "shared" / "tokens.css"
 
 #: Colours from which a scale is drawn, evenly spaced.
 SCALE_STOPS = 7

@@ -23,7 +23,7 @@ def safe_comment(text: str) -> str:
 def safe_cell(value: Any) -> Any:
     """A text that begins like a formula, behind an apostrophe; all else, numbers above all, as it is.
 
-    webapp/assets/table.js keeps the same rule."""
+    webapp/assets/shared/table.js keeps the same rule."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_STARTS) else value
 
 

@@ -24,7 +24,7 @@ from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import serve
 
 TILES, IPUS = 24, 2
-_TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "tokens.css"
+_TOKENS = Path(__file__).parents[2] / "webapp" / "assets" / "shared" / "tokens.css"
 _CLASSES = ("compute", "exchange", "global", "host", "wait", "sync")
 _CLASS_OF_TYPE = {
     "OnTileExecute": 0,

@@ -38,7 +38,13 @@ def guarded(tmp_path: Path) -> Guarded:
 
 def test_without_the_token_nothing_is_served(guarded: Guarded) -> None:
     client, access, key = guarded
-    paths = ("/", "/assets/tokens.css", "/_dash-layout", f"/r/{key}/summary", f"/data/{key}/program_tree/tree?root=0")
+    paths = (
+        "/",
+        "/assets/shared/tokens.css",
+        "/_dash-layout",
+        f"/r/{key}/summary",
+        f"/data/{key}/program_tree/tree?root=0",
+    )
     for path in (*paths, "/?token=", "/?token=wrong", f"/?token={access.token[:-1]}", "/?token=%E2%98%83"):
         answer = client.get(path, headers=HOST)
         assert answer.status_code == 401

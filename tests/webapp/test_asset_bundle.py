@@ -23,14 +23,29 @@ def client() -> FlaskClient:
     return create_app(Library()).server.test_client()
 
 
-def test_files_of_the_folder_come_first_then_folder_by_folder(tmp_path: Path) -> None:
-    for name in ("b.js", "_a.js", "boot.js", "zoo/a.js", "bar/z.js", "a.css", "bar/b.css"):
+def test_files_of_the_folder_come_first_then_the_frame_then_what_views_share(tmp_path: Path) -> None:
+    for name in (
+        "b.js",
+        "shell/boot.js",
+        "shell/c.js",
+        "shared/z.js",
+        "shared/bar/a.js",
+        "bar/z.js",
+        "shared/a.css",
+        "bar/b.css",
+    ):
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"mark('{name}')\n")
     script, style = joined_assets(tmp_path)
-    assert re.findall(r"mark\('(.*?)'\)", script.text.decode()) == ["_a.js", "b.js", "bar/z.js", "zoo/a.js"]
-    assert re.findall(r"mark\('(.*?)'\)", style.text.decode()) == ["a.css", "bar/b.css"]
+    assert re.findall(r"mark\('(.*?)'\)", script.text.decode()) == [
+        "b.js",
+        "shell/c.js",
+        "shared/z.js",
+        "shared/bar/a.js",
+        "bar/z.js",
+    ]
+    assert re.findall(r"mark\('(.*?)'\)", style.text.decode()) == ["shared/a.css", "bar/b.css"]
 
 
 def test_an_address_changes_with_any_file(tmp_path: Path) -> None:
@@ -46,7 +61,7 @@ def test_the_page_names_both_and_nothing_else_of_ours(client: FlaskClient) -> No
     page = client.get("/").text
     script, style = joined_assets(ASSETS)
     ours = re.findall(r'(?:src|href)="(/assets/[^"]+)"', page)
-    assert sorted(ours) == sorted(["/assets/icons/logo.svg", "/assets/boot.js", style.path, script.path])
+    assert sorted(ours) == sorted(["/assets/icons/logo.svg", "/assets/shell/boot.js", style.path, script.path])
     assert page.index(script.path) < page.index("dash_renderer")
 
 
@@ -67,7 +82,7 @@ def test_both_are_compressed_for_who_takes_it_and_kept_for_good(client: FlaskCli
 def test_every_icon_stands_in_the_style_sheet() -> None:
     style = joined_assets(ASSETS)[1].text.decode()
     pictures = {unquote(each) for each in re.findall(r'url\("data:image/svg\+xml,(.*?)"\)', style)}
-    named = re.findall(r'url\("icons/([\w-]+\.svg)"\)', (ASSETS / "icons.css").read_text())
+    named = re.findall(r'url\("([\w-]+\.svg)"\)', (ASSETS / "icons" / "icons.css").read_text())
     assert pictures == {(ASSETS / "icons" / name).read_text().strip() for name in named}
     assert '.svg")' not in style
 

@@ -61,7 +61,7 @@ def test_a_refusal_names_the_host_and_the_fix(opened: tuple[FlaskClient, str, Pa
 
 def test_every_route_is_guarded(opened: tuple[FlaskClient, str, Path]) -> None:
     client, key, _ = opened
-    for path in ("/_dash-layout", "/assets/tokens.css", f"/data/{key}/program_tree/tree?root=0"):
+    for path in ("/_dash-layout", "/assets/shared/tokens.css", f"/data/{key}/program_tree/tree?root=0"):
         assert status(client, path) == 200
         assert status(client, path, Host="evil.example") == 403
 

@@ -4,7 +4,8 @@
     data_table("variables", add_difference(frame, "bytes"), difference_columns("bytes", "Size", "bytes"))
 
 A missing side (NaN or None: the row exists in one report only) has no difference: a dash. Sign first, colour second:
-colour grows with the ratio of the two and is full where one is twice the other (assets/table.js, difference.css).
+colour grows with the ratio of the two and is full where one is twice the other (table.js and difference.css in
+assets/shared).
 """
 
 from __future__ import annotations

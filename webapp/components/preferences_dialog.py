@@ -1,6 +1,6 @@
 """The preferences of the browser and the command palette: two dialogs of the frame, drawn once.
 
-Their browser parts are assets/preferences.js and assets/palette.js.
+Their browser parts are assets/shell/preferences_dialog.js and assets/shell/palette.js.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
 
-#: (preference, title, explanation, (value, label, example) ...). assets/_preferences.js keeps them.
+#: (preference, title, explanation, (value, label, example) ...). assets/shell/preferences.js keeps them.
 PREFERENCES = (
     (
         "units",

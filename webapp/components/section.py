@@ -12,7 +12,7 @@ from webapp.components.attributes import attributes
 
 
 def section(name: str, title: str, content: Any, *, hint: str = "") -> Component:
-    """A section that folds at its heading; its state is remembered by `name` across all reports (assets/fold.js)."""
+    """A section that folds at its heading; assets/shared/fold.js remembers its state by `name`."""
     heading: list[Any] = [html.Span(className="icon icon-chevron fold-mark"), html.H2(title)]
     if hint:
         heading.append(html.Span(hint, className="section-hint"))

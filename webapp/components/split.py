@@ -1,4 +1,4 @@
-"""Two panes with a handle between them that can be dragged or moved with the arrow keys (assets/split.js)."""
+"""Two panes with a handle between them that can be dragged or moved with the arrow keys (assets/shared/split.js)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from webapp.components.icon import icon
 #: Rows that may be sent to the browser at once.
 MOST_ROWS = 5_000
 
-#: Kinds that are shown in the user's unit; exports hold plain numbers and name the unit (assets/table.js).
+#: Kinds that are shown in the user's unit; exports hold plain numbers and name the unit (assets/shared/table.js).
 UNITS = {"bytes": "bytes", "cycles": "cycles", "signed_bytes": "bytes", "signed_cycles": "cycles"}
 
 #: Kinds with a sign, coloured by it: a share differs in percentage points, a relative change in percent.

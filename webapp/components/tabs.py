@@ -1,4 +1,4 @@
-"""Tabs whose choice stands in the URL. The browser part is assets/tabs.js; keys: arrows, Home, End."""
+"""Tabs whose choice stands in the URL. The browser part is assets/shared/tabs.js; keys: arrows, Home, End."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.plain_report import PlainProgram, PlainReport, PlainVariable
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 
-_TOKENS = Path(__file__).parents[3] / "webapp" / "assets" / "tokens.css"
+_TOKENS = Path(__file__).parents[3] / "webapp" / "assets" / "shared" / "tokens.css"
 TWO = [(0, 1, 64)]
 EIGHT = [(t, (3 * t + 1) % 8, 4 * (t + 1)) for t in range(8) if t != (3 * t + 1) % 8] + [(0, 5, 1_000), (7, 2, 60)]
 #: The same with one message four bytes larger, one gone and a new one.

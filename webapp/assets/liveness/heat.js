@@ -1,5 +1,5 @@
 /* The tile x liveness heat map (webapp/graph_analyser/liveness/routes.py): asks for the visible window, draws it, and turns
-   pointer and keys into the selection. Its index axis is that of the curve: same window, same keys (assets/plots/).
+   pointer and keys into the selection. Its index axis is that of the curve: same window, same keys (assets/shared/plots/).
 
    What it shows comes with the plot's configuration: heat = {key, tiles: [first, last], perIpu, always, capacity, vs, by},
    null = the curve is shown. A cell is the maximum of its tiles and indices; a click selects the place where it is reached. With `vs`,

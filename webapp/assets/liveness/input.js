@@ -1,4 +1,4 @@
-/* Pointer and keys of the heat map. Left and right, zoom, pages and marks are the plot's own (assets/plots/keys.js); up and
+/* Pointer and keys of the heat map. Left and right, zoom, pages and marks are the plot's own (assets/shared/plots/keys.js); up and
    down move the cursor over tiles, Shift + W S zooms the tiles. */
 (function () {
   "use strict";

@@ -40,8 +40,11 @@ def plot_parts(
     target: ReportSource | None = None,
     vs: str = "",
 ) -> tuple[Any, ...]:
-    """(figure, configuration for plots.js, headline, values at the cursor, the lines below the plot). Where `target`,
-    the report compared with (`vs` names it), has no such curve, the source is shown alone and a line says why."""
+    """(figure, configuration for assets/shared/plots/axis.js, headline, values at the cursor, the lines below the plot).
+
+    Where `target`, the report compared with (`vs` names it), has no such curve, the source is shown alone and a line
+    says why.
+    """
     try:
         if target is not None:
             try:
@@ -98,7 +101,7 @@ def _over_time(
 def _config(
     source: ReportSource, key: str, drawing: LivenessDrawing, state: LivenessState, vs: str = ""
 ) -> dict[str, Any]:
-    """What assets/plots.js and assets/liveness/ need to know of the drawing."""
+    """What assets/shared/plots/axis.js and assets/liveness/ need to know of the drawing."""
     count = drawing.plot.count
     spans = drawing.lifetime
     heat = None

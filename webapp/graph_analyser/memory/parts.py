@@ -25,7 +25,7 @@ from webapp.graph_analyser.plots.reading import reading
 def plot_parts(
     source: ReportSource, state: MemoryState, theme: str, target: ReportSource | None = None
 ) -> tuple[Any, ...]:
-    """(figure, configuration for plots.js, values at the cursor, the line of statistics below it)."""
+    """(figure, configuration for assets/shared/plots/axis.js, values at the cursor, statistics below it)."""
     try:
         draw = draw_tile_map if state.graph == "map" else draw_memory
         drawing = draw(source, state, theme, target)

@@ -1,4 +1,4 @@
-"""The box that holds a plot over tiles or indices, and the wiring of its clicks, zooms and keys (assets/plots.js)."""
+"""The box of a plot over tiles or indices; assets/shared/plots/axis.js takes its clicks, zooms and keys."""
 
 from __future__ import annotations
 

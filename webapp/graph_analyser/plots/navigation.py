@@ -1,4 +1,4 @@
-"""The Navigation group of a plot over positions: zoom, typed percentage and range, pages, fold (assets/plots/)."""
+"""Navigation group of a plot over positions: zoom, typed percentage and range, pages, fold (assets/shared/plots)."""
 
 from __future__ import annotations
 

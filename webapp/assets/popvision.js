@@ -1,4 +1,4 @@
-/* The frame of the viewer in the browser: the selection and its URL, moving between views, theme, menu, keys.
+/* The global object `popvision`: the selection and its URL, moving between pages, theme, parts drawn by scripts.
 
    popvision.select(patch)      merge {key: string or null}; writes the URL, hands the selection to every callback
    popvision.selection()        the current selection, a flat object of strings
@@ -11,7 +11,7 @@
    popvision.mount(css, start)  call start(element) whenever a matching element appears; what it returns is called when
                                 the element is gone
    popvision.hrefOf(link)       where a link of the menu leads with the selection of now
-   popvision.run(action)        what a button with data-action does, such as "nav-theme"
+   popvision.remember(name, v)  keeps a text in this browser; popvision.recall(name) reads it back
    popvision.notice(text)       show a sentence at the bottom of the page
 */
 (function () {
@@ -36,11 +36,20 @@
     window.dash_clientside.set_props(id, props);
   }
 
-  function store(name, value) {
+  /* What the browser remembers between visits; nothing in private mode. */
+  function remember(name, value) {
     try {
       window.localStorage.setItem(name, value);
     } catch (_) {
-      /* private mode: not remembered */
+      /* not remembered */
+    }
+  }
+
+  function recall(name) {
+    try {
+      return window.localStorage.getItem(name);
+    } catch (_) {
+      return null;
     }
   }
 
@@ -122,10 +131,6 @@
     });
   }
 
-  function reloadPage() {
-    redraw(true);
-  }
-
   function setNotice(text) {
     setProps("notice", { children: text });
   }
@@ -138,7 +143,7 @@
   function setTheme(choice) {
     root.dataset.themeChoice = choice;
     root.dataset.theme = choice === "auto" ? (system.matches ? "dark" : "light") : choice;
-    store("popvision.theme", choice);
+    remember("popvision.theme", choice);
     setProps("theme", { data: root.dataset.theme });
     document.dispatchEvent(new CustomEvent("popvision:theme", { detail: root.dataset.theme }));
   }
@@ -147,102 +152,8 @@
     if (root.dataset.themeChoice === "auto") setTheme("auto");
   });
 
-  function foldMenu() {
-    root.dataset.nav = root.dataset.nav === "narrow" ? "wide" : "narrow";
-    store("popvision.nav", root.dataset.nav);
-    window.dispatchEvent(new Event("resize"));
-  }
-
-  /* A dialog opens over the page; the same action closes it. */
-  function listOwnKeys() {
-    const own = document.querySelector("#page .view-shortcuts");
-    document.getElementById("view-shortcuts").innerHTML = own ? own.dataset.keys : "";
-    document.getElementById("own-shortcuts").hidden = !own;
-  }
-
-  function toggleDialog(id) {
-    const dialog = document.getElementById(id);
-    if (!dialog) return;
-    if (dialog.open) {
-      dialog.close();
-      return;
-    }
-    document.querySelectorAll("dialog[open]").forEach((other) => other.close());
-    if (id === "shortcuts") listOwnKeys();
-    dialog.dispatchEvent(new CustomEvent("popvision:open"));
-    dialog.showModal();
-  }
-
-  function focusSearch() {
-    const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
-    if (box) {
-      box.focus();
-      if (box.select) box.select();
-    }
-  }
-
-  const ACTIONS = {
-    "nav-theme": () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
-    "nav-collapse": foldMenu,
-    "nav-reload": reloadPage,
-    "nav-shortcuts": () => toggleDialog("shortcuts"),
-    "nav-preferences": () => toggleDialog("preferences"),
-    "nav-palette": () => toggleDialog("palette"),
-    "close-dialog": (element) => element.closest("dialog").close(),
-  };
-
-  const canReload = () => document.querySelector('[data-action="nav-reload"]') !== null;
-  const { add } = window.popvision.commands;
-  add({
-    title: "Search in this page",
-    key: "/",
-    keys: "/",
-    run: focusSearch,
-    when: () => document.querySelector("#page .search input") !== null,
-  });
-  add({ title: "Switch between light and dark", key: "t", keys: "t", run: ACTIONS["nav-theme"] });
-  add({ title: "Read the files again", key: "r", keys: "r", run: reloadPage, when: canReload });
-  add({
-    title: "Fold or unfold the menu",
-    key: "[",
-    keys: "[",
-    run: foldMenu,
-    when: () => document.querySelector(".nav-views") !== null,
-  });
-  add({ title: "Show the keys", key: "?", keys: "?", run: ACTIONS["nav-shortcuts"] });
-  add({ title: "Preferences: units, theme, reload", run: ACTIONS["nav-preferences"] });
-  for (let index = 1; index <= 9; index += 1)
-    add({
-      hidden: true,
-      title: "View " + index,
-      key: String(index),
-      run: () => goToView(index),
-      when: () => linkOf(index) !== null,
-    });
-
-  const linkOf = (index) => document.querySelector('.nav-views [data-index="' + index + '"]');
-  const goToView = (index) => go(hrefOf(linkOf(index)));
-
   document.addEventListener("popvision:preference", (event) => {
     if (event.detail.name !== "reload") redraw(false);
-  });
-
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-action]");
-    if (button && ACTIONS[button.dataset.action]) {
-      ACTIONS[button.dataset.action](button);
-      return;
-    }
-    const skip = event.target.closest(".skip-link");
-    if (skip) {
-      event.preventDefault();
-      document.getElementById("page").focus();
-      return;
-    }
-    const link = event.target.closest("a[data-nav]");
-    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    go(hrefOf(link));
   });
 
   /* A link opened in another tab must carry the selection too. */
@@ -288,10 +199,11 @@
     select,
     go,
     redraw: () => redraw(false),
-    reload: reloadPage,
+    reload: () => redraw(true),
+    remember,
+    recall,
     hrefOf,
     setTheme,
-    run: (action) => ACTIONS[action](),
     selection: () => current,
     sharedKeys: SHARED,
     onSelect: (listener) => {

@@ -1,6 +1,6 @@
 /* Plots over tiles or liveness indices (webapp/graph_analyser/plots/stepped_plot.py): click and shift-click select, dragging,
    wheel and overview strip zoom. What is chosen goes into the selection, so into the URL. Keys, the Navigation group and
-   saving are in assets/plots/.
+   saving are in assets/shared/plots/.
 
    A page gives each plot a configuration (dcc.Store): {name, view, pick, also, count, first, order, peak, peaks, mark, hits}
      view   selection key of the visible window "first-last"     pick   key of what a click selects

@@ -1,0 +1,104 @@
+/* What the buttons and keys of the frame do: theme, menu, dialogs, search box, views by number, reading the files again.
+
+   popvision.run(action)   what a button with data-action does, such as "nav-theme"
+*/
+(function () {
+  "use strict";
+  const root = document.documentElement;
+  const { go, hrefOf } = window.popvision;
+
+  function foldMenu() {
+    root.dataset.nav = root.dataset.nav === "narrow" ? "wide" : "narrow";
+    window.popvision.remember("popvision.nav", root.dataset.nav);
+    window.dispatchEvent(new Event("resize"));
+  }
+
+  /* A dialog opens over the page; the same action closes it. */
+  function listOwnKeys() {
+    const own = document.querySelector("#page .view-shortcuts");
+    document.getElementById("view-shortcuts").innerHTML = own ? own.dataset.keys : "";
+    document.getElementById("own-shortcuts").hidden = !own;
+  }
+
+  function toggleDialog(id) {
+    const dialog = document.getElementById(id);
+    if (!dialog) return;
+    if (dialog.open) {
+      dialog.close();
+      return;
+    }
+    document.querySelectorAll("dialog[open]").forEach((other) => other.close());
+    if (id === "shortcuts") listOwnKeys();
+    dialog.dispatchEvent(new CustomEvent("popvision:open"));
+    dialog.showModal();
+  }
+
+  function focusSearch() {
+    const box = document.querySelector("#page [data-search] input, #page input[type=search], #page .search input");
+    if (box) {
+      box.focus();
+      if (box.select) box.select();
+    }
+  }
+
+  const ACTIONS = {
+    "nav-theme": () => window.popvision.setTheme(root.dataset.theme === "dark" ? "light" : "dark"),
+    "nav-collapse": foldMenu,
+    "nav-reload": window.popvision.reload,
+    "nav-shortcuts": () => toggleDialog("shortcuts"),
+    "nav-preferences": () => toggleDialog("preferences"),
+    "nav-palette": () => toggleDialog("palette"),
+    "close-dialog": (element) => element.closest("dialog").close(),
+  };
+
+  const linkOf = (index) => document.querySelector('.nav-views [data-index="' + index + '"]');
+  const goToView = (index) => go(hrefOf(linkOf(index)));
+  const canReload = () => document.querySelector('[data-action="nav-reload"]') !== null;
+  const { add } = window.popvision.commands;
+  add({
+    title: "Search in this page",
+    key: "/",
+    keys: "/",
+    run: focusSearch,
+    when: () => document.querySelector("#page .search input") !== null,
+  });
+  add({ title: "Switch between light and dark", key: "t", keys: "t", run: ACTIONS["nav-theme"] });
+  add({ title: "Read the files again", key: "r", keys: "r", run: ACTIONS["nav-reload"], when: canReload });
+  add({
+    title: "Fold or unfold the menu",
+    key: "[",
+    keys: "[",
+    run: foldMenu,
+    when: () => document.querySelector(".nav-views") !== null,
+  });
+  add({ title: "Show the keys", key: "?", keys: "?", run: ACTIONS["nav-shortcuts"] });
+  add({ title: "Preferences: units, theme, reload", run: ACTIONS["nav-preferences"] });
+  for (let index = 1; index <= 9; index += 1)
+    add({
+      hidden: true,
+      title: "View " + index,
+      key: String(index),
+      run: () => goToView(index),
+      when: () => linkOf(index) !== null,
+    });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-action]");
+    if (button && ACTIONS[button.dataset.action]) {
+      ACTIONS[button.dataset.action](button);
+      return;
+    }
+    const skip = event.target.closest(".skip-link");
+    if (skip) {
+      event.preventDefault();
+      document.getElementById("page").focus();
+      return;
+    }
+    const link = event.target.closest("a[data-nav]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(hrefOf(link));
+  });
+
+  window.popvision = Object.assign(window.popvision || {}, { run: (action) => ACTIONS[action]() });
+})();
