@@ -40,7 +40,7 @@ def plot_parts(
     target: ReportSource | None = None,
     vs: str = "",
 ) -> tuple[Any, ...]:
-    """(figure, configuration for assets/shared/plots/axis.js, headline, values at the cursor, the lines below the plot).
+    """(figure, configuration for assets/shared/plots/axis.js, headline, values at the cursor, lines below it).
 
     Where `target`, the report compared with (`vs` names it), has no such curve, the source is shown alone and a line
     says why.
