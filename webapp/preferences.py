@@ -1,6 +1,6 @@
 """What the user prefers to read: the unit of memory, and cycles or time.
 
-The browser keeps each preference in a cookie (assets/shell/preferences.js), so that a page is built with it at once; the
+The browser keeps each preference in a cookie (assets/shell/preferences.js) and sends it with each request; the
 server only reads them, for the length of one request. Values that are not in the list count as the default.
 """
 
