@@ -13,7 +13,7 @@ from popvision.analysis.report.not_recorded import NotRecordedError, held
 from popvision.analysis.report.target import describe_target
 from webapp import picker
 from webapp.compare_bar import versus
-from webapp.comparison import opened_targets, target_problems
+from webapp.comparison import target_problems
 from webapp.components.attributes import attributes
 from webapp.components.damage import damage_banner
 from webapp.components.icon import icon
@@ -21,7 +21,7 @@ from webapp.components.message import message_page
 from webapp.documents.export import DOCUMENTS
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.selection import Selection
-from webapp.view import View, ViewContext
+from webapp.view import View, ViewContext, open_context
 from webapp.views import find_view, views_of
 
 _KINDS = {"r": "report", "t": "trace"}
@@ -60,10 +60,8 @@ def _find_entry(library: Library, key: str, kind: str) -> Entry:
 
 def _show_entry(library: Library, entry: Entry, view_id: str, search: str, theme: str) -> Parts:
     try:
-        opened = library.report(entry.key) if entry.kind == "report" else library.trace(entry.key)
         params = Selection.parse(search).as_params()
-        targets = opened_targets(library, params) if entry.kind == "report" else {}
-        context = ViewContext(entry.key, opened, params, theme, next(iter(targets.values()), None), targets)
+        context = open_context(library, entry.kind, entry.key, params, theme)
         view = find_view(entry.kind, view_id)
         if view is None:
             return _not_found("There is no such page for this report.")

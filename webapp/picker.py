@@ -187,7 +187,8 @@ def _state(card: Card) -> Component:
     )
 
 
-def _cycles(card: Card) -> Component:
+def total_cycles(card: Card) -> Component:
+    """The device cycles of a report's runs, in the user's unit."""
     return html.Span(cycles_text(card.total_cycles, card.clock_hz), title=_runs_text(card))
 
 
@@ -224,7 +225,7 @@ _COLUMNS = (
     _Column(html.Span("Compare", className="visually-hidden"), "pick", tick, only_reports=True),
     _Column("Name", "", _name),
     _Column("Target", "dim", _target, only_reports=True),
-    _Column("Total device cycles", "number", lambda _, card: _cycles(card), only_reports=True),
+    _Column("Total device cycles", "number", lambda _, card: total_cycles(card), only_reports=True),
     _Column("Fullest tile", "number", lambda _, card: _memory(card), only_reports=True),
     _Column("On disk", "number dim", lambda _, card: bytes_text(card.size_bytes)),
     _Column("Written", "number dim", lambda _, card: html.Span(_age(card.modified), title=_date(card.modified))),

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash
 from dash.development.base_component import Component
 
+from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.comparison import opened_targets
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
@@ -83,7 +85,28 @@ class View:
     ahead: Callable[[ReportSource], None] = _nothing
 
 
+def needs(ask: Callable[[ReportSource], object]) -> Callable[[ViewContext], str]:
+    """`missing` of a view that shows what `ask` reads: the sentence of its NotRecordedError, "" where it answers."""
+
+    def missing(context: ViewContext) -> str:
+        try:
+            ask(context.source)
+        except NotRecordedError as lacking:
+            return str(lacking)
+        return ""
+
+    return missing
+
+
 def page_key(pathname: str | None) -> str:
     """ "/r/<key>/<view>" -> "<key>"; "" elsewhere."""
     parts = (pathname or "").split("/")
     return parts[2] if len(parts) > 2 and parts[1] in ("r", "t") else ""
+
+
+def open_context(library: Library, kind: str, key: str, params: Mapping[str, str], theme: str) -> ViewContext:
+    """The page of a report or trace with a selection. Raises UnknownKeyError, or FormatError with one sentence."""
+    if kind == "trace":
+        return ViewContext(key, library.trace(key), params, theme)
+    targets = opened_targets(library, params)
+    return ViewContext(key, library.report(key), params, theme, next(iter(targets.values()), None), targets)

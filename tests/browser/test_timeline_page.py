@@ -140,7 +140,7 @@ def test_clicking_an_event_shows_its_facts_and_n_goes_on(viewer: Viewer) -> None
 
 def test_hiding_a_channel_says_so_and_leaves_the_statistics_alone(viewer: Viewer) -> None:
     viewer.go("tl_fold=h0&tl_tab=statistics")
-    viewer.page.wait_for_selector("#tl-statistics .ag-row")
+    viewer.page.wait_for_selector("#tl-tab-statistics .ag-row")
     before = statistics(viewer)
     viewer.page.click(".tl-key > summary")
     viewer.page.locator(".tl-key-row input").first.uncheck()
@@ -148,16 +148,16 @@ def test_hiding_a_channel_says_so_and_leaves_the_statistics_alone(viewer: Viewer
     assert viewer.url()["tl_hide"] == "0"
     assert "hidden in the drawing, counted here" in viewer.corner()
     assert f"Events {EVENTS:,}" in viewer.corner()
-    viewer.page.wait_for_selector("#tl-statistics >> text=are counted here too")
+    viewer.page.wait_for_selector("#tl-tab-statistics >> text=are counted here too")
     assert statistics(viewer) == before
     assert sum(count for count, _ in before.values()) == EVENTS
 
 
 def statistics(viewer: Viewer) -> dict[str, tuple[int, float]]:
     """(count, total µs) per label, from the exported CSV."""
-    viewer.page.wait_for_selector("#tl-statistics .ag-row")
+    viewer.page.wait_for_selector("#tl-tab-statistics .ag-row")
     with viewer.page.expect_download() as download:
-        viewer.page.click('#tl-statistics [data-export="csv"]')
+        viewer.page.click('#tl-tab-statistics [data-export="csv"]')
     with Path(download.value.path()).open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     return {row["label"]: (int(row["count"]), float(row["total_us"])) for row in rows}
@@ -185,11 +185,11 @@ def test_statistics_equal_sums_over_the_blobs(viewer: Viewer) -> None:
 
 def test_call_tree_of_a_selected_event(viewer: Viewer) -> None:
     viewer.go("tl_fold=h0&tl_tab=calls&tl_event=0.0.0")
-    viewer.page.wait_for_selector("#tl-calls .ag-row")
-    rows = viewer.page.locator("#tl-calls .ag-row")
+    viewer.page.wait_for_selector("#tl-tab-calls .ag-row")
+    rows = viewer.page.locator("#tl-tab-calls .ag-row")
     assert rows.count() > 3
     assert "100.00 %" in rows.first.inner_text()
-    viewer.page.wait_for_selector("#tl-calls >> text=/^Inside /")
+    viewer.page.wait_for_selector("#tl-tab-calls >> text=/^Inside /")
 
 
 def test_pins_folds_merging_areas_and_absolute_time(viewer: Viewer) -> None:

@@ -8,7 +8,7 @@ from popvision.analysis.report.source import ReportSource
 from webapp.app import create_app
 from webapp.graph_analyser.programs.panel import program_panel
 from webapp.library import Library
-from webapp.selection import Selection
+from webapp.view import ViewContext
 
 SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
 
@@ -24,6 +24,5 @@ def test_rows_of_the_tree_are_those_of_all_ipus() -> None:
 
 
 def test_details_of_a_program_are_shown() -> None:
-    selection = Selection.parse({"program": "22", "ipu": "77"})
-    panel = program_panel(ReportSource(SAMPLE), selection, "light", "key")
+    panel = program_panel(ViewContext("key", ReportSource(SAMPLE), {"program": "22", "ipu": "77"}))
     assert panel.className == "panel-body"

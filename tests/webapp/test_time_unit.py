@@ -9,10 +9,10 @@ from popvision.analysis.report.source import ReportSource
 from tests.samples import SAMPLES, program_ending
 from webapp import preferences
 from webapp.formats import cycles_text
-from webapp.graph_analyser.execution.aggregate import _VERTICES as AGGREGATED
-from webapp.graph_analyser.execution.workers import _TILES, _VERTICES, workers
-from webapp.picker import _cycles
-from webapp.selection import Selection
+from webapp.graph_analyser.execution.aggregate import VERTEX_COLUMNS as AGGREGATED
+from webapp.graph_analyser.execution.workers import TILE_COLUMNS, VERTEX_COLUMNS, content
+from webapp.picker import total_cycles
+from webapp.view import ViewContext
 
 SAMPLE = SAMPLES / "train_mlp"
 
@@ -33,7 +33,7 @@ def _facts(component: Any) -> dict[str, str]:
 def _workers(source: ReportSource) -> dict[str, str]:
     convolve = program_ending(source, "layer1/fwd/Conv_1/Convolve")
     step = source.reader.steps().program.tolist().index(convolve)
-    return _facts(workers(source, "key", Selection.parse({"step": str(step), "detail": "workers"}), "light")[0])
+    return _facts(content(ViewContext("key", source, {"step": str(step), "detail": "workers"})))
 
 
 def test_facts_of_a_tile_are_times_and_thread_cycles_stay_counts() -> None:
@@ -49,7 +49,7 @@ def test_facts_of_a_tile_are_times_and_thread_cycles_stay_counts() -> None:
 
 
 def test_no_column_of_thread_cycles_is_shown_as_time() -> None:
-    columns = [each for each in (*_TILES, *_VERTICES, *AGGREGATED) if each.field == "thread_cycles"]
+    columns = [each for each in (*TILE_COLUMNS, *VERTEX_COLUMNS, *AGGREGATED) if each.field == "thread_cycles"]
     assert len(columns) == 3
     assert {each.kind for each in columns} == {"integer"}
 
@@ -58,4 +58,4 @@ def test_cards_of_the_first_page_follow_the_unit() -> None:
     card = describe(find(SAMPLE)[0][0])
     assert card.clock_hz == ReportSource(SAMPLE).reader.target().clock_hz
     with preferences.preferring(time="time"):
-        assert _cycles(card).children == cycles_text(card.total_cycles, card.clock_hz) != f"{card.total_cycles:,}"
+        assert total_cycles(card).children == cycles_text(card.total_cycles, card.clock_hz) != f"{card.total_cycles:,}"

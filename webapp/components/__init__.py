@@ -9,8 +9,16 @@ from webapp.components.difference import (
 )
 from webapp.components.figure import figure, plain, themed
 from webapp.components.icon import icon
-from webapp.components.long_table import long_table, register_rows
-from webapp.components.message import empty_hint, message_page
+from webapp.components.long_table import long_table, register_pair_rows, register_row_selection, register_rows
+from webapp.components.message import empty_hint, message_page, sentence
+from webapp.components.page_parts import (
+    TabSet,
+    page_of_halves,
+    part_stores,
+    register_part,
+    register_row_choice,
+    register_tabs,
+)
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split
 from webapp.components.table import Column, data_table
@@ -32,6 +40,7 @@ from webapp.components.toolbar import (
 __all__ = [
     "Column",
     "Tab",
+    "TabSet",
     "add_difference",
     "data_table",
     "difference_columns",
@@ -46,12 +55,20 @@ __all__ = [
     "long_table",
     "message_page",
     "options_menu",
+    "page_of_halves",
+    "part_stores",
     "plain",
     "popover",
+    "register_pair_rows",
+    "register_part",
+    "register_row_choice",
+    "register_row_selection",
     "register_rows",
+    "register_tabs",
     "search_box",
     "segments",
     "select",
+    "sentence",
     "signed_text",
     "spacer",
     "split",

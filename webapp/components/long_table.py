@@ -12,24 +12,28 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 import dash_ag_grid as dag
-from dash import MATCH, Dash, Input, Output, State, html, no_update
+from dash import ALL, MATCH, Dash, Input, Output, State, callback_context, html, no_update
 from dash.development.base_component import Component
 from flask import Response, request
 
 from popvision.export.cells import safe_frame
 from webapp.comparison import targets_of
 from webapp.components.icon import icon
-from webapp.components.table import _DEFAULTS, UNITS, Column, _framed, _grid_options, definitions
+from webapp.components.table import DEFAULT_COLUMN, UNITS, Column, definitions, framed_grid, grid_options
 from webapp.data_routes import answered
+from webapp.selection import Selection
 from webapp.view import page_key
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from popvision.analysis.report.source import ReportSource
     from popvision.kept import Kept
     from webapp.library import Library
 
+#: Rows of a report or trace for a query; of a pair also of the report compared with, None where the page shows one.
 FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame"]
+PairFrameOf = Callable[["ReportSource", "ReportSource | None", Mapping[str, str]], "DataFrame"]
 
 #: Query key of an export: the units of its columns.
 _UNITS_KEY = "units_of"
@@ -50,19 +54,24 @@ def long_table(
         id={"rows": name, "query": text},
         rowModelType="infinite",
         columnDefs=definitions(columns),
-        defaultColDef={**_DEFAULTS, "floatingFilter": True},
-        dashGridOptions=_grid_options(selectable)
+        defaultColDef={**DEFAULT_COLUMN, "floatingFilter": True},
+        dashGridOptions=grid_options(selectable)
         | {"cacheBlockSize": 200, "maxBlocksInCache": 20, "maxConcurrentDatasourceRequests": 2},
         className="grid",
         style={"height": "100%", "width": "100%"},
     )
     units = ",".join(f"{each.field}:{UNITS[each.kind]}" for each in columns if each.kind in UNITS)
     href = urlencode(sorted({**query, _UNITS_KEY: units}.items())) if units else text
-    return _framed(grid, name, height, [], [_export_link(name, key, href, kind) for kind in ("csv", "json")])
+    return framed_grid(grid, name, height, [], [_export_link(name, key, href, kind) for kind in ("csv", "json")])
 
 
 def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> None:
     """Serve the rows of `frame` under `name`: a callback for blocks and a route for exports."""
+    register_pair_rows(app, library, name, lambda source, _target, query: frame(source, query))
+
+
+def register_pair_rows(app: Dash, library: Library, name: str, frame: PairFrameOf) -> None:
+    """The same for rows that also depend on the report which `vs` of the query names."""
     frames = _Frames(library, name, frame)
 
     @app.callback(
@@ -95,19 +104,40 @@ def register_rows(app: Dash, library: Library, name: str, frame: FrameOf) -> Non
     app.server.add_url_rule(f"/data/<key>/table/{name}.<any(csv,json):kind>", f"table-{name}", export)
 
 
+def register_row_selection(
+    app: Dash, names: Sequence[str], patch: Callable[[dict[str, Any], Selection], dict[str, str] | None]
+) -> None:
+    """Change the selection by `patch` of the row chosen last in one of the tables; None leaves it."""
+
+    @app.callback(
+        Output("select", "data", allow_duplicate=True),
+        [Input({"rows": name, "query": ALL}, "selectedRows") for name in names],
+        State("selection", "data"),
+        prevent_initial_call=True,
+    )
+    def select(*_: Any) -> Any:
+        chosen = next((each["value"] for each in callback_context.triggered if each["value"]), None)
+        if not chosen:
+            return no_update
+        patched = patch(chosen[-1], Selection.parse(callback_context.states["selection.data"]))
+        return no_update if patched is None else patched
+
+
 class _Frames:
     """The frames of one table; recent ones are kept with the report and the targets it is compared with."""
 
-    def __init__(self, library: Library, name: str, frame: FrameOf) -> None:
+    def __init__(self, library: Library, name: str, frame: PairFrameOf) -> None:
         self._library, self._name, self._frame = library, name, frame
 
     def get(self, key: str, query: str) -> DataFrame:
         entry, asked = self._library.entry(key), dict(parse_qsl(query))
         source = self._library.report(key) if entry.kind == "report" else self._library.trace(key)
         kept: Kept = source.kept
-        for target in targets_of(self._library, asked):
+        targets = targets_of(self._library, asked)
+        for target in targets:
             kept = kept.beside(target)
-        return kept.recent(("frame", self._name, query), lambda: self._frame(source, asked))
+        first = targets[0] if targets else None
+        return kept.recent(("frame", self._name, query), lambda: self._frame(source, first, asked))
 
 
 def _export_names(stated: str) -> dict[str, str]:

@@ -69,28 +69,28 @@ def data_table(
     rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
-    grid_options = _grid_options(selectable) | dict(options or {})
+    all_options = grid_options(selectable) | dict(options or {})
     if height is None:
-        grid_options["domLayout"] = "autoHeight"
+        all_options["domLayout"] = "autoHeight"
     if filter_text:
-        grid_options["quickFilterText"] = filter_text
+        all_options["quickFilterText"] = filter_text
     grid = dag.AgGrid(
         id=id,
         rowData=rows,
         columnDefs=definitions(columns),
-        defaultColDef=_DEFAULTS,
-        dashGridOptions=grid_options,
+        defaultColDef=DEFAULT_COLUMN,
+        dashGridOptions=all_options,
         className="grid",
         style={"height": None if height is None else "100%", "width": "100%"},
     )
     box = [_filter_box(name, filter_param, filter_text)] if filter_box else []
-    return _framed(grid, name, height, box, _client_export())
+    return framed_grid(grid, name, height, box, _client_export())
 
 
-_DEFAULTS = {"sortable": True, "resizable": True, "filter": True, "minWidth": 70}
+DEFAULT_COLUMN = {"sortable": True, "resizable": True, "filter": True, "minWidth": 70}
 
 
-def _grid_options(selectable: bool) -> dict[str, Any]:
+def grid_options(selectable: bool) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "theme": {"function": "popvisionGridTheme(themeQuartz)"},
         "animateRows": False,
@@ -157,7 +157,7 @@ def _definition(column: Column) -> dict[str, Any]:
     return definition
 
 
-def _framed(
+def framed_grid(
     grid: Component, name: str, height: int | str | None, boxes: list[Component], buttons: list[Component]
 ) -> Component:
     bar: list[Any] = [*boxes]

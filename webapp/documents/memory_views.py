@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from popvision.analysis.liveness.curve import curve, liveness, peak
+from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table
 from popvision.analysis.memory.usage import breakdown, memory_by_tile
@@ -163,7 +163,7 @@ def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
 def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
     """The curve, its peak, and what is live at the selected index (else the peak)."""
     source = context.source
-    state = liveness_state(source, context.params, len(liveness(source).program))
+    state = liveness_state(source, context.params)
     found = curve(source, state.where)
     top = peak(found)
     live = found.not_always_live

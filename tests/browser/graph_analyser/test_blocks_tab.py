@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_executions_and_overflows_are_listed(viewer: Viewer) -> None:
     page = viewer.open("blocks", "execution", "detail=blocks")
-    table = page.locator("#execution-blocks")
+    table = page.locator("#execution-tab-blocks")
     expect(table.get_by_role("row").filter(has_text="operation")).to_contain_text("36")  # 83 records, 12 of copies
     expect(table.get_by_role("row").filter(has_text="(buffer full)")).to_contain_text("overflow")
     expect(table.get_by_role("row").filter(has_text="StreamCopyBegin").first).to_contain_text("stream copy")

@@ -102,10 +102,10 @@ def test_one_cycle_more_is_another_picture(pages: Pages) -> None:
 def test_hidden_types_are_not_drawn_and_figures_say_so(pages: Pages) -> None:
     pages.use("two").go("hide=compute")
     assert drawn(pages, 5, 2) == ["..SX.", "...XX"]
-    text = pages.tab("still count everything", "#execution-summary")
+    text = pages.tab("still count everything", "#execution-tab-summary")
     assert "compute 50.00 %" in text
     pages.page.get_by_role("switch", name="Filtered figures").click()
-    text = pages.tab("are left out of every share", "#execution-summary")
+    text = pages.tab("are left out of every share", "#execution-tab-summary")
     assert "compute" not in text.partition("Proportions")[2].replace("OnTileExecute", "")
     assert "exchange 60.00 %" in text  # 3 exchange, 1 sync, 1 tail
 
@@ -160,7 +160,7 @@ def test_level_ipu_invents_no_tiles(pages: Pages) -> None:
     pages.use("ipulevel").go()
     assert pages.view()["bands"][0]["tilesHeight"] == 0
     assert pages.page.get_by_text("BSP unknown").count() == 1
-    text = pages.tab("debug.computeInstrumentationLevel=tile", "#execution-summary")
+    text = pages.tab("debug.computeInstrumentationLevel=tile", "#execution-tab-summary")
     assert "Tile balance" in text
     status = pages.page.evaluate(
         "async address => (await fetch(address)).status",
@@ -192,12 +192,12 @@ def test_one_cycle_is_found_and_signed(pages: Pages) -> None:
 
 def test_aggregation_equals_a_sum_and_finds_its_steps(pages: Pages) -> None:
     pages.use("eight").go("detail=aggregate&agg=type")
-    pages.page.locator("#execution-aggregate .ag-row").first.wait_for()
+    pages.page.locator("#execution-tab-aggregate .ag-row").first.wait_for()
     rows = {row["name"]: row for row in pages.rows("steps-added-up", "by=type&ipus=0&from=0&to=11")}
     assert sum(row["self_cycles"] for row in rows.values()) == 11
     assert rows["OnTileExecute"]["total_tile_cycles"] == 20
     assert (rows["Sync"]["count"], rows["Sync"]["total_tile_cycles"]) == (3, 4 + 4 + 12)
-    pages.page.locator("#execution-aggregate .ag-row", has_text="OnTileExecute").first.click()
+    pages.page.locator("#execution-tab-aggregate .ag-row", has_text="OnTileExecute").first.click()
     pages.page.locator(".trace-matches", has_text="1 matches").wait_for()
     assert pages.params()["find"] == "type:OnTileExecute"
 
@@ -209,9 +209,9 @@ def test_workers_of_a_tile(pages: Pages) -> None:
     for _ in range(2):
         pages.page.keyboard.press(".")
         pages.settle()
-    text = pages.tab("Worker part", "#execution-workers .trace-facts")
+    text = pages.tab("Worker part", "#execution-tab-workers .trace-facts")
     assert "tile 3 " in text
-    href = pages.page.locator('#execution-workers a[href*="vertices-on-workers.json"]').get_attribute("href")
+    href = pages.page.locator('#execution-tab-workers a[href*="vertices-on-workers.json"]').get_attribute("href")
     query = dict(parse_qsl(urlsplit(str(href)).query))
     assert query["tile"] == "3"
     rows = pages.rows("vertices-on-workers", f"cs={query['cs']}&tile=3")

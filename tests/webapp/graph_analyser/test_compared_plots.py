@@ -11,8 +11,8 @@ import pytest
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory.memory_case import make_case, write_case
-from webapp.graph_analyser.liveness.page import _state
 from webapp.graph_analyser.liveness.parts import plot_parts as liveness_parts
+from webapp.graph_analyser.liveness.state import liveness_state
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import memory_state
 
@@ -32,7 +32,7 @@ def _sql(sample: str, query: str) -> int:
 
 def _over_time(samples: tuple[str, str]) -> tuple[dict[str, Any], str]:
     source, target = (ReportSource(SAMPLES / each) for each in samples)
-    drawn = liveness_parts(source, "key", _state(source, {"live_graph": "time"}), "light", target)
+    drawn = liveness_parts(source, "key", liveness_state(source, {"live_graph": "time"}), "light", target)
     return {each["name"]: each for each in drawn[0]["data"] if each.get("name")}, _text(drawn[-1])
 
 

@@ -16,6 +16,7 @@ from tests.planted import planted
 from tests.samples import SAMPLES, program_ending
 from webapp.graph_analyser.exchange.panes import tab_content
 from webapp.graph_analyser.exchange.tables import pair_difference_frame
+from webapp.view import ViewContext
 
 TABS = ("fan", "ipus", "host", "pairs")
 
@@ -31,7 +32,9 @@ def _tables(component: Any) -> list[list[dict[str, Any]]]:
 
 
 def _shown(source: ReportSource, target: ReportSource, tab: str, program: int) -> list[list[dict[str, Any]]]:
-    return _tables(tab_content(source, "key", tab, {"program": str(program), "vs": "other"}, "light", target))
+    return _tables(
+        tab_content(ViewContext("key", source, {"program": str(program), "vs": "other"}, "light", target), tab)
+    )
 
 
 @pytest.fixture

@@ -15,8 +15,10 @@ from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 from webapp.app import create_app
-from webapp.graph_analyser.execution.blocks import rows, shown_tabs
+from webapp.graph_analyser.execution.blocks import rows
+from webapp.graph_analyser.execution.tabs import TAB_SET
 from webapp.library import Library
+from webapp.view import ViewContext
 
 
 def blocks(tile: int) -> TileBlocks:
@@ -53,8 +55,9 @@ def test_a_window_takes_what_has_a_part_in_it(folder: Path) -> None:
 
 
 def test_the_tab_is_there_with_blocks_only(folder: Path, tmp_path: Path) -> None:
-    assert [tab.label for tab in shown_tabs(ReportSource(folder))] == ["Blocks"]
-    assert shown_tabs(ReportSource(write_tiny(tmp_path / "plain"))) == []
+    params = {"detail": "blocks"}
+    assert TAB_SET.chosen(ViewContext("key", ReportSource(folder), params)) == "blocks"
+    assert TAB_SET.chosen(ViewContext("key", ReportSource(write_tiny(tmp_path / "plain")), params)) == "summary"
 
 
 def test_rows_come_through_the_server(folder: Path) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import columns, make_case
 from tests.reports import write_tiny
-from webapp.graph_analyser.liveness.page import _state, layout
+from webapp.graph_analyser.liveness.page import layout
 from webapp.graph_analyser.liveness.parts import plot_parts
-from webapp.graph_analyser.liveness.state import GRAPHS, TABS
+from webapp.graph_analyser.liveness.state import GRAPHS, TABS, liveness_state
 from webapp.graph_analyser.liveness.tabs import parts, tab_content
 from webapp.view import ViewContext
 
@@ -44,6 +45,14 @@ def _written(folder: Path, lacking: dict[str, Any]) -> ReportSource:
     return ReportSource(folder)
 
 
+def _tab(context: ViewContext, tab: str) -> str:
+    """What a tab shows, or why it shows nothing."""
+    try:
+        return _text(tab_content(context, tab))
+    except (NotRecordedError, ValueError) as problem:
+        return str(problem)
+
+
 @pytest.mark.parametrize("name", LACKING)
 @pytest.mark.parametrize("compared", [False, True])
 def test_every_graph_and_tab_answers(tmp_path: Path, name: str, compared: bool) -> None:
@@ -53,7 +62,7 @@ def test_every_graph_and_tab_answers(tmp_path: Path, name: str, compared: bool) 
         layout(ViewContext("key", source, place, "light", target))
         for graph in GRAPHS:
             params = {"live_graph": graph, "liveness": "3", "tiles": "2", "variable": "0", **place}
-            drawn = plot_parts(source, "key", _state(source, params), "light", target)
+            drawn = plot_parts(source, "key", liveness_state(source, params), "light", target)
             if not drawn[1]["count"]:
                 assert (
                     "outputLoweredVars" in _text(drawn[-1])
@@ -61,15 +70,16 @@ def test_every_graph_and_tab_answers(tmp_path: Path, name: str, compared: bool) 
                     or ("outputGraphProfile" in _text(drawn[-1]))
                 )
         for tab in TABS:
-            state = _state(source, {"live_tab": tab, "liveness": "3", "variable": "0", **place})
-            tab_content(source, "key", state, target, "other")
-            parts(source, "key", state)
+            params = {"live_tab": tab, "liveness": "3", "variable": "0", "vs": "other", **place}
+            _tab(ViewContext("key", source, params, "light", target), tab)
+            parts(source, "key", liveness_state(source, params))
 
 
 def test_a_target_without_the_place_is_said(tmp_path: Path) -> None:
     source = _written(tmp_path / "source", {})
     target = ReportSource(write_tiny(tmp_path / "tiny").parent)
-    state = _state(source, {"live_source": "ipu:1", "liveness": "3", "live_tab": "always"})
+    params = {"live_source": "ipu:1", "liveness": "3", "live_tab": "always", "vs": "other"}
+    state = liveness_state(source, params)
     drawn = plot_parts(source, "key", state, "light", target)
     assert "Target: IPU 1 does not exist" in _text(drawn[-1])
-    assert "Target: IPU 1 does not exist" in _text(tab_content(source, "key", state, target, "other"))
+    assert "Target: IPU 1 does not exist" in _tab(ViewContext("key", source, params, "light", target), "always")

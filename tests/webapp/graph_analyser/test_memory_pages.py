@@ -134,31 +134,32 @@ def test_what_cannot_be_answered_is_one_sentence(
 def test_a_report_with_itself_differs_nowhere(library: Library, tab: str, query: dict[str, str]) -> None:
     key = key_of(library, "plain")
     source = library.report(key)
-    frame = table_frame(tab, library, source, query | {"vs": key})
+    frame = table_frame(tab, source, source, query | {"vs": key})
     found = [name for name in frame.columns if name.endswith("_diff")]
     assert found
     assert (frame[found].fillna(0) == 0).all(axis=None)
     assert set(frame["In"]) <= {"both"}
-    assert len(frame) == len(table_frame(tab, library, source, query))
+    assert len(frame) == len(table_frame(tab, source, None, query))
     fields = {column.field for column in table_columns(list(frame.columns), True)}
     assert fields <= set(frame.columns)
 
 
 def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> None:
     plain, planted = key_of(library, "plain"), key_of(library, "planted")
-    for source, target, sign in ((plain, planted, 1), (planted, plain, -1)):
-        tiles = tiles_frame(library, library.report(source), {"vs": target})
+    for key, other, sign in ((plain, planted, 1), (planted, plain, -1)):
+        source, target = library.report(key), library.report(other)
+        tiles = tiles_frame(source, target, {"vs": other})
         changed = tiles[tiles["Including gaps_diff"] != 0]
         assert changed[["Tile", "Including gaps_diff", "Excluding gaps_diff"]].to_numpy().tolist() == [
             [2, sign * 1024, sign * 1024]
         ]
         assert not tiles[["Gaps_diff", "Always live_diff", "Not always live_diff"]].any(axis=None)
-        details = details_frame(library, library.report(source), {"vs": target}).set_index("Path")
+        details = details_frame(source, target, {"vs": other}).set_index("Path")
         changed = details[details["all tiles of replica 0_diff"] != 0]["all tiles of replica 0_diff"]
         assert set(changed.index) == {"including", "excluding", "excluding/region", "excluding/type"}
         assert set(changed) == {sign * 1024}
-        assert (variables_frame(library, library.report(source), {"vs": target})["Bytes_diff"] == 0).all()
-        peak = peak_frame(library, library.report(source), {"vs": target, "tile": "2"})
+        assert (variables_frame(source, target, {"vs": other})["Bytes_diff"] == 0).all()
+        peak = peak_frame(source, target, {"vs": other, "tile": "2"})
         changed = peak[peak["Bytes_diff"] != 0].set_index("What")["Bytes_diff"].to_dict()
         assert set(changed.values()) == {1024, -1024}
         assert changed["Memory excluding gaps"] == changed["Memory including gaps"] == sign * 1024
@@ -166,7 +167,7 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
 
 def test_several_tiles_have_their_difference_to_the_first(library: Library) -> None:
     source = library.report(key_of(library, "plain"))
-    frame = table_frame("vertices", library, source, {"tiles": "0,2"})
+    frame = table_frame("vertices", source, None, {"tiles": "0,2"})
     change = frame["Instances, tile 2"] - frame["Instances, tile 0"]
     assert frame["Instances, tile 2_change"].tolist() == change.tolist()
     titles = [column.title for column in table_columns(list(frame.columns), False) if column.group == "Instances"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.exchange.messages import messages_of
@@ -25,22 +25,22 @@ from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.range_statistics import statistics
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_of_page
 from webapp.components import (
-    Tab,
+    TabSet,
     empty_hint,
     icon,
     options_menu,
+    page_of_halves,
     popover,
+    register_part,
+    register_row_choice,
     register_rows,
+    register_tabs,
     segments,
     select,
     spacer,
-    split,
-    tabs,
     toggle,
     toolbar,
-    view_shortcuts,
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.exchange.headline import exchange_headline
@@ -49,8 +49,7 @@ from webapp.graph_analyser.exchange.routes import register_routes
 from webapp.graph_analyser.exchange.tables import pair_frame, program_frame
 from webapp.graph_analyser.plots.box import save_plot
 from webapp.graph_analyser.plots.headline import range_line
-from webapp.selection import Selection
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -78,9 +77,10 @@ TABS = {
     "host": "Host",
 }
 
-#: Keys of the selection that each half follows.
-HEAD_KEYS = ("program", "step", "vs")
-TAB_KEYS = ("program", "step", "tiles", "xch_tab", "vs")
+#: Keys of the selection that the figures above the tabs show.
+PLOT_KEYS = ("program", "step", "xch_view", "vs")
+
+TAB_SET = TabSet("xch", TABS, ("program", "step", "tiles", "vs"), "Exchange details")
 
 NO_BYTES = (
     "This report does not say what programs move (its table program_by_ipu is missing), so there is no traffic. "
@@ -91,7 +91,6 @@ _GUESS = "Places follow physical ids; no public source gives the exact floor pla
 
 
 def layout(context: ViewContext) -> Component:
-    extras = context.selection.extras
     facts = {"key": context.key, "generation": context.source.generation, "vs": context.target is not None}
     drawing = html.Div(
         className="exchange-board",
@@ -105,7 +104,7 @@ def layout(context: ViewContext) -> Component:
         ),
     )
     board = html.Div([drawing, html.Div(className="exchange-reason", role="status")], className="exchange-frame")
-    top = html.Div(
+    above = html.Div(
         [
             _toolbar(context),
             html.Div(id="xch-headline", className="headline-line"),
@@ -114,20 +113,8 @@ def layout(context: ViewContext) -> Component:
         ],
         className="exchange-top",
     )
-    items = [Tab(value, label, html.Div(id=f"xch-tab-{value}", className="tab-body")) for value, label in TABS.items()]
-    lower = tabs("xch_tab", items, extras.get("xch_tab"), label="Exchange details")
-    return html.Div(
-        [
-            split("exchange", top, lower, percent=58),
-            dcc.Store(id="xch-head-keys", data=list(HEAD_KEYS)),
-            dcc.Store(id="xch-tab-keys", data=list(TAB_KEYS)),
-            dcc.Store(id="xch-head-now"),
-            dcc.Store(id="xch-tab-now"),
-            html.Div(id="xch-done", hidden=True),
-            view_shortcuts(KEYS),
-        ],
-        className="exchange-page",
-    )
+    below, stores = TAB_SET.layout(context), TAB_SET.stores(context, PLOT_KEYS)
+    return page_of_halves("exchange", above, below, KEYS, class_name="exchange-page", stores=stores)
 
 
 def _toolbar(context: ViewContext) -> Component:
@@ -182,65 +169,31 @@ def register(app: Dash, library: Library) -> None:
     register_routes(app, library)
     register_rows(app, library, "exchange-programs", program_frame)
     register_rows(app, library, "exchange-pairs", pair_frame)
-    for half in ("head", "tab"):
-        app.clientside_callback(
-            ClientsideFunction("plots", "keep"),
-            Output(f"xch-{half}-now", "data"),
-            Input("selection", "data"),
-            State(f"xch-{half}-keys", "data"),
-            State(f"xch-{half}-now", "data"),
-        )
-    for name in ("exchange-programs", "exchange-pairs"):
-        app.clientside_callback(
-            ClientsideFunction("exchange", "rows"),
-            Output("xch-done", "title", allow_duplicate=True),
-            Input({"rows": name, "query": ALL}, "selectedRows"),
-            prevent_initial_call=True,
-        )
-    _register_head(app, library)
-    _register_tabs(app, library)
+    register_part(app, library, "xch", "plot", _OUTPUTS, _plot_part)
+    register_tabs(app, library, TAB_SET, tab_content)
+    register_row_choice(app, "xch", ClientsideFunction("exchange", "rows"), "exchange-programs", "exchange-pairs")
 
 
-def _register_head(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output("xch-headline", "children"),
-        Output("xch-export", "children"),
-        Input("xch-head-now", "data"),
-        State("url", "pathname"),
-    )
-    def head(params: dict[str, str] | None, pathname: str) -> tuple[Any, Any]:
-        if params is None:
-            return no_update, no_update
-        key = page_key(pathname)
-        source = library.report(key)
-        selection = Selection.parse(params)
-        program, step = exchange_of(source, selection.program, selection.step)
-        if program is None:
-            return empty_hint(NOTHING), ""
-        shown = exchange_headline(source, program, step, key, target_of_page(library, params))
-        return shown, _export(source, key, program)
-
-    @app.callback(
-        Output("xch-show", "hidden"),
-        Output("xch-unit", "hidden"),
-        Output("xch-note", "children"),
-        Input("selection", "data"),
-        State("url", "pathname"),
-    )
-    def fields(params: dict[str, str] | None, pathname: str) -> tuple[bool, bool, Any]:
-        view = (params or {}).get("xch_view", "")
-        note: Any = _GUESS if view == "plan" else ""
-        if view == "tiles":
-            owner = "Source: " if target_of_page(library, params) is not None else ""
-            note = _statistics(library.report(page_key(pathname)), Selection.parse(params), owner)
-        return view != "plan", view != "tiles", note
+_OUTPUTS = ("xch-headline.children", "xch-export.children", "xch-note.children", "xch-show.hidden", "xch-unit.hidden")
 
 
-def _statistics(source: ReportSource, selection: Selection, owner: str) -> Any:
-    """Average, extremes and standard deviation over all tiles, in the source report; `owner` says so."""
+def _plot_part(context: ViewContext) -> tuple[Any, ...]:
+    """Headline, export and note of the drawing; whether the toolbar hides the quantity and the unit."""
+    source, selection = context.source, context.selection
+    view = selection.extras.get("xch_view", "")
+    hidden = (view != "plan", view != "tiles")
     program, step = exchange_of(source, selection.program, selection.step)
     if program is None:
-        return ""
+        return empty_hint(NOTHING), "", "", *hidden
+    note: Any = _GUESS if view == "plan" else ""
+    if view == "tiles":
+        note = _statistics(source, program, step, "" if context.target is None else "Source: ")
+    head = exchange_headline(source, program, step, context.key, context.target)
+    return head, _export(source, context.key, program), note, *hidden
+
+
+def _statistics(source: ReportSource, program: int, step: int | None, owner: str) -> list[Component]:
+    """Average, extremes and standard deviation over all tiles, in the source report; `owner` says so."""
     tiles = exchange_tiles(source, program, step)
     lines = []
     for name, values in ((f"{owner}Received", tiles.received), (f"{owner}Sent", tiles.sent)):
@@ -261,22 +214,6 @@ def _export(source: ReportSource, key: str, program: int) -> Any:
         className="button small",
         title=f"Save all {count:,} messages as CSV",
     )
-
-
-def _register_tabs(app: Dash, library: Library) -> None:
-    @app.callback(
-        [Output(f"xch-tab-{tab}", "children") for tab in TABS],
-        Input("xch-tab-now", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: dict[str, str] | None, theme: str | None, pathname: str) -> Any:
-        shown = None if params is None else params.get("xch_tab", "programs")
-        if params is None or shown not in TABS:
-            return [no_update] * len(TABS)
-        key, target = page_key(pathname), target_of_page(library, params)
-        content = tab_content(library.report(key), key, shown, params, theme or "light", target)
-        return [content if tab == shown else no_update for tab in TABS]
 
 
 def _missing(context: ViewContext) -> str:

@@ -24,7 +24,7 @@ from webapp.graph_analyser.exchange.tables import (
     pair_frame,
 )
 from webapp.graph_analyser.exchange.tabs import fan_tab, host_tab, ipu_tab, tile_tab
-from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 NOTHING = "This report has no program that moves data between tiles, IPUs or the host."
 
 
-def tab_content(
-    source: ReportSource, key: str, tab: str, params: dict[str, str], theme: str, target: ReportSource | None
-) -> Component:
+def tab_content(context: ViewContext, tab: str) -> Component:
     """What a tab shows; a sentence where the report lacks it."""
-    selection = Selection.parse(params)
+    source, target, key, theme = context.source, context.target, context.key, context.theme
+    selection = context.selection
     program, step = exchange_of(source, selection.program, selection.step)
     if program is None:
         return empty_hint(NOTHING)

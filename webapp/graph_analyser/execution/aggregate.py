@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, Dash, Input, Output, State, callback_context, html, no_update
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.aggregation import FIELDS, aggregate_both
 from popvision.analysis.execution.aggregation import LEVELS, aggregate, aggregate_vertices
-from webapp.components import Column, help_text, long_table, register_rows, select
+from webapp.components import (
+    Column,
+    help_text,
+    long_table,
+    register_pair_rows,
+    register_row_selection,
+    register_rows,
+    select,
+)
 from webapp.components.difference import difference_columns
-from webapp.graph_analyser.execution.tabs import fill_by_query
-from webapp.graph_analyser.execution.window import ipus_of, window_in, window_of
+from webapp.graph_analyser.execution.window import ipus_of, window_in, window_query
 from webapp.query import numbers_of
 from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,7 +58,7 @@ _COLUMNS = (
     ),
     Column("total_tile_cycles", "Total tile cycles", "cycles", "the same for all steps under this name", 130),
 )
-_VERTICES = (
+VERTEX_COLUMNS = (
     Column("name", "Vertex type", flex=3),
     Column("kind", "Kind", width=110),
     Column("compute_sets", "Compute sets", "integer", "compute sets with this type that ran in the window", 110),
@@ -75,28 +83,16 @@ _HELP = (
 )
 
 
-def panel() -> Component:
-    """The tab's content, filled by a callback."""
-    return html.Div(id="execution-aggregate", className="trace-aggregate")
-
-
 def register(app: Dash, library: Library) -> None:
-    """The rows, the callback that shows them for the window, and the one that follows a click on a row."""
+    """The rows of both tables, and the search that a selected row starts."""
     register_rows(app, library, "steps-added-up", rows)
-    register_rows(app, library, "steps-compared", lambda source, query: compared(library, source, query))
-    fill_by_query(app, library, "aggregate", _query, content)
+    register_pair_rows(app, library, "steps-compared", compared)
+    register_row_selection(app, ("steps-added-up", "steps-compared"), _search)
 
-    @app.callback(
-        Output("select", "data", allow_duplicate=True),
-        Input({"rows": "steps-added-up", "query": ALL}, "selectedRows"),
-        Input({"rows": "steps-compared", "query": ALL}, "selectedRows"),
-        State("selection", "data"),
-        prevent_initial_call=True,
-    )
-    def find(*_: Any) -> Any:
-        chosen = [each["value"] for each in callback_context.triggered if each["value"]]
-        by = Selection.parse(callback_context.states["selection.data"]).extras.get("agg", "")
-        return {"find": found_by(str(chosen[0][0]["name"]), by)} if chosen and by != "vertex" else no_update
+
+def _search(row: dict[str, Any], selection: Selection) -> dict[str, str] | None:
+    by = selection.extras.get("agg", "")
+    return None if by == "vertex" else {"find": found_by(str(row["name"]), by)}
 
 
 def found_by(name: str, by: str) -> str:
@@ -106,7 +102,7 @@ def found_by(name: str, by: str) -> str:
     return f"program:{name.partition(':')[0]}" if by == "program" else name
 
 
-def content(key: str, query: Mapping[str, str]) -> list[Component]:
+def content(key: str, query: Mapping[str, str]) -> Component:
     """The choice of the grouping over the table of one query."""
     by = query["by"]
     head = html.Div(
@@ -116,20 +112,16 @@ def content(key: str, query: Mapping[str, str]) -> list[Component]:
     if "vs" in query and by != "vertex":
         table = long_table("steps-compared", key, query, _DIFFERENCES, selectable=True)
     else:
-        columns = _VERTICES if by == "vertex" else _COLUMNS
+        columns = VERTEX_COLUMNS if by == "vertex" else _COLUMNS
         table = long_table("steps-added-up", key, query, columns, selectable=True)
-    return [head, html.Div(table, className="trace-aggregate-table")]
+    return html.Div([head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
 
 
-def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
-    window = window_of(source, selection)
-    by = selection.extras.get("agg", "") or "part"
-    return {
-        "by": by if by in GROUPINGS else "part",
-        "ipus": ",".join(map(str, ipus_of(source, selection))),
-        "from": str(window.begin),
-        "to": str(window.end),
-    }
+def query(context: ViewContext) -> dict[str, str]:
+    """Grouping, IPUs and window of the table."""
+    by = context.params.get("agg", "") or "part"
+    ipus = ",".join(map(str, ipus_of(context.source, context.selection)))
+    return {"by": by if by in GROUPINGS else "part", "ipus": ipus, **window_query(context)}
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
@@ -140,10 +132,12 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     return aggregate(source, ipus, *window_in(query), by)
 
 
-def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query against the report `vs`; see `aggregate_both`."""
-    reports, windows = (source, library.report(query.get("vs", ""))), (window_in(query), window_in(query, "vs"))
-    return aggregate_both(reports, _ipus(source, query), windows, query.get("by", "part"))
+def compared(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query of two reports; see `aggregate_both`. Raises ValueError without a target."""
+    if target is None:
+        raise ValueError("There is no report to compare with.")
+    windows = (window_in(query), window_in(query, "vs"))
+    return aggregate_both((source, target), _ipus(source, query), windows, query.get("by", "part"))
 
 
 def _ipus(source: ReportSource, query: Mapping[str, str]) -> Sequence[int]:

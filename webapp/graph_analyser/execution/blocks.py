@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.execution.blocks import block_statistics, tiles_with_blocks
-from webapp.components import Column, Tab, help_text, long_table, register_rows
-from webapp.graph_analyser.execution.tabs import fill_by_query
-from webapp.graph_analyser.execution.window import ipus_of, window_in, window_of
+from popvision.analysis.execution.blocks import block_statistics
+from webapp.components import Column, help_text, long_table, register_rows
+from webapp.graph_analyser.execution.window import ipus_of, window_in, window_query
 from webapp.query import numbers_of
-from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,30 +37,22 @@ _HELP = (
 )
 
 
-def shown_tabs(source: ReportSource) -> list[Tab]:
-    """The tab, where the report has blocks."""
-    if not tiles_with_blocks(source):
-        return []
-    return [Tab("blocks", "Blocks", html.Div(id="execution-blocks", className="trace-aggregate"))]
-
-
 def register(app: Dash, library: Library) -> None:
-    """The rows, and the callback that shows them for the window."""
+    """The rows of the table."""
     register_rows(app, library, "blocks", rows)
-    fill_by_query(app, library, "blocks", _query, content)
 
 
-def content(key: str, query: Mapping[str, str]) -> list[Component]:
+def query(context: ViewContext) -> dict[str, str]:
+    """IPUs and window of the table."""
+    return {"ipus": ",".join(map(str, ipus_of(context.source, context.selection))), **window_query(context)}
+
+
+def content(key: str, query: Mapping[str, str]) -> Component:
     """The table of one query."""
     title = "Blocks of the source" if "vs" in query else "Blocks"
     head = html.Div([title, help_text("Blocks", _HELP)], className="trace-aggregate-head")
-    return [head, html.Div(long_table("blocks", key, query, _COLUMNS), className="trace-aggregate-table")]
-
-
-def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
-    window = window_of(source, selection)
-    ipus = ",".join(map(str, ipus_of(source, selection)))
-    return {"ipus": ipus, "from": str(window.begin), "to": str(window.end)}
+    table = html.Div(long_table("blocks", key, query, _COLUMNS), className="trace-aggregate-table")
+    return html.Div([head, table], className="trace-aggregate")
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from dash import Dash, html
+from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
@@ -14,15 +14,9 @@ from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
-from webapp.graph_analyser.execution.tabs import fill_by_step
 from webapp.graph_analyser.execution.window import selected_ipu
-from webapp.selection import Selection
 from webapp.theme import step_style, tokens
-
-if TYPE_CHECKING:
-    from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
-
+from webapp.view import ViewContext
 
 _NOTHING = "Select a step in the trace to see what each tile did: click it, or press n for the next one."
 
@@ -36,24 +30,17 @@ _COLUMNS = (
 )
 
 
-def panel() -> Component:
-    """The tab's content, filled by a callback."""
-    return html.Div(id="execution-details", className="trace-details")
-
-
-def register(app: Dash, library: Library) -> None:
-    """The callback that fills the tab when the step changes."""
-    fill_by_step(app, library, "details", _NOTHING, details)
-
-
-def details(source: ReportSource, key: str, selection: Selection, theme: str) -> list[Component]:
+def content(context: ViewContext) -> Component:
     """Facts of the selected step, its cycles by tile as a plot and a table. Raises ValueError for an unknown step."""
-    ipu, step = selected_ipu(selection), selection.step
-    assert step is not None
+    source, key, theme = context.source, context.key, context.theme
+    ipu, step = selected_ipu(context.selection), context.selection.step
+    if step is None:
+        return empty_hint(_NOTHING)
     facts, tiles = step_facts(source, ipu, step), step_tiles(source, ipu, step)
     clock = source.reader.target().clock_hz
     if unknown := tiles_unknown(source):
-        return [html.Div(_facts(key, facts, None, clock), className="trace-facts"), empty_hint(unknown)]
+        parts = [html.Div(_facts(key, facts, None, clock), className="trace-facts"), empty_hint(unknown)]
+        return html.Div(parts, className="trace-details")
     estimate = step_estimate(source, ipu, step)
     table = data_table(
         "execution-tiles", _rows(facts, tiles, estimate), _COLUMNS, name=f"step-{step}-tiles", height="100%"
@@ -61,11 +48,12 @@ def details(source: ReportSource, key: str, selection: Selection, theme: str) ->
     plot = figure(
         "execution-tile-plot", _plot(facts, tiles, estimate, theme), theme, image_name=f"step-{step}-cycles-by-tile"
     )
-    return [
+    parts = [
         html.Div(_facts(key, facts, tiles, clock), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div(table, className="trace-tiles"),
     ]
+    return html.Div(parts, className="trace-details")
 
 
 def _facts(key: str, facts: StepFacts, tiles: StepTiles | None, clock: float) -> list[Component]:

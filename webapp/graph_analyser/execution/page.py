@@ -25,28 +25,27 @@ from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp import preferences
 from webapp.comparison import target_keys
 from webapp.components import (
-    Tab,
     empty_hint,
     group,
     help_text,
     icon,
     icon_button,
     options_menu,
+    page_of_halves,
     popover,
+    register_tabs,
     search_box,
     segments,
     select,
     spacer,
-    split,
-    tabs,
     toggle,
     toolbar,
-    view_shortcuts,
 )
 from webapp.components.attributes import attributes
-from webapp.graph_analyser.execution import aggregate, blocks, details, steps, summary, workers
+from webapp.graph_analyser.execution import aggregate, blocks, steps, summary, workers
 from webapp.graph_analyser.execution.filter import CLASS_TEXT, hidden_classes
 from webapp.graph_analyser.execution.routes import read_steps, register_routes
+from webapp.graph_analyser.execution.tabs import TAB_SET, tab_content, tab_query
 from webapp.theme import STEP_FAMILY
 from webapp.view import View, ViewContext
 
@@ -77,26 +76,15 @@ NOT_RECORDED = "This report holds no execution profile: run with autoReport.outp
 
 def layout(context: ViewContext) -> Component:
     """The page: toolbar, drawing, and the tabs below it."""
-    extras = context.selection.extras
-    lower = tabs(
-        "detail",
-        [
-            Tab("summary", "Summary", summary.panel()),
-            Tab("details", "Details", details.panel()),
-            Tab("workers", "Workers", workers.panel()),
-            Tab("aggregate", "Aggregation", aggregate.panel()),
-            Tab("steps", "Steps", steps.panel()),
-            *blocks.shown_tabs(context.source),
-        ],
-        extras.get("detail"),
-    )
-    return html.Div(
-        [
-            _toolbar(context),
-            split("execution", _traces(context), lower, percent=62 if context.target is None else 72),
-            view_shortcuts(KEYS),
-        ],
-        className="execution",
+    return page_of_halves(
+        "execution",
+        _traces(context),
+        TAB_SET.layout(context),
+        KEYS,
+        toolbar=_toolbar(context),
+        percent=62 if context.target is None else 72,
+        class_name="execution",
+        stores=TAB_SET.stores(context),
     )
 
 
@@ -231,14 +219,11 @@ def missing(context: ViewContext) -> str:
 
 
 def register(app: Dash, library: Library) -> None:
-    """Routes of the drawing and callbacks of the lower pane."""
+    """Routes of the drawing, rows of the tables and the callback of the tabs."""
     register_routes(app, library)
-    summary.register(app, library)
-    details.register(app, library)
-    steps.register(app, library)
-    workers.register(app, library)
-    aggregate.register(app, library)
-    blocks.register(app, library)
+    register_tabs(app, library, TAB_SET, tab_content, tab_query)
+    for part in (summary, steps, workers, aggregate, blocks):
+        part.register(app, library)
 
 
 VIEW = View("execution", "Execution Trace", "execution", layout, register, missing=missing, ahead=read_steps)

@@ -10,12 +10,11 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.steps import FIELDS, steps_of_both
 from popvision.analysis.execution.step_details import steps_in_window
-from webapp.components import Column, long_table, register_rows
+from webapp.components import Column, long_table, register_pair_rows, register_rows
 from webapp.components.difference import add_difference, difference_columns
-from webapp.graph_analyser.execution.tabs import fill_by_query
-from webapp.graph_analyser.execution.window import selected_ipu, window_in, window_of
+from webapp.graph_analyser.execution.window import selected_ipu, window_in, window_query
 from webapp.query import number_of
-from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,28 +55,21 @@ _BOTH = (
 )
 
 
-def panel() -> Component:
-    """The tab's content, filled by a callback."""
-    return html.Div(id="execution-steps", className="trace-steps")
-
-
 def register(app: Dash, library: Library) -> None:
-    """The rows, and the callback that shows them for the window."""
+    """The rows of both tables."""
     register_rows(app, library, "steps-in-window", rows)
-    register_rows(app, library, "steps-of-both", lambda source, query: compared(library, source, query))
-    fill_by_query(app, library, "steps", _query, content)
+    register_pair_rows(app, library, "steps-of-both", compared)
 
 
-def _query(source: ReportSource, selection: Selection) -> dict[str, str]:
-    window = window_of(source, selection)
-    return {"ipu": str(selected_ipu(selection)), "from": str(window.begin), "to": str(window.end)}
+def query(context: ViewContext) -> dict[str, str]:
+    """IPU and window of the table."""
+    return {"ipu": str(selected_ipu(context.selection)), **window_query(context)}
 
 
 def content(key: str, query: Mapping[str, str]) -> Component:
     """The table of one query."""
-    if "vs" in query:
-        return long_table("steps-of-both", key, query, _BOTH)
-    return long_table("steps-in-window", key, query, _COLUMNS)
+    name, columns = ("steps-of-both", _BOTH) if "vs" in query else ("steps-in-window", _COLUMNS)
+    return html.Div(long_table(name, key, query, columns), className="trace-steps")
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
@@ -85,9 +77,10 @@ def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
     return steps_in_window(source, number_of(query, "ipu"), *window_in(query))
 
 
-def compared(library: Library, source: ReportSource, query: Mapping[str, str]) -> DataFrame:
-    """Rows of one query against the report `vs`; see `steps_of_both`."""
-    windows = window_in(query), window_in(query, "vs")
-    frame = steps_of_both(source, library.report(query.get("vs", "")), number_of(query, "ipu"), *windows)
+def compared(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
+    """Rows of one query of two reports; see `steps_of_both`. Raises ValueError without a target."""
+    if target is None:
+        raise ValueError("There is no report to compare with.")
+    frame = steps_of_both(source, target, number_of(query, "ipu"), window_in(query), window_in(query, "vs"))
     frame = add_difference(frame, *FIELDS)
     return frame.astype(object).where(frame.notna(), None)

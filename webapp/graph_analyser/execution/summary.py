@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.timeline import PHASES
 from popvision.analysis.execution.window import WindowFigures, window_figures
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp.comparison import target_of_page
 from webapp.components import help_text, icon, register_rows
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.execution.difference import difference_table
@@ -20,8 +19,7 @@ from webapp.graph_analyser.execution.filter import filter_line, hidden_types, ty
 from webapp.graph_analyser.execution.transfers import transfers_table
 from webapp.graph_analyser.execution.window import Window, window_of
 from webapp.query import number_of, optional_number_of
-from webapp.selection import Selection
-from webapp.view import page_key
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,26 +48,9 @@ ACTIVE = (
 )
 
 
-def panel() -> Component:
-    """The tab's content, filled by a callback."""
-    return html.Div(id="execution-summary", className="trace-summary")
-
-
 def register(app: Dash, library: Library) -> None:
-    """The callback that fills the tab whenever the window changes, and the rows of its table for export."""
+    """The rows of the table for export."""
     register_rows(app, library, "window-figures", rows)
-
-    @app.callback(
-        Output("execution-summary", "children"),
-        Input("selection", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: Mapping[str, str] | None, pathname: str) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail", "summary") != "summary":
-            return no_update
-        key = page_key(pathname)
-        return summary(library.report(key), key, selection, target_of_page(library, params))
 
 
 def rows(source: ReportSource, query: Mapping[str, str]) -> DataFrame:
@@ -94,8 +75,9 @@ def _plain_row(each: WindowFigures) -> dict[str, Any]:
     return found | {"hidden types": ",".join(sorted(each.hidden))}
 
 
-def summary(source: ReportSource, key: str, selection: Selection, other: ReportSource | None = None) -> list[Component]:
+def content(context: ViewContext) -> Component:
     """Total cycles, then a table with one row per IPU; with another report, what differs from it."""
+    source, key, selection = context.source, context.key, context.selection
     window = window_of(source, selection)
     target = source.reader.target()
     ipus = range(target.num_ipus) if selection.ipu is None else [min(selection.ipu, target.num_ipus - 1)]
@@ -105,8 +87,8 @@ def summary(source: ReportSource, key: str, selection: Selection, other: ReportS
     head = _head(window, figures, target.clock_hz)
     unknown = tiles_unknown(source)
     note = f"{unknown} Proportions below are those of the flat bars; balances and utilisation are unknown."
-    compared = [] if other is None else [difference_table(source, other, selection, counted)]
-    return [
+    compared = [] if context.target is None else [difference_table(source, context.target, selection, counted)]
+    parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
         *filter_line(hidden, bool(counted)),
         *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
@@ -114,6 +96,7 @@ def summary(source: ReportSource, key: str, selection: Selection, other: ReportS
         _table(figures),
         transfers_table(figures, target),
     ]
+    return html.Div(parts, className="trace-summary")
 
 
 def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]) -> Component:

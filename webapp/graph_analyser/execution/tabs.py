@@ -1,76 +1,60 @@
-"""How the tabs below the execution trace are filled: each only while it is the one shown, and only when it changes."""
+"""The tabs below the execution trace: what each shows, and what it depends on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dash import Dash, Input, Output, State, no_update
+from popvision.analysis.execution.blocks import tiles_with_blocks
+from webapp.components import TabSet
+from webapp.graph_analyser.execution import aggregate, blocks, details, steps, summary, workers
+from webapp.view import ViewContext
 
-from popvision.analysis.report.not_recorded import NotRecordedError
-from webapp.comparison import target_keys, target_of_page
-from webapp.components import empty_hint
-from webapp.graph_analyser.execution.window import target_window
-from webapp.selection import Selection
-from webapp.view import page_key
+TABS = {
+    "summary": "Summary",
+    "details": "Details",
+    "workers": "Workers",
+    "aggregate": "Aggregation",
+    "steps": "Steps",
+    "blocks": "Blocks",
+}
 
-if TYPE_CHECKING:
-    from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+#: Keys of the selection that make the window, and those of single tabs.
+_WINDOW_KEYS = ("from", "to", "sel", "step", "ipu", "on", "vs", "link", "tfrom", "tto")
+TAB_KEYS = (*_WINDOW_KEYS, "hide", "filtered", "agg", "wl", "tiles")
 
-#: The query of the tab's table, from the report and the selection.
-QueryOf = Callable[["ReportSource", Selection], dict[str, str]]
+#: Tab -> the table's query from the page, and the content from both.
+_BY_QUERY: dict[str, tuple[Callable[[ViewContext], dict[str, str]], Callable[[str, Mapping[str, str]], Any]]] = {
+    "aggregate": (aggregate.query, aggregate.content),
+    "steps": (steps.query, steps.content),
+    "blocks": (blocks.query, blocks.content),
+}
 
-#: What the tab shows of a key and a query.
-TableOf = Callable[[str, Mapping[str, str]], Any]
-
-#: What the tab shows of a report, its key, a selection with a step, and a theme; may say by an error why nothing.
-StepPart = Callable[["ReportSource", str, Selection, str], Any]
-
-
-def fill_by_query(app: Dash, library: Library, tab: str, query_of: QueryOf, content: TableOf) -> None:
-    """Fill the tab's box with a table that stays, scrolled and sorted as it is, while its query is the same. With a
-    report to compare with, the query names it (`vs`) and its window (`vsfrom`, `vsto`)."""
-    box = f"execution-{tab}"
-
-    @app.callback(
-        Output(box, "children"),
-        Output(box, "data-query"),
-        Input("selection", "data"),
-        State("url", "pathname"),
-        State(box, "data-query"),
-    )
-    def fill(params: Mapping[str, str] | None, pathname: str, shown: str | None) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail") != tab:
-            return no_update, no_update
-        key = page_key(pathname)
-        source, target = library.report(key), target_of_page(library, params)
-        query = query_of(source, selection)
-        if target is not None:
-            begin, end = target_window(source, target, selection)
-            query |= {"vs": target_keys(params)[0], "vsfrom": str(begin), "vsto": str(end)}
-        text = f"{key} {query}"
-        return (no_update, no_update) if text == shown else (content(key, query), text)
+#: Tab -> its content, and the keys of the selection that it shows.
+_BY_KEYS: dict[str, tuple[Callable[[ViewContext], Any], tuple[str, ...]]] = {
+    "summary": (summary.content, (*_WINDOW_KEYS, "hide", "filtered")),
+    "details": (details.content, ("step", "ipu", "on")),
+    "workers": (workers.content, ("step", "ipu", "on", "tiles", "wl")),
+}
 
 
-def fill_by_step(app: Dash, library: Library, tab: str, nothing: str, content: StepPart) -> None:
-    """Fill the tab's box with what belongs to the selected step; `nothing` is said where none is selected."""
+def _absent(context: ViewContext) -> tuple[str, ...]:
+    return () if tiles_with_blocks(context.source) else ("blocks",)
 
-    @app.callback(
-        Output(f"execution-{tab}", "children"),
-        Input("selection", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: Mapping[str, str] | None, theme: str | None, pathname: str) -> Any:
-        selection = Selection.parse(params)
-        if selection.extras.get("detail") != tab:
-            return no_update
-        if selection.step is None:
-            return empty_hint(nothing)
-        try:
-            key = page_key(pathname)
-            return content(library.report(key), key, selection, theme or "light")
-        except (NotRecordedError, ValueError) as problem:
-            return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:].rstrip('.')}.")
+
+TAB_SET = TabSet("execution", TABS, TAB_KEYS, key="detail", absent=_absent)
+
+
+def tab_query(context: ViewContext, tab: str) -> Any:
+    """What a tab depends on: its table's query, else the keys that it shows and the theme."""
+    if tab in _BY_QUERY:
+        return _BY_QUERY[tab][0](context)
+    return [context.theme, {key: context.params.get(key) for key in _BY_KEYS[tab][1]}]
+
+
+def tab_content(context: ViewContext, tab: str) -> Any:
+    """What a tab shows. Raises NotRecordedError or ValueError for what a report lacks."""
+    if tab in _BY_KEYS:
+        return _BY_KEYS[tab][0](context)
+    query, content = _BY_QUERY[tab]
+    return content(context.key, query(context))

@@ -10,8 +10,10 @@ from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.overlap import bar_of, lanes
 from popvision.analysis.execution.step_details import step_facts
 from popvision.analysis.execution.timeline import run_bars
+from webapp.comparison import KEY, target_keys
 from webapp.query import number_of, whole_number, whole_range
 from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -79,6 +81,17 @@ def target_window(source: ReportSource, target: ReportSource, selection: Selecti
         if (window.begin, window.end) == (0, run_bars(source).total):
             return 0, total
     return min(window.begin, total), min(window.end, total)
+
+
+def window_query(context: ViewContext) -> dict[str, str]:
+    """The window as a query of a table, `from` and `to`; with a report to compare with also `vs`, `vsfrom`, `vsto`."""
+    source, target, selection = context.source, context.target, context.selection
+    window = window_of(source, selection)
+    query = {"from": str(window.begin), "to": str(window.end)}
+    if target is None:
+        return query
+    begin, end = target_window(source, target, selection)
+    return query | {KEY: target_keys(context.params)[0], f"{KEY}from": str(begin), f"{KEY}to": str(end)}
 
 
 def window_in(query: Mapping[str, str], side: str = "") -> tuple[int, int]:

@@ -6,21 +6,30 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, Dash, Input, Output, callback_context, html, no_update
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.step_details import StepFacts, step_facts, step_tiles
 from popvision.analysis.execution.worker_lanes import NO_CONTEXT, WorkerLanes, lanes_by_tile, worker_lanes
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
-from webapp.components import Column, figure, help_text, long_table, register_rows, segments
+from webapp.components import (
+    Column,
+    empty_hint,
+    figure,
+    help_text,
+    long_table,
+    register_row_selection,
+    register_rows,
+    segments,
+)
 from webapp.components.attributes import attributes
 from webapp.formats import cycles_text, integer_text, percent_text
-from webapp.graph_analyser.execution.tabs import fill_by_step
 from webapp.graph_analyser.execution.window import selected_ipu
 from webapp.graph_analyser.execution.worker_plot import worker_plot
 from webapp.query import number_of
 from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,7 +49,7 @@ _CRITICAL = (
     "The longest vertex of the fullest context. Without it, all others where they are, the tile would end as much"
     " earlier as stands under Held up by."
 )
-_VERTICES = (
+VERTEX_COLUMNS = (
     Column("vertex", "Vertex", "integer", "issue order on the tile", 80),
     Column("type", "Type", flex=2),
     Column("context", "Context", width=100),
@@ -49,7 +58,7 @@ _VERTICES = (
     Column("thread_cycles", "Thread cycles", "integer", "of worker vertices, as stored; never shown as time", 110),
     Column("tile_cycles", "Tile cycles", "cycles", "worker: contexts x thread cycles; else as stored", 100),
 )
-_TILES = (
+TILE_COLUMNS = (
     Column("tile", "Tile", "integer", "tile, counted over all IPUs", 80),
     Column("vertices", "Vertices", "integer", "", 90),
     Column("length", "Tile cycles", "cycles", "worker part + supervisor and multi vertices", 110, sort="desc"),
@@ -60,47 +69,36 @@ _TILES = (
 )
 
 
-def panel() -> Component:
-    """The tab's content, filled by a callback."""
-    return html.Div(id="execution-workers", className="trace-workers")
-
-
 def register(app: Dash, library: Library) -> None:
-    """The tables' rows, the callback that fills the tab, and the one that follows a click on a tile's row."""
+    """The rows of both tables, and the choice of a tile's row."""
     register_rows(app, library, "vertices-on-workers", vertex_rows)
     register_rows(app, library, "workers-by-tile", tile_rows)
-    fill_by_step(app, library, "workers", _NOTHING, workers)
-
-    @app.callback(
-        Output("select", "data", allow_duplicate=True),
-        Input({"rows": "workers-by-tile", "query": ALL}, "selectedRows"),
-        prevent_initial_call=True,
-    )
-    def choose(*_: Any) -> Any:
-        chosen = [each["value"] for each in callback_context.triggered if each["value"]]
-        return {"tiles": str(chosen[0][0]["tile"])} if chosen else no_update
+    register_row_selection(app, ("workers-by-tile",), lambda row, _: {"tiles": str(row["tile"])})
 
 
-def workers(source: ReportSource, key: str, selection: Selection, theme: str) -> list[Component]:
+def content(context: ViewContext) -> Component:
     """Facts, lanes and tables of one tile. Raises NotRecordedError with the reason where the report has none."""
-    assert selection.step is not None
+    source, key, theme, selection = context.source, context.key, context.theme, context.selection
+    if selection.step is None:
+        return empty_hint(_NOTHING)
     facts = step_facts(source, selected_ipu(selection), selection.step)
     tile = _tile(source, facts, selection)
     lanes = worker_lanes(source, facts.compute_set, tile)
     which = selection.extras.get("wl", "")
     query = {"cs": str(facts.compute_set)}
     if which == "tiles":
-        table = long_table("workers-by-tile", key, query | {"ipu": str(facts.ipu)}, _TILES, selectable=True)
+        table = long_table("workers-by-tile", key, query | {"ipu": str(facts.ipu)}, TILE_COLUMNS, selectable=True)
     else:
-        table = long_table("vertices-on-workers", key, query | {"tile": str(tile)}, _VERTICES)
+        table = long_table("vertices-on-workers", key, query | {"tile": str(tile)}, VERTEX_COLUMNS)
     drawn = worker_plot(lanes, source.reader.vertex_types().name, theme)
     plot = figure("execution-worker-plot", drawn, theme, image_name=f"step-{facts.step}-tile-{tile}-workers")
     choice = segments("wl", "Table", {"": "Vertices of the tile", "tiles": "Tiles"}, which)
-    return [
+    parts = [
         html.Div(_facts(source, key, facts, lanes), className="trace-facts"),
         html.Div(plot, className="trace-plot"),
         html.Div([html.Div(choice, className="trace-workers-choice"), table], className="trace-tiles"),
     ]
+    return html.Div(parts, className="trace-workers")
 
 
 def _tile(source: ReportSource, facts: StepFacts, selection: Selection) -> int:

@@ -11,7 +11,7 @@ from popvision.analysis.liveness.curve import Where
 from popvision.analysis.liveness.table import curve_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.variable_parts import parts_table
-from webapp.comparison import KEY, target_of_page
+from webapp.comparison import KEY
 from webapp.components.difference import add_difference
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, parse_where
 from webapp.query import whole_numbers
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
 
 #: Indices whose source, target and difference fit side by side.
 MOST_PAIRED = 3
@@ -36,17 +35,15 @@ def query_of(state: LivenessState, vs: str = "") -> dict[str, str]:
     return {name: value for name, value in query.items() if value}
 
 
-def always_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def always_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """Always-live variables of the place that the query names."""
-    target = target_of_page(library, query)
     if target is not None:
         return add_difference(always_live_pair(source, target, _where(source, query)), "Bytes")
     return always_live_table(source, _where(source, query))
 
 
-def live_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def live_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """Not-always-live variables at the indices of the query, with a column per index and per difference."""
-    target = target_of_page(library, query)
     if target is not None:
         indices = whole_numbers(query.get("indices", ""), MOST_PAIRED)
         pair = live_pair(source, target, indices, _where(source, query), _by(query))
@@ -54,9 +51,8 @@ def live_frame(library: Library, source: ReportSource, query: Mapping[str, str])
     return live_table(source, whole_numbers(query.get("indices", ""), MOST_INDICES), _where(source, query))
 
 
-def steps_frame(library: Library, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def steps_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """A row per liveness index of the place that the query names; of two reports also the indices without a partner."""
-    target = target_of_page(library, query)
     if target is None:
         return curve_table(source, _where(source, query), query.get("filter", ""))
     pair = curve_pair(source, target, _where(source, query), _by(query))

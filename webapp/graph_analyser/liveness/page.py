@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, html, no_update
 from dash.development.base_component import Component
 
 from popvision.analysis.liveness.curve import Where, fullest_tile, liveness
-from popvision.analysis.report.not_recorded import NotRecordedError, held
+from popvision.analysis.report.not_recorded import held
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_of_page
+from webapp.comparison import KEY
 from webapp.components import (
+    TabSet,
     options_menu,
+    register_pair_rows,
+    register_part,
+    register_row_choice,
     register_rows,
+    register_tabs,
     search_box,
     select,
     spacer,
@@ -28,10 +32,11 @@ from webapp.graph_analyser.liveness.parts import plot_parts
 from webapp.graph_analyser.liveness.routes import register_routes
 from webapp.graph_analyser.liveness.state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
 from webapp.graph_analyser.liveness.tabs import parts, tab_content
-from webapp.graph_analyser.plots.box import register_plot, save_plot
-from webapp.graph_analyser.plots.page import plot_page
+from webapp.graph_analyser.plots.box import plot_page, register_plot, save_plot
 from webapp.library import Library
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext, needs, page_key
+
+TAB_SET = TabSet("live", TABS, TAB_KEYS, "Liveness details")
 
 KEYS = (
     ("← →", "Move the selected index (focus the plot first)"),
@@ -57,10 +62,8 @@ _MOST_RUNS = 200
 
 
 def layout(context: ViewContext) -> Component:
-    source = context.source
-    state = _state(source, context.params)
-    stores = (PLOT_KEYS, TAB_KEYS)
-    bar = _toolbar(source, state, context.target is not None)
+    state = liveness_state(context.source, context.params)
+    bar = _toolbar(context.source, state, context.target is not None)
     canvas = html.Div(
         id="live-heat",
         className="live-heat",
@@ -74,13 +77,7 @@ def layout(context: ViewContext) -> Component:
             aria_label="Tile by liveness index heat map: arrow keys move the cursor, its values stand below",
         ),
     )
-    return plot_page(
-        "live", "liveness", "Liveness curve", context.theme, bar, TABS, state.tab, stores, KEYS, beside=[canvas]
-    )
-
-
-def _state(source: ReportSource, params: Any) -> LivenessState:
-    return liveness_state(source, params, len(liveness(source).program))
+    return plot_page(context, TAB_SET, "liveness", bar, "Liveness curve", KEYS, PLOT_KEYS, beside=[canvas])
 
 
 def _toolbar(source: ReportSource, state: LivenessState, compares: bool) -> Component:
@@ -134,52 +131,36 @@ def register(app: Dash, library: Library) -> None:
     """Callbacks of the page and rows of its tables."""
     register_routes(app, library)
     register_plot(app, "live")
-    for rows in ("liveness-always", "liveness-live"):
-        app.clientside_callback(
-            ClientsideFunction("plots", "row"),
-            Output("live-done", "title", allow_duplicate=True),
-            Input({"rows": rows, "query": ALL}, "selectedRows"),
-            prevent_initial_call=True,
-        )
-    app.clientside_callback(
-        ClientsideFunction("plots", "index"),
-        Output("live-done", "title", allow_duplicate=True),
-        Input({"rows": "liveness-steps", "query": ALL}, "selectedRows"),
-        prevent_initial_call=True,
-    )
-    _register_drawing(app, library)
+    register_part(app, library, "live", "plot", _OUTPUTS, _plot_part)
+    register_tabs(app, library, TAB_SET, tab_content)
     _register_parts(app, library)
-    _register_tabs(app, library)
+    register_row_choice(app, "live", ClientsideFunction("plots", "row"), "liveness-always", "liveness-live")
+    register_row_choice(app, "live", ClientsideFunction("plots", "index"), "liveness-steps")
     register_rows(app, library, "liveness-parts", parts_frame)
-    register_rows(app, library, "liveness-always", partial(always_frame, library))
-    register_rows(app, library, "liveness-live", partial(live_frame, library))
-    register_rows(app, library, "liveness-steps", partial(steps_frame, library))
+    register_pair_rows(app, library, "liveness-always", always_frame)
+    register_pair_rows(app, library, "liveness-live", live_frame)
+    register_pair_rows(app, library, "liveness-steps", steps_frame)
 
 
-def _register_drawing(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output("live-plot", "figure"),
-        Output("live-config", "data"),
-        Output("live-headline", "children"),
-        Output("live-reading", "children"),
-        Output("live-range", "children"),
-        Output("live-tile-field", "hidden"),
-        Output("live-box", "hidden"),
-        Output("live-heat", "hidden"),
-        Output("live-run-field", "hidden"),
-        Input("live-plot-now", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
-        if params is None:
-            return (no_update,) * 9
-        key = page_key(pathname)
-        source = library.report(key)
-        state = _state(source, params)
-        hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat", state.graph != "time")
-        target = target_of_page(library, params)
-        return *plot_parts(source, key, state, theme or "light", target, params.get("vs", "")), *hidden
+_OUTPUTS = (
+    "live-plot.figure",
+    "live-config.data",
+    "live-headline.children",
+    "live-reading.children",
+    "live-range.children",
+    "live-tile-field.hidden",
+    "live-box.hidden",
+    "live-heat.hidden",
+    "live-run-field.hidden",
+)
+
+
+def _plot_part(context: ViewContext) -> tuple[Any, ...]:
+    """The outputs above: the drawing and what stands around it, then which fields and canvases are hidden."""
+    state = liveness_state(context.source, context.params)
+    hidden = (state.where.kind != "tile", state.graph == "heat", state.graph != "heat", state.graph != "time")
+    vs = context.params.get(KEY, "")
+    return *plot_parts(context.source, context.key, state, context.theme, context.target, vs), *hidden
 
 
 def _register_parts(app: Dash, library: Library) -> None:
@@ -198,30 +179,10 @@ def _register_parts(app: Dash, library: Library) -> None:
             return [no_update] * len(boxes)
         key = page_key(pathname)
         source = library.report(key)
-        found = parts(source, key, _state(source, params))
+        found = parts(source, key, liveness_state(source, params))
         return [found if box == shown else "" for box in boxes]
 
 
-def _register_tabs(app: Dash, library: Library) -> None:
-    panels = [Output(f"live-tab-{tab}", "children") for tab in TABS]
-
-    @app.callback(panels, Input("live-tab-now", "data"), State("url", "pathname"))
-    def fill(params: dict[str, str] | None, pathname: str) -> Any:
-        shown = None if params is None else params.get("live_tab", "always")
-        if params is None or shown not in TABS:
-            return [no_update] * len(TABS)
-        key, target = page_key(pathname), target_of_page(library, params)
-        source = library.report(key)
-        content = tab_content(source, key, _state(source, params), target, params.get("vs", ""))
-        return [content if tab == shown else no_update for tab in TABS]
-
-
-def _missing(context: ViewContext) -> str:
-    try:
-        liveness(context.source)
-    except NotRecordedError as lacking:
-        return str(lacking)
-    return ""
-
-
-VIEW = View(id="liveness", title="Liveness Report", icon="liveness", layout=layout, register=register, missing=_missing)
+VIEW = View(
+    id="liveness", title="Liveness Report", icon="liveness", layout=layout, register=register, missing=needs(liveness)
+)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from popvision.analysis.liveness.curve import Where, fullest_tile
+from popvision.analysis.liveness.curve import Where, fullest_tile, liveness
 from popvision.analysis.report.not_recorded import held
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
@@ -41,7 +41,6 @@ TAB_KEYS = (
     "liveness",
     "live_also",
     "live_source",
-    "live_tab",
     "live_replica",
     "tiles",
     "live_graph",
@@ -91,9 +90,10 @@ class LivenessState:
     problems: tuple[str, ...] = ()
 
 
-def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count: int) -> LivenessState:
-    """The state that a selection describes for a report with `count` liveness indices; what does not exist in it is
-    left out and named."""
+def liveness_state(source: ReportSource, params: Mapping[str, Any] | None, count: int | None = None) -> LivenessState:
+    """The state that a selection describes, with what does not exist in this report left out and named. `count`
+    liveness indices, by default those of the report. Raises NotRecordedError without a liveness profile."""
+    count = len(liveness(source).program) if count is None else count
     selection = Selection.parse(params)
     extras = selection.extras
     problems = list(selection.problems)

@@ -15,12 +15,14 @@ from popvision.analysis.memory.lowered import variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.comparison import KEY
 from webapp.components import Column, data_table, empty_hint, help_text, long_table
 from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.frames import query_of
 from webapp.graph_analyser.liveness.pair_tabs import pair_tab
-from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, where_text
+from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, liveness_state, where_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
+from webapp.view import ViewContext
 
 _NOTHING = "Select a step in the plot (shift-click adds more) to see its {}."
 _CYCLES = (
@@ -46,29 +48,25 @@ _STEPS = (
 )
 
 
-def tab_content(
-    source: ReportSource, key: str, state: LivenessState, target: ReportSource | None = None, vs: str = ""
-) -> Component:
-    """The chosen tab, compared with `target`, whose key is `vs`. What a report lacks is said in its place."""
-    if state.tab == "steps" and state.graph == "heat" and state.tile is not None:
+def tab_content(context: ViewContext, tab: str) -> Component:
+    """The chosen tab, compared with the target if there is one. Raises NotRecordedError for what a report lacks."""
+    source, target, key = context.source, context.target, context.key
+    state = liveness_state(source, context.params)
+    if tab == "steps" and state.graph == "heat" and state.tile is not None:
         state = replace(state, where=Where("tile", state.tile))  # the row of the cursor
-    try:
-        if target is not None and (state.indices or state.tab in ("always", "steps")):
-            return pair_tab(source, target, key, vs, state)
-        if state.tab == "always":
-            return _always(source, key, state)
-        if state.tab == "steps":
-            return _steps_table(source, key, state)
-        if not state.indices:
-            noun = {"not_always": "live variables", "vertices": "vertices", "cycles": "cycle estimate"}
-            return empty_hint(_NOTHING.format(noun.get(state.tab, "floating point operations")))
-        return {"not_always": _live, "vertices": _vertices, "cycles": _cycles, "flops": _flops}[state.tab](
-            source, key, state
-        )
-    except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
-    except ValueError as problem:  # the target has no such place
-        return empty_hint(f"Target: {problem}")
+    if target is not None and (state.indices or tab in ("always", "steps")):
+        try:
+            return pair_tab(source, target, key, context.params.get(KEY, ""), replace(state, tab=tab))
+        except ValueError as problem:  # the target has no such place
+            raise ValueError(f"Target: {problem}") from problem
+    if tab == "always":
+        return _always(source, key, state)
+    if tab == "steps":
+        return _steps_table(source, key, state)
+    if not state.indices:
+        noun = {"not_always": "live variables", "vertices": "vertices", "cycles": "cycle estimate"}
+        return empty_hint(_NOTHING.format(noun.get(tab, "floating point operations")))
+    return {"not_always": _live, "vertices": _vertices, "cycles": _cycles, "flops": _flops}[tab](source, key, state)
 
 
 def _always(source: ReportSource, key: str, state: LivenessState) -> Component:

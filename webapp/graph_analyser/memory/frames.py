@@ -25,9 +25,7 @@ from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_of_page
 from webapp.components.difference import add_difference
-from webapp.library import Library
 from webapp.query import number_of, whole_numbers
 
 if TYPE_CHECKING:
@@ -58,13 +56,12 @@ def figures_of(frame: pd.DataFrame) -> list[tuple[str, str]]:
     return [(name.split(", ", 1)[0], name.split(", ", 1)[1]) for name in frame.columns if ", " in name]
 
 
-def table_frame(tab: str, library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def table_frame(tab: str, source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """Rows of a tab. With `vs` in the query every figure has `_source`, `_target`, `_diff` and `_rel`; else those of
     the second and later columns have `_change`, the difference to the first."""
     table, match, id_column = TABLES[tab]
     columns = columns_of(source, query)
     mine = table(source, columns)
-    target = None if library is None else target_of_page(library, query)
     if target is None:
         return _with_changes(mine)
     theirs, there = columns_of_target(target, *_chosen(query))
@@ -92,12 +89,11 @@ def _with_changes(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**added) if added else frame
 
 
-def details_frame(library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def details_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """The details tree as a table: Path, Memory, then a column per tile, or of both reports."""
     import pandas as pd
 
     columns = columns_of(source, query)
-    target = None if library is None else target_of_page(library, query)
     if target is None:
         details = tile_details(source, columns)
         frame = pd.DataFrame({"Path": [r.key for r in details.rows], "Memory": [r.label for r in details.rows]})
@@ -114,11 +110,10 @@ def details_frame(library: Library | None, source: ReportSource, query: Mapping[
     return add_difference(frame, *pair.columns)
 
 
-def tiles_frame(library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def tiles_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """All tiles of a replica, most memory first."""
     _, _, replica = _chosen(query)
     mine = tile_ranking(source, replica)
-    target = None if library is None else target_of_page(library, query)
     if target is None:
         return mine
     other = tile_ranking(target, replica_of_target(target, replica))
@@ -130,10 +125,9 @@ def lowered_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFram
     return lowered_table(source, number_of(query, "tile"))
 
 
-def variables_frame(library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def variables_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """Variables before lowering, largest first: Variable, Id, Bytes (of one replica), Live; or of both reports."""
     mine = _variables(source)
-    target = None if library is None else target_of_page(library, query)
     if target is None:
         return mine
     both = joined(mine, _variables(target), match_variables(source, target), "Id", ["Bytes"])

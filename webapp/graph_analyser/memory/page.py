@@ -5,25 +5,27 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, html, no_update
+from dash import ClientsideFunction, Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.binary_memory import has_archive
 from popvision.analysis.memory.usage import memory_by_tile
-from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_of_page
 from webapp.components import (
+    TabSet,
     options_menu,
+    register_pair_rows,
+    register_part,
+    register_row_choice,
     register_rows,
+    register_tabs,
     search_box,
     select,
     spacer,
     toggle,
     toolbar,
 )
-from webapp.graph_analyser.memory.compared import MemoryPage
 from webapp.graph_analyser.memory.frames import (
     ROWS,
     details_frame,
@@ -48,10 +50,11 @@ from webapp.graph_analyser.memory.state import (
 )
 from webapp.graph_analyser.memory.tabs import tab_content
 from webapp.graph_analyser.memory.tile_map_plot import map_parts
-from webapp.graph_analyser.plots.box import register_plot, save_plot
-from webapp.graph_analyser.plots.page import plot_page
+from webapp.graph_analyser.plots.box import plot_page, register_plot, save_plot
 from webapp.library import Library
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext, needs
+
+TAB_SET = TabSet("mem", TABS, TAB_KEYS, "Memory details")
 
 #: Rows of a table -> what selecting one of them selects (assets/memory/rows.js).
 _CHOOSE = {
@@ -79,11 +82,9 @@ KEYS = (
 
 
 def layout(context: ViewContext) -> Component:
-    source = context.source
-    state = memory_state(source, context.params)
-    stores = (PLOT_KEYS, TAB_KEYS)
-    bar = _toolbar(source, state, context.target)
-    return plot_page("mem", "memory", "Memory by tile", context.theme, bar, TABS, state.tab, stores, KEYS)
+    state = memory_state(context.source, context.params)
+    bar = _toolbar(context.source, state, context.target)
+    return plot_page(context, TAB_SET, "memory", bar, "Memory by tile", KEYS, PLOT_KEYS)
 
 
 def _toolbar(source: ReportSource, state: MemoryState, target_report: ReportSource | None) -> Component:
@@ -138,93 +139,47 @@ def _replica_choice(count: int, replica: int | None) -> list[Component]:
 def register(app: Dash, library: Library) -> None:
     """Callbacks of the page and rows of its tables."""
     register_plot(app, "mem")
-    app.clientside_callback(
-        ClientsideFunction("plots", "rows"),
-        Output("mem-done", "title", allow_duplicate=True),
-        Input({"rows": "memory-variables", "query": ALL}, "selectedRows"),
-        prevent_initial_call=True,
-    )
+    register_part(app, library, "mem", "plot", _OUTPUTS, _plot_part)
+    register_tabs(app, library, TAB_SET, tab_content)
+    register_row_choice(app, "mem", ClientsideFunction("plots", "rows"), "memory-variables")
     for rows, choose in _CHOOSE.items():
-        app.clientside_callback(
-            ClientsideFunction("memory", choose),
-            Output("mem-done", "title", allow_duplicate=True),
-            Input({"rows": rows, "query": ALL}, "selectedRows"),
-            prevent_initial_call=True,
-        )
-    _register_drawing(app, library)
+        register_row_choice(app, "mem", ClientsideFunction("memory", choose), rows)
     for tab, rows in ROWS.items():
-        register_rows(app, library, rows, partial(table_frame, tab, library))
+        register_pair_rows(app, library, rows, partial(table_frame, tab))
     frames = {"details": details_frame, "variables": variables_frame, "tiles": tiles_frame, "peak": peak_frame}
     for name, frame in frames.items():
-        register_rows(app, library, f"memory-{name}", partial(frame, library))
+        register_pair_rows(app, library, f"memory-{name}", frame)
     register_rows(app, library, "memory-lowered", lowered_frame)
     register_memory_routes(app, library)
 
 
-def _register_drawing(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output("mem-plot", "figure"),
-        Output("mem-config", "data"),
-        Output("mem-reading", "children"),
-        Output("mem-range", "children"),
-        Output("mem-headline", "children"),
-        Output("mem-by-field", "hidden"),
-        Output("mem-part-field", "hidden"),
-        Output("mem-tiles-field", "hidden"),
-        Output("mem-ipu-field", "hidden"),
-        Input("mem-plot-now", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def draw(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, ...]:
-        if params is None:
-            return (no_update,) * 9
-        key = page_key(pathname)
-        source = library.report(key)
-        state = memory_state(source, params)
-        target = target_of_page(library, params)
-        drawn, config, values, line = plot_parts(source, state, theme or "light", target)
-        total = state.graph == "total"
-        return (
-            drawn,
-            config,
-            values,
-            line,
-            memory_headline(source, key, state, params.get("vs", "")),
-            not total,
-            state.graph != "map",
-            state.by_ipu,
-            not state.by_ipu,
-        )
-
-    _register_tabs(app, library)
+_OUTPUTS = (
+    "mem-plot.figure",
+    "mem-config.data",
+    "mem-reading.children",
+    "mem-range.children",
+    "mem-headline.children",
+    "mem-by-field.hidden",
+    "mem-part-field.hidden",
+    "mem-tiles-field.hidden",
+    "mem-ipu-field.hidden",
+)
 
 
-def _register_tabs(app: Dash, library: Library) -> None:
-    @app.callback(
-        [Output(f"mem-tab-{tab}", "children") for tab in TABS],
-        Input("mem-tab-now", "data"),
-        Input("theme", "data"),
-        State("selection", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: dict[str, str] | None, theme: str | None, selection: dict[str, str] | None, pathname: str) -> Any:
-        shown = None if params is None else params.get("mem_tab", "details")
-        if params is None or shown not in TABS:
-            return [no_update] * len(TABS)
-        key = page_key(pathname)
-        source = library.report(key)
-        state = memory_state(source, {**(selection or {}), **params})
-        content = tab_content(MemoryPage(library, key, source, state, params.get("vs", "")), theme or "light")
-        return [content if tab == shown else no_update for tab in TABS]
+def _plot_part(context: ViewContext) -> tuple[Any, ...]:
+    """The outputs above: the drawing and what stands around it, then which fields the toolbar hides."""
+    source = context.source
+    state = memory_state(source, context.params)
+    hidden = (state.graph != "total", state.graph != "map", state.by_ipu, not state.by_ipu)
+    drawn = plot_parts(source, state, context.theme, context.target)
+    return *drawn, memory_headline(source, context.key, state, context.params.get("vs", "")), *hidden
 
 
-def _missing(context: ViewContext) -> str:
-    try:
-        memory_by_tile(context.source, None)
-    except NotRecordedError as lacking:
-        return str(lacking)
-    return ""
-
-
-VIEW = View(id="memory", title="Memory Report", icon="memory", layout=layout, register=register, missing=_missing)
+VIEW = View(
+    id="memory",
+    title="Memory Report",
+    icon="memory",
+    layout=layout,
+    register=register,
+    missing=needs(lambda source: memory_by_tile(source, None)),
+)

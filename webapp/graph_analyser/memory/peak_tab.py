@@ -17,17 +17,14 @@ from popvision.analysis.memory.tile_peak import PeakRow, TilePeak, tile_peak
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_of_page
 from webapp.components import Column, figure, help_text, long_table, plain, segments
 from webapp.components.attributes import attributes
 from webapp.components.difference import add_difference, difference_columns
 from webapp.formats import bytes_text
-from webapp.graph_analyser.memory.compared import MemoryPage
-from webapp.graph_analyser.memory.state import MOST_COLUMNS
+from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.plots.box import save_plot
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import part_colour, translucent
-from webapp.library import Library
 from webapp.query import number_of
 from webapp.theme import tokens
 
@@ -156,18 +153,16 @@ def _columns(comparing: bool) -> list[Column]:
     ]
 
 
-def peak_frame(library: Library | None, source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def peak_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
     """The waterfall of the tile of a query as rows: Part, What, Category, Bytes, So far, Share, Variable Id; of two
     reports Bytes of both, rows matched by part, category and variable."""
     import pandas as pd
 
     tile = number_of(query, "tile")
     found = tile_peak(source, tile)
-    other = _of_target(None if library is None else target_of_page(library, query), tile)
-    if other is None:
+    other = _of_target(target, tile)
+    if target is None or other is None:
         return pd.DataFrame(_rows(found))
-    target = target_of_page(library, query) if library is not None else None
-    assert target is not None
     partner = match_variables(source, target).source_rows()
     mine = {_key(row, None): row for row in _rows(found)}
     theirs = {_key(row, partner): row for row in _rows(other)}

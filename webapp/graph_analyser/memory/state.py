@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import ipus_of_replica, target_of, tiles_of_replica
+from webapp.comparison import KEY
 from webapp.query import whole_number, whole_numbers, whole_range
 from webapp.selection import Selection
+from webapp.view import ViewContext
 
 #: Keys that the plot depends on, and those of the tabs below it.
 PLOT_KEYS = (
@@ -34,7 +38,18 @@ PLOT_KEYS = (
     "mem_binary",
     "vs",
 )
-TAB_KEYS = ("tiles", "ipu", "mem_ipus", "mem_tab", "mem_replica", "mem_tile", "mem_map", "mem_side", "mem_whole", "vs")
+TAB_KEYS = (
+    "tiles",
+    "ipu",
+    "mem_ipus",
+    "mem_graph",
+    "mem_replica",
+    "mem_tile",
+    "mem_map",
+    "mem_side",
+    "mem_whole",
+    "vs",
+)
 
 GRAPHS = {"total": "Total memory", "variables": "Variables", "map": "Tile map"}
 BREAKDOWNS = {"none": "None", "region": "By region", "category": "By category", "liveness": "By liveness"}
@@ -91,6 +106,45 @@ class MemoryState:
         """Columns of the tables: the selected tiles or IPUs, else all tiles of the replica."""
         target = target_of(source)
         return tile_columns(target, self.tiles[:MOST_COLUMNS], self.ipus[:MOST_COLUMNS], self.replica)
+
+
+@dataclass(frozen=True)
+class MemoryPage:
+    """A visit of the page: a report, the one compared with, and the state. `vs` is the URL's text for the latter."""
+
+    key: str
+    source: ReportSource
+    target: ReportSource | None
+    state: MemoryState
+    vs: str = ""
+
+    @classmethod
+    def read(cls, context: ViewContext) -> MemoryPage:
+        """The visit that a selection describes."""
+        state = memory_state(context.source, context.params)
+        return cls(context.key, context.source, context.target, state, context.params.get(KEY, ""))
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        """What the tables depend on, as the query that tables.py reads."""
+        state = self.state
+        query = {
+            "tiles": ",".join(map(str, state.tiles[:MOST_COLUMNS])),
+            "ipu": ",".join(map(str, state.ipus[:MOST_COLUMNS])),
+            "replica": "all" if state.replica is None else str(state.replica),
+            KEY: self.vs if self.target is not None else "",
+        }
+        return {name: value for name, value in query.items() if value}
+
+    @property
+    def query_text(self) -> str:
+        """The query for an address, with its "?"."""
+        return "?" + urlencode(self.query)
+
+    def link(self, view: str, **selection: object) -> str:
+        """Address of another view of this report with a selection, compared with the same report."""
+        chosen = {**selection, **({KEY: self.vs} if self.vs else {})}
+        return f"/r/{self.key}/{view}?{urlencode(chosen, safe=',')}"
 
 
 def memory_state(source: ReportSource, params: Mapping[str, Any] | None) -> MemoryState:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.memory import details_pair
 from popvision.analysis.memory.tile_details import tile_details
-from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.components import empty_hint, long_table
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.memory.columns import table_columns
-from webapp.graph_analyser.memory.compared import MemoryPage
 from webapp.graph_analyser.memory.details_tree import compared_tree, details_tree
-from webapp.graph_analyser.memory.frames import ROWS, columns_of
+from webapp.graph_analyser.memory.frames import ROWS, columns_of, table_frame
 from webapp.graph_analyser.memory.peak_tab import peak_line, peak_tab
-from webapp.graph_analyser.memory.state import MOST_COLUMNS
+from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.memory.tiles_tab import tiles_tab
 from webapp.graph_analyser.memory.variables_tab import variables_tab
+from webapp.view import ViewContext
 
 #: View that a selected row of a table is looked at in, and what the link says.
 _NEXT = {
@@ -28,19 +25,14 @@ _NEXT = {
 }
 
 
-def tab_content(page: MemoryPage, theme: str) -> Component:
-    """The chosen tab. What a report lacks is said in its place."""
-    fill: Any = {
-        "details": _details,
-        "peak": lambda each: peak_tab(each, theme),
-        "variables": variables_tab,
-        "tiles": lambda each: tiles_tab(each, theme),
-    }.get(page.state.tab, _table)
-    try:
-        filled: Component = fill(page)
-    except (NotRecordedError, ValueError) as lacking:
-        return empty_hint(str(lacking))
-    return filled
+def tab_content(context: ViewContext, tab: str) -> Component:
+    """The chosen tab. Raises NotRecordedError or ValueError for what a report lacks."""
+    page = MemoryPage.read(context)
+    if tab == "peak":
+        return peak_tab(page, context.theme)
+    if tab == "tiles":
+        return tiles_tab(page, context.theme)
+    return {"details": _details, "variables": variables_tab}.get(tab, _table)(page)
 
 
 def _details(page: MemoryPage) -> Component:
@@ -65,7 +57,7 @@ def _details(page: MemoryPage) -> Component:
 
 def _table(page: MemoryPage) -> Component:
     tab = page.state.tab
-    frame = page.frame(tab)
+    frame = table_frame(tab, page.source, page.target, page.query)
     if frame.empty:
         return empty_hint(f"No {tab.replace('_', ' ')} here.")
     columns = table_columns(list(frame.columns), page.target is not None)

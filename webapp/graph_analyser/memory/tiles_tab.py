@@ -15,7 +15,7 @@ from popvision.analysis.report.source import ReportSource
 from webapp.components import Column, figure, help_text, long_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns
-from webapp.graph_analyser.memory.compared import MemoryPage
+from webapp.graph_analyser.memory.state import MemoryPage
 from webapp.graph_analyser.plots.box import save_plot
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import translucent

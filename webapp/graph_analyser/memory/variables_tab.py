@@ -13,9 +13,8 @@ from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns
 from webapp.graph_analyser.memory.address_map_view import address_map_box, address_map_help, save_map
 from webapp.graph_analyser.memory.columns import table_columns
-from webapp.graph_analyser.memory.compared import MemoryPage
-from webapp.graph_analyser.memory.frames import ROWS
-from webapp.graph_analyser.memory.state import MOST_COLUMNS
+from webapp.graph_analyser.memory.frames import ROWS, table_frame
+from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 
 
 def variables_tab(page: MemoryPage) -> Component:
@@ -74,7 +73,7 @@ def _all(page: MemoryPage) -> Component:
 
 def _sizes(page: MemoryPage, bar: list[Component]) -> Component:
     bar += [html.Span("Bytes of each variable there; select a row for its", className="tab-note"), lifetime_link(page)]
-    names = list(page.frame("sizes").columns)
+    names = list(table_frame("sizes", page.source, page.target, page.query).columns)
     return long_table(
         ROWS["sizes"], page.key, page.query, table_columns(names, page.target is not None), selectable=True
     )

@@ -83,29 +83,27 @@ _SHARED = ("cycles", "code", "always_live", "not_always_live", "flops")
 _WIDTHS = {"cycles": 105, "code": 95, "flops": 135, "flops_once": 130}
 
 
-def operation_rows(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
-    """The table for a query (operations_state.py). Raises NotRecordedError without debug information."""
+def operation_rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+    """The table for a query (state.py); of two reports the names with the differences of the chosen figure.
+    Raises NotRecordedError without debug information."""
     state = OperationState.read(source, query)
-    frame = operation_frame(source, state.layer, state.ipu, state.level, state.under, state.by)
+    layer, ipu, level, under, by = state.layer, state.ipu, state.level, state.under, state.by
+    if target is not None:
+        frame = compared_operations(source, target, by, layer, ipu, level, under)
+        return _matching(add_difference(frame, by), state.find)
+    frame = operation_frame(source, layer, ipu, level, under, by)
     for field in FIELDS:
         frame[f"{field}_share"] = frame.pop(f"{field}_percent") / 100
     frame["cumulative_share"] = frame.pop("cumulative") / 100
-    frame.insert(1, "operation", _calls(source, state.layer, frame))
+    frame.insert(1, "operation", _calls(source, layer, frame))
     flops, cycles, received = (frame[name].astype(float).to_numpy() for name in ("flops", "cycles", "received"))
     with np.errstate(divide="ignore", invalid="ignore"):
         frame["rate"] = np.where((flops > 0) & (cycles > 0), flops / cycles, np.nan)
         frame["intensity"] = np.where((flops > 0) & (received > 0), flops / received, np.nan)
-    return _found(frame, state.find)
+    return _matching(frame, state.find)
 
 
-def compared_rows(source: ReportSource, target: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
-    """Names of two reports with the differences of the chosen figure."""
-    state = OperationState.read(source, query)
-    frame = compared_operations(source, target, state.by, state.layer, state.ipu, state.level, state.under)
-    return _found(add_difference(frame, state.by), state.find)
-
-
-def _found(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+def _matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     if not text:
         return frame
     columns = [frame[name] for name in ("name", "operation") if name in frame]

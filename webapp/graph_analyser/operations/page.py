@@ -6,53 +6,46 @@ operations_routes.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 
 from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.owners import chosen_layer, layers
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_of_page
 from webapp.components import (
-    Tab,
+    TabSet,
     empty_hint,
     group,
     help_text,
     long_table,
     options_menu,
-    register_rows,
+    page_of_halves,
+    part_stores,
+    register_pair_rows,
+    register_part,
+    register_row_choice,
+    register_tabs,
     search_box,
     segments,
     select,
+    sentence,
     spacer,
-    split,
-    tabs,
     toggle,
     toolbar,
-    view_shortcuts,
 )
-from webapp.graph_analyser.operations.columns import (
-    FIGURES,
-    columns,
-    compared_columns,
-    compared_rows,
-    operation_rows,
-)
+from webapp.graph_analyser.operations.columns import FIGURES, columns, compared_columns, operation_rows
 from webapp.graph_analyser.operations.graph import graph_part, opened_name, path_part
-from webapp.graph_analyser.operations.panel import NOTHING, TABS, tab_content
+from webapp.graph_analyser.operations.panel import NOTHING, TABS, panel_title, tab_content
 from webapp.graph_analyser.operations.roofline import roofline_part
 from webapp.graph_analyser.operations.routes import register_routes
-from webapp.graph_analyser.operations.state import TAB_KEYS, TOP_KEYS, VIEWS, OperationState, levels
+from webapp.graph_analyser.operations.state import PLOT_KEYS, TAB_KEYS, VIEWS, OperationState, levels
 from webapp.library import Library
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext, needs
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 _KEYS = (
@@ -69,36 +62,29 @@ _KEYS = (
 _QUERY = ("ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ipu", "vs")
 
 
+TAB_SET = TabSet("ops", TABS, TAB_KEYS, "Operation details")
+
+
 def layout(context: ViewContext) -> Component:
     source = context.source
     try:
         state = OperationState.read(source, context.params)
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-    items = [Tab(value, label, html.Div(id=f"ops-tab-{value}", className="tab-body")) for value, label in TABS.items()]
-    lower = html.Div(
-        [
-            html.Div(id="ops-title", className="panel-title"),
-            tabs("ops_tab", items, context.params.get("ops_tab"), label="Operation details"),
-        ],
-        className="panel-body panel",
-    )
-    top = html.Div(
+    above = html.Div(
         [html.Div(id="ops-path", className="ops-path"), html.Div(id="ops-main", className="ops-main")],
         className="ops-top",
     )
-    return html.Div(
-        [
-            _toolbar(context, state),
-            html.Div(split("operations", top, lower, percent=58), className="fill"),
-            dcc.Store(id="ops-top-keys", data=list(TOP_KEYS)),
-            dcc.Store(id="ops-tab-keys", data=list(TAB_KEYS)),
-            dcc.Store(id="ops-top-now"),
-            dcc.Store(id="ops-tab-now"),
-            html.Div(id="ops-done", hidden=True),
-            view_shortcuts(_KEYS),
-        ],
-        className="column-page ops-page",
+    title = html.Div(id="ops-title", className="panel-title")
+    below = html.Div([title, TAB_SET.layout(context)], className="panel-body panel")
+    return page_of_halves(
+        "operations",
+        above,
+        below,
+        _KEYS,
+        toolbar=_toolbar(context, state),
+        class_name="column-page ops-page",
+        stores=[*TAB_SET.stores(context, PLOT_KEYS), *part_stores("ops", "title", TAB_KEYS)],
     )
 
 
@@ -142,98 +128,40 @@ def _about(source: ReportSource, state: OperationState) -> Component:
 
 def register(app: Dash, library: Library) -> None:
     """Rows of the tables, and the callbacks of both halves."""
-
-    def frame(source: Any, query: Mapping[str, str]) -> pd.DataFrame:
-        target = target_of_page(library, query)
-        return operation_rows(source, query) if target is None else compared_rows(source, target, query)
-
-    register_rows(app, library, "operations", frame)
+    register_pair_rows(app, library, "operations", operation_rows)
     register_routes(app, library)
-    for half in ("top", "tab"):
-        app.clientside_callback(
-            ClientsideFunction("plots", "keep"),
-            Output(f"ops-{half}-now", "data"),
-            Input("selection", "data"),
-            State(f"ops-{half}-keys", "data"),
-            State(f"ops-{half}-now", "data"),
-        )
-    app.clientside_callback(
-        ClientsideFunction("operations", "rows"),
-        Output("ops-done", "title", allow_duplicate=True),
-        Input({"rows": "operations", "query": ALL}, "selectedRows"),
-        prevent_initial_call=True,
-    )
+    register_part(app, library, "ops", "plot", ("ops-main.children", "ops-path.children"), _main)
+    register_part(app, library, "ops", "title", ("ops-title.children",), lambda context: [panel_title(context)])
+    register_tabs(app, library, TAB_SET, tab_content)
+    register_row_choice(app, "ops", ClientsideFunction("operations", "rows"), "operations")
     app.clientside_callback(
         ClientsideFunction("operations", "parts"),
         Output("ops-done", "className"),
         Input({"ops": ALL}, "selectedRows"),
         prevent_initial_call=True,
     )
-    _register_top(app, library)
-    _register_tabs(app, library)
 
 
-def _register_top(app: Dash, library: Library) -> None:
-    @app.callback(
-        Output("ops-main", "children"),
-        Output("ops-path", "children"),
-        Input("ops-top-now", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def main(params: dict[str, str] | None, theme: str | None, pathname: str) -> tuple[Any, Any]:
-        if params is None:
-            return no_update, no_update
-        key, target = page_key(pathname), target_of_page(library, params)
-        source = library.report(key)
-        try:
-            state = OperationState.read(source, params)
-            return _main(source, key, state, params, theme or "light", target), path_part(
-                state, opened_name(source, state, params)
-            )
-        except (NotRecordedError, ValueError) as problem:
-            return empty_hint(str(problem)), ""
-
-
-def _main(
-    source: ReportSource,
-    key: str,
-    state: OperationState,
-    params: Mapping[str, str],
-    theme: str,
-    target: ReportSource | None,
-) -> Component:
-    if params.get("ops_view") == "roofline":
-        return roofline_part(source, state, theme)
-    if params.get("ops_view") == "graph":
-        return graph_part(key, params)
-    query = {name: params[name] for name in _QUERY if params.get(name)}
-    shown = columns(source, state, params.get("ops_all") == "1") if target is None else compared_columns(state.by)
-    return long_table("operations", key, query, shown, selectable=True)
-
-
-def _register_tabs(app: Dash, library: Library) -> None:
-    @app.callback(
-        [Output("ops-title", "children"), *(Output(f"ops-tab-{tab}", "children") for tab in TABS)],
-        Input("ops-tab-now", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def fill(params: dict[str, str] | None, theme: str | None, pathname: str) -> Any:
-        shown = None if params is None else params.get("ops_tab", "summary")
-        if params is None or shown not in TABS:
-            return [no_update] * (len(TABS) + 1)
-        key, target = page_key(pathname), target_of_page(library, params)
-        title, content = tab_content(library.report(key), key, shown, params, theme or "light", target)
-        return [title, *(content if tab == shown else no_update for tab in TABS)]
-
-
-def _missing(context: ViewContext) -> str:
+def _main(context: ViewContext) -> tuple[Any, Any]:
+    """(table, graph or roofline; the levels of names above it)."""
+    source, params = context.source, context.params
     try:
-        chosen_layer(context.source)
-    except NotRecordedError as lacking:
-        return str(lacking)
-    return ""
+        state = OperationState.read(source, params)
+        return _view(context, state), path_part(state, opened_name(source, state, params))
+    except (NotRecordedError, ValueError) as problem:
+        return empty_hint(sentence(problem)), ""
+
+
+def _view(context: ViewContext, state: OperationState) -> Component:
+    source, params = context.source, context.params
+    if params.get("ops_view") == "roofline":
+        return roofline_part(source, state, context.theme)
+    if params.get("ops_view") == "graph":
+        return graph_part(context.key, params)
+    query = {name: params[name] for name in _QUERY if params.get(name)}
+    is_alone = context.target is None
+    shown = columns(source, state, params.get("ops_all") == "1") if is_alone else compared_columns(state.by)
+    return long_table("operations", context.key, query, shown, selectable=True)
 
 
 def _ahead(source: ReportSource) -> None:
@@ -243,6 +171,6 @@ def _ahead(source: ReportSource) -> None:
         return
 
 
-VIEW = View("operations", "Operations", "operations", layout, register, missing=_missing, ahead=_ahead)
+VIEW = View("operations", "Operations", "operations", layout, register, missing=needs(chosen_layer), ahead=_ahead)
 
 __all__ = ["NOTHING", "VIEW"]

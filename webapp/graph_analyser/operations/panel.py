@@ -24,7 +24,7 @@ from webapp.graph_analyser.operations.columns import FIGURES, call_name
 from webapp.graph_analyser.operations.figures import code_tab, cycles_tab, flops_tab
 from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
 from webapp.graph_analyser.programs.panel import debug_context
-from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -45,38 +45,33 @@ NOTHING = "Click on an operation above to see its details."
 _MOST_CONTEXTS = 20
 
 
-def tab_content(
-    source: ReportSource,
-    key: str,
-    tab: str,
-    params: Mapping[str, Any],
-    theme: str,
-    target: ReportSource | None = None,
-) -> tuple[Any, Component]:
-    """(title of the panel, content of the tab)."""
+def panel_title(context: ViewContext) -> Any:
+    """What the tabs describe: the selected operation or group, or the layer."""
     try:
-        state = OperationState.read(source, params)
-        chosen = chosen_operations(source, state, params)
-        if chosen is None:
-            whole = _whole(source, state) if tab == "summary" else empty_hint(NOTHING)
-            return [html.Strong("Whole layer"), html.Span(state.layer, className="panel-name")], whole
-        content = _content(source, key, tab, state, chosen, Selection.parse(params), theme)
-        if tab == "summary" and target is not None:
-            content = html.Div([content, _compared(source, target, state, chosen, params)])
-        return _title(source, state, chosen), content
-    except NotRecordedError as lacking:
-        return "", empty_hint(str(lacking))
+        state = OperationState.read(context.source, context.params)
+        chosen = chosen_operations(context.source, state, context.params)
+    except NotRecordedError:
+        return ""
+    if chosen is None:
+        return [html.Strong("Whole layer"), html.Span(state.layer, className="panel-name")]
+    return _title(context.source, state, chosen)
 
 
-def _content(
-    source: ReportSource,
-    key: str,
-    tab: str,
-    state: OperationState,
-    chosen: Chosen,
-    selection: Selection,
-    theme: str,
-) -> Component:
+def tab_content(context: ViewContext, tab: str) -> Component:
+    """The chosen tab. Raises NotRecordedError without debug information."""
+    source, target, params = context.source, context.target, context.params
+    state = OperationState.read(source, params)
+    chosen = chosen_operations(source, state, params)
+    if chosen is None:
+        return _whole(source, state) if tab == "summary" else empty_hint(NOTHING)
+    content = _content(context, tab, state, chosen)
+    if tab == "summary" and target is not None:
+        content = html.Div([content, _compared(source, target, state, chosen, params)])
+    return content
+
+
+def _content(context: ViewContext, tab: str, state: OperationState, chosen: Chosen) -> Component:
+    source, key = context.source, context.key
     found = state.groups(source).found
     if tab == "programs":
         return _programs(source, state, chosen)
@@ -86,7 +81,7 @@ def _content(
         return _debug(source, key, found.owners.context[chosen.rows].tolist())
     drawn = {"code": code_tab, "cycles": cycles_tab, "flops": flops_tab}
     if tab in drawn:
-        return drawn[tab](source, state, chosen, selection, theme)
+        return drawn[tab](source, state, chosen, context.selection, context.theme)
     return _summary(source, key, state, chosen)
 
 

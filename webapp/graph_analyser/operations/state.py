@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 #: Keys that each half of the page follows.
-TOP_KEYS = (
+PLOT_KEYS = (
     "ops_view",
     "ops_layer",
     "ops_group",
@@ -46,7 +46,7 @@ TOP_KEYS = (
     "ipu",
     "vs",
 )
-TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ops_tab", "ipu", "program", "tiles", "vs")
+TAB_KEYS = ("ops_layer", "ops_group", "ops_under", "ops_at", "ops_name", "ipu", "program", "tiles", "vs")
 
 VIEWS = {"": "Table", "graph": "Graph", "roofline": "Roofline"}
 

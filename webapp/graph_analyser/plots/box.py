@@ -11,9 +11,10 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from webapp.arrays import Int64Array
-from webapp.components import figure, icon, popover
+from webapp.components import TabSet, figure, icon, page_of_halves, popover
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.plots.navigation import navigation
+from webapp.view import ViewContext
 
 #: A figure without axes, where a sentence stands instead of a drawing.
 NOTHING: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}
@@ -63,29 +64,37 @@ def save_plot(plot: str, image_name: str) -> Component:
     return popover(icon("camera"), buttons, label="Save the plot as an image", class_name="save-plot")
 
 
-def plot_stores(name: str, plot_keys: tuple[str, ...], tab_keys: tuple[str, ...]) -> list[Component]:
-    """What the browser keeps for a plot page: its configuration, and the part of the selection that each half shows."""
-    return [
-        dcc.Store(id=f"{name}-plot-keys", data=list(plot_keys)),
-        dcc.Store(id=f"{name}-tab-keys", data=list(tab_keys)),
-        dcc.Store(id=f"{name}-plot-now"),
-        dcc.Store(id=f"{name}-tab-now"),
-        dcc.Store(id=f"{name}-config"),
-        html.Div(id=f"{name}-done", hidden=True),
-    ]
+def plot_page(
+    context: ViewContext,
+    tab_set: TabSet,
+    name: str,
+    toolbar: Component,
+    plot_title: str,
+    shortcuts: tuple[tuple[str, str], ...],
+    plot_keys: tuple[str, ...],
+    beside: Sequence[Component] = (),
+) -> Component:
+    """The page of a plot with its toolbar, headline, values and statistics above the tabs. Ids begin with the prefix of
+    the tabs; `plot_keys` are the selection keys that the plot shows; `beside` are canvases that take its place at
+    times."""
+    prefix = tab_set.prefix
+    above = html.Div(
+        [
+            toolbar,
+            html.Div(id=f"{prefix}-headline", className="headline-line"),
+            plot_box(prefix, plot_title, context.theme, name, beside),
+            reading_line(prefix),
+            html.Div(id=f"{prefix}-range", className="range-box"),
+        ],
+        className="plot-column",
+    )
+    stores = [*tab_set.stores(context, plot_keys), dcc.Store(id=f"{prefix}-config")]
+    below = tab_set.layout(context)
+    return page_of_halves(name, above, below, shortcuts, percent=56, class_name=f"{name}-page", stores=stores)
 
 
 def register_plot(app: Dash, name: str) -> None:
-    """Clicks, zooms and configuration of `<name>-plot`; `<name>-plot-now` and `<name>-tab-now` follow the selection and
-    change only when one of their keys does."""
-    for half in ("plot", "tab"):
-        app.clientside_callback(
-            ClientsideFunction("plots", "keep"),
-            Output(f"{name}-{half}-now", "data"),
-            Input("selection", "data"),
-            State(f"{name}-{half}-keys", "data"),
-            State(f"{name}-{half}-now", "data"),
-        )
+    """Clicks, zooms and configuration of `<name>-plot`."""
     for function, prop in (("clicked", "clickData"), ("zoomed", "relayoutData")):
         app.clientside_callback(
             ClientsideFunction("plots", function),

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dash import ALL, Dash, Input, Output, State, no_update
+from dash import Dash, Input, Output, State, no_update
 
 from popvision.analysis.programs.table import FIELDS, compared_frame, program_frame
 from webapp.comparison import target_of_page
-from webapp.components import Column, long_table, register_rows
+from webapp.components import Column, long_table, register_pair_rows, register_row_selection
 from webapp.components.difference import add_difference, difference_columns
 from webapp.library import Library
 from webapp.query import whole_number
+from webapp.selection import Selection
 from webapp.view import page_key
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from popvision.analysis.report.source import ReportSource
 
 #: Field -> (heading, kind, what it says).
 COLUMNS = {
@@ -40,15 +43,8 @@ _FIRST = (
 def register_table(app: Dash, library: Library) -> None:
     """The table's rows, its place in the page, and the choice of a row."""
 
-    def frame(source: Any, query: Mapping[str, str]) -> pd.DataFrame:
-        target = target_of_page(library, query)
-        ipu = whole_number(query.get("ipu", ""), 0, source.reader.target().num_ipus - 1)
-        if target is None:
-            return program_frame(source, ipu)
-        field = _field(query)
-        return add_difference(compared_frame(source, target, field, ipu), field)
-
-    register_rows(app, library, "programs", frame)
+    register_pair_rows(app, library, "programs", _rows)
+    register_row_selection(app, ("programs",), _select)
 
     @app.callback(
         Output("pt-table", "children"),
@@ -70,15 +66,18 @@ def register_table(app: Dash, library: Library) -> None:
         table = long_table("programs", page_key(pathname), query, columns, selectable=True)
         return table, False, True, [pathname, query]
 
-    @app.callback(
-        Output("select", "data", allow_duplicate=True),
-        Input({"rows": "programs", "query": ALL}, "selectedRows"),
-        prevent_initial_call=True,
-    )
-    def choose(chosen: list[list[dict[str, Any]] | None]) -> Any:
-        rows = next((each for each in chosen if each), None)
-        program = rows[-1].get("id") if rows else None
-        return no_update if program is None else {"program": str(program)}
+
+def _select(row: dict[str, Any], _selection: Selection) -> dict[str, str] | None:
+    """The program of a row; a row of the target alone selects nothing."""
+    return None if row.get("id") is None else {"program": str(row["id"])}
+
+
+def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+    ipu = whole_number(query.get("ipu", ""), 0, source.reader.target().num_ipus - 1)
+    if target is None:
+        return program_frame(source, ipu)
+    field = _field(query)
+    return add_difference(compared_frame(source, target, field, ipu), field)
 
 
 def _field(query: Mapping[str, str]) -> str:

@@ -6,38 +6,37 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import PROGRAM_TYPES, Root, root_of, roots
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers
 from popvision.analysis.programs.table import column_totals
-from webapp.comparison import target_of_page
 from webapp.components import (
     empty_hint,
     group,
     help_text,
     icon_button,
     options_menu,
+    page_of_halves,
+    part_stores,
+    register_part,
     search_box,
     segments,
     select,
     spacer,
-    split,
     toggle,
     toolbar,
-    view_shortcuts,
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.programs import routes
 from webapp.graph_analyser.programs.list import register_table
-from webapp.graph_analyser.programs.panel import program_panel
+from webapp.graph_analyser.programs.panel import HINT, program_panel
 from webapp.graph_analyser.programs.tiles import register_tiles
 from webapp.library import Library
-from webapp.selection import Selection
 from webapp.theme import STEP_FAMILY
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -64,7 +63,8 @@ _COLUMNS = (
     ("sent", "Sent", False, "Bytes sent"),
 )
 
-_HINT = "Select a program in the tree to see its details."
+#: Keys of the selection that the panel shows.
+_DETAILS_KEYS = ("program", "ipu", "tiles", "pt_layer", "pt_tab", "vs")
 
 
 def layout(context: ViewContext) -> Component:
@@ -74,17 +74,10 @@ def layout(context: ViewContext) -> Component:
         return empty_hint("This report holds no programs.")
     start = _start_root(context, found)
     tree = html.Div([_root_list(found, start), _tree_box(context, start)], className="tree-area", id="pt-tree")
-    top = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
-    details = html.Div(empty_hint(_HINT), id="pt-details", className="panel")
-    return html.Div(
-        [
-            _toolbar(context),
-            html.Div(split("program_tree", top, details, percent=62), className="fill"),
-            dcc.Store(id="pt-table-query"),
-            view_shortcuts(_KEYS),
-        ],
-        className="column-page",
-    )
+    above = html.Div([tree, html.Div(id="pt-table", className="tree-table", hidden=True)], className="tree-either")
+    details = html.Div(empty_hint(HINT), id="pt-details", className="panel")
+    stores = [*part_stores("pt", "details", _DETAILS_KEYS), dcc.Store(id="pt-table-query")]
+    return page_of_halves("program_tree", above, details, _KEYS, toolbar=_toolbar(context), percent=62, stores=stores)
 
 
 def _start_root(context: ViewContext, found: Sequence[Root]) -> int:
@@ -228,23 +221,11 @@ def _tree_box(context: ViewContext, start: int) -> Component:
 
 
 def register(app: Dash, library: Library) -> None:
+    """Routes of the tree, rows of the tables, and the callback of the panel."""
     routes.register(app, library)
     register_table(app, library)
     register_tiles(app, library)
-
-    @app.callback(
-        Output("pt-details", "children"),
-        Input("selection", "data"),
-        Input("theme", "data"),
-        State("url", "pathname"),
-    )
-    def show_details(data: dict[str, str] | None, theme: str | None, pathname: str) -> Component:
-        selection = Selection.parse(data)
-        if selection.program is None:
-            return empty_hint(_HINT)
-        source = library.report(page_key(pathname))
-        target = target_of_page(library, data or {})
-        return program_panel(source, selection, theme or "light", page_key(pathname), target)
+    register_part(app, library, "pt", "details", ("pt-details.children",), lambda context: [program_panel(context)])
 
 
 def _ahead(source: ReportSource) -> None:

@@ -19,33 +19,35 @@ from popvision.analysis.programs.details import (
     tile_figures,
     vertex_rows,
 )
-from webapp.components import Column, Tab, data_table, empty_hint, tabs
+from webapp.components import Column, Tab, data_table, empty_hint, sentence, tabs
 from webapp.components.attributes import attributes
 from webapp.components.section import facts
 from webapp.graph_analyser.programs.summary import CLASS_HELP, related_tab, summary_tab
 from webapp.graph_analyser.programs.tiles import tiles_tab
-from webapp.selection import Selection
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from popvision.analysis.report.source import ReportSource
+    pass
 
 
-def program_panel(
-    source: ReportSource, selection: Selection, theme: str, key: str, target: ReportSource | None = None
-) -> Component:
+HINT = "Select a program in the tree to see its details."
+
+
+def program_panel(context: ViewContext) -> Component:
     """Tabs for the selected program; a hint when there is no such program."""
+    source, selection, key = context.source, context.selection, context.key
     program = selection.program
     if program is None:
-        return empty_hint("Select a program in the tree to see its details.")
+        return empty_hint(HINT)
     try:
         known = selection.ipu is None or selection.ipu < source.reader.target().num_ipus
         found = program_facts(source, program, selection.ipu if known else None)
     except ValueError as problem:
-        return empty_hint(f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+        return empty_hint(sentence(problem))
     tiles = tile_figures(source, program)
-    items = [Tab("summary", "Summary", summary_tab(source, found, key, target))]
+    items = [Tab("summary", "Summary", summary_tab(source, found, key, context.target))]
     if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):
-        items.append(Tab("tiles", "Tiles", tiles_tab(source, tiles, selection, theme, key, target)))
+        items.append(Tab("tiles", "Tiles", tiles_tab(source, tiles, selection, context.theme, key, context.target)))
     _add(items, "vertices", "Vertices", vertex_rows(source, program), _vertices)
     _add(items, "cost", "Cost terms", cost_rows(source, program), _costs)
     related = related_tab(source, program, selection.extras.get("pt_layer", ""))

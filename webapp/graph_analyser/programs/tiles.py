@@ -13,8 +13,7 @@ from popvision.analysis.programs.program_tree import programs_of
 from popvision.analysis.programs.tiles import program_tiles, program_tiles_pair
 from popvision.analysis.report.decimate import min_max_positions
 from webapp.arrays import Int64Array
-from webapp.comparison import target_of_page
-from webapp.components import Column, figure, long_table, register_rows
+from webapp.components import Column, figure, long_table, register_pair_rows
 from webapp.components.difference import add_difference, difference_columns
 from webapp.formats import integer_text
 from webapp.library import Library
@@ -44,18 +43,17 @@ _COLUMNS = {
 
 def register_tiles(app: Dash, library: Library) -> None:
     """Rows of the table of tiles."""
+    register_pair_rows(app, library, "program-tiles", _rows)
 
-    def frame(source: Any, query: Mapping[str, str]) -> pd.DataFrame:
-        program = number_of(query, "program")
-        if not 0 <= program < len(programs_of(source).type):
-            raise ValueError(f"There is no program {program} in this report.")
-        target = target_of_page(library, query)
-        if target is None:
-            return program_tiles(source, program)
-        pair = program_tiles_pair(source, target, program)
-        return add_difference(pair, *[name for name in _COLUMNS if f"{name}_source" in pair])
 
-    register_rows(app, library, "program-tiles", frame)
+def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+    program = number_of(query, "program")
+    if not 0 <= program < len(programs_of(source).type):
+        raise ValueError(f"There is no program {program} in this report.")
+    if target is None:
+        return program_tiles(source, program)
+    pair = program_tiles_pair(source, target, program)
+    return add_difference(pair, *[name for name in _COLUMNS if f"{name}_source" in pair])
 
 
 def _table(source: ReportSource, key: str, selection: Selection, target: ReportSource | None) -> Component:

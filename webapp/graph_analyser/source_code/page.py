@@ -6,22 +6,22 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from dash import Dash, Input, Output, State, html
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, file_table, line_figures
-from webapp.comparison import target_of_page
 from webapp.components import (
     empty_hint,
     group,
     help_text,
+    page_of_halves,
+    part_stores,
+    register_part,
     segments,
     select,
     spacer,
-    split,
     toolbar,
-    view_shortcuts,
 )
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
@@ -29,8 +29,7 @@ from webapp.graph_analyser.source_code import routes
 from webapp.graph_analyser.source_code.parts import line_parts
 from webapp.library import Library
 from webapp.query import whole_number
-from webapp.selection import Selection
-from webapp.view import View, ViewContext, page_key
+from webapp.view import View, ViewContext, needs
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -41,6 +40,9 @@ _KEYS = (
     ("Enter", "Select the line and show what it made"),
     ("Esc", "Clear the selection"),
 )
+#: Keys of the selection that the panel shows.
+_DETAILS_KEYS = ("src_file", "src_line", "vs")
+
 _HINT = "Select a line to see the programs and variables that it made."
 
 
@@ -53,14 +55,8 @@ def layout(context: ViewContext) -> Component:
     code = _code(context, chosen, found)
     area = html.Div([_files(table, chosen, found), code], className="source-area")
     details = html.Div(empty_hint(_HINT), id="source-details", className="panel")
-    return html.Div(
-        [
-            _toolbar(context, found),
-            html.Div(split("source", area, details, percent=68), className="fill"),
-            view_shortcuts(_KEYS),
-        ],
-        className="column-page",
-    )
+    stores = part_stores("src", "details", _DETAILS_KEYS)
+    return page_of_halves("source", area, details, _KEYS, toolbar=_toolbar(context, found), percent=68, stores=stores)
 
 
 def chosen_file(source: ReportSource, wanted: str) -> str:
@@ -161,25 +157,18 @@ def _totals(found: LineFigures) -> str:
 
 
 def register(app: Dash, library: Library) -> None:
+    """Routes of the code, and the callback of the panel."""
     routes.register(app, library)
-
-    @app.callback(Output("source-details", "children"), Input("selection", "data"), State("url", "pathname"))
-    def show(data: dict[str, str] | None, pathname: str) -> Component:
-        selection = Selection.parse(data)
-        line = whole_number(selection.extras.get("src_line", ""))
-        if line is None:
-            return empty_hint(_HINT)
-        source = library.report(page_key(pathname))
-        file = chosen_file(source, selection.extras.get("src_file", ""))
-        return line_parts(source, page_key(pathname), file, line, target_of_page(library, data or {}))
+    register_part(app, library, "src", "details", ("source-details.children",), lambda context: [_details(context)])
 
 
-def _missing(context: ViewContext) -> str:
-    try:
-        line_figures(context.source)
-    except NotRecordedError as lacking:
-        return str(lacking)
-    return ""
+def _details(context: ViewContext) -> Component:
+    """What the selected line made."""
+    line = whole_number(context.params.get("src_line", ""))
+    if line is None:
+        return empty_hint(_HINT)
+    file = chosen_file(context.source, context.params.get("src_file", ""))
+    return line_parts(context.source, context.key, file, line, context.target)
 
 
-VIEW = View(id="source", title="Source", icon="source", layout=layout, register=register, missing=_missing)
+VIEW = View("source", "Source", "source", layout, register, missing=needs(line_figures))

@@ -19,24 +19,22 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from webapp.components import (
-    Tab,
     group,
     icon,
     icon_button,
     options_menu,
+    page_of_halves,
     popover,
+    register_tabs,
     search_box,
     segments,
     spacer,
-    split,
-    tabs,
     toggle,
     toolbar,
-    view_shortcuts,
 )
 from webapp.components.attributes import attributes
-from webapp.system_analyser.timeline import panels
 from webapp.system_analyser.timeline.channel_colours import channel_colour
+from webapp.system_analyser.timeline.panels import TAB_SET, tab_content
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.view import View, ViewContext
 
@@ -64,19 +62,15 @@ KEYS = (
 def layout(context: ViewContext) -> Component:
     """The page: toolbar, drawing, and the tabs Summary, Call Tree and Statistics below it."""
     context.trace.prepare()
-    extras = context.selection.extras
-    lower = tabs(
-        "tl_tab",
-        [
-            Tab("summary", "Summary", html.Div(id="tl-summary", className="tl-panel")),
-            Tab("calls", "Call Tree", html.Div(id="tl-calls", className="tl-panel")),
-            Tab("statistics", "Statistics", html.Div(id="tl-statistics", className="tl-panel")),
-        ],
-        extras.get("tl_tab"),
-    )
-    return html.Div(
-        [_toolbar(extras), split("timeline", _drawing(context), lower, percent=68), view_shortcuts(KEYS)],
-        className="timeline",
+    return page_of_halves(
+        "timeline",
+        _drawing(context),
+        TAB_SET.layout(context),
+        KEYS,
+        toolbar=_toolbar(context.selection.extras),
+        percent=68,
+        class_name="timeline",
+        stores=TAB_SET.stores(context),
     )
 
 
@@ -202,9 +196,9 @@ def _events_per_channel(source: TraceSource) -> list[int]:
 
 
 def register(app: Dash, library: Library) -> None:
-    """Routes of the drawing and callbacks of the lower pane."""
+    """Routes of the drawing and the callback of the tabs."""
     register_routes(app, library)
-    panels.register(app, library)
+    register_tabs(app, library, TAB_SET, tab_content)
 
 
 VIEW = View(id="timeline", title="Timeline", icon="timeline", layout=layout, register=register, kind="trace")

@@ -6,24 +6,23 @@ import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.trace.calls import call_tree
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.search import EventFacts, event_facts, metadata_rows
 from popvision.analysis.trace.statistics import label_statistics
-from webapp.components import Column, data_table, empty_hint
+from webapp.components import Column, TabSet, data_table, empty_hint
 from webapp.components.table import MOST_ROWS
 from webapp.formats import integer_text
 from webapp.query import whole_range
 from webapp.system_analyser.timeline.channel_colours import channel_colour
 from webapp.system_analyser.timeline.routes import MOST_TIME, parse_event
-from webapp.view import page_key
+from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.source import TraceSource
-    from webapp.library import Library
 
 STATISTICS = (
     Column("label", "Event", width=300),
@@ -49,25 +48,18 @@ CALLS = (
 )
 
 
-def register(app: Dash, library: Library) -> None:
-    """Each tab is filled when it is the one shown."""
-    for tab, build in (("summary", summary), ("calls", calls), ("statistics", statistics)):
-        app.callback(
-            Output(f"tl-{tab}", "children"),
-            Input("selection", "data"),
-            State("url", "pathname"),
-            State("theme", "data"),
-        )(_filled(library, tab, build))
+TAB_SET = TabSet(
+    "tl",
+    {"summary": "Summary", "calls": "Call Tree", "statistics": "Statistics"},
+    ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide"),
+    kind="trace",
+)
 
 
-def _filled(library: Library, tab: str, build: Any) -> Any:
-    def fill(selection: dict[str, str] | None, pathname: str | None, theme: str | None) -> Any:
-        chosen = selection or {}
-        if chosen.get("tl_tab", "summary") != tab or not (pathname or "").startswith("/t/"):
-            return no_update
-        return build(library.trace(page_key(pathname)), chosen, theme or "light")
-
-    return fill
+def tab_content(context: ViewContext, tab: str) -> Component:
+    """What a tab shows."""
+    content = {"summary": summary, "calls": calls, "statistics": statistics}[tab]
+    return content(context.trace, context.params, context.theme)
 
 
 def window_of(source: TraceSource, selection: Mapping[str, str]) -> tuple[int, int, str]:

@@ -1,0 +1,221 @@
+"""The skeleton of a page: a drawing above, tabs below, and callbacks that fill each part when what it shows changes.
+
+A part of a page ("plot", "tab") shows some keys of the selection. The browser keeps their values in the store
+`<prefix>-<part>-now` (`plots.keep` in assets/plots.js), so the server is asked only when one of them changes.
+`register_part` fills the components of a part, `register_tabs` the box of the tab that is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from popvision.analysis.report.catalogue import FormatError
+from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.components.message import empty_hint, sentence
+from webapp.components.shortcuts import view_shortcuts
+from webapp.components.split import split
+from webapp.components.tabs import Tab, tabs
+from webapp.view import ViewContext, open_context, page_key
+
+if TYPE_CHECKING:
+    from webapp.library import Library
+
+#: What a tab shows, of a page and the tab's value. NotRecordedError, ValueError and FormatError become a hint.
+TabContent = Callable[[ViewContext, str], Any]
+
+#: What the content of a tab depends on: while this stays equal the tab is left as it is, scrolled and sorted.
+TabQuery = Callable[[ViewContext, str], Any]
+
+#: Values of a part's outputs, in their order.
+PartContent = Callable[[ViewContext], Sequence[Any]]
+
+
+def _none(_context: ViewContext) -> Collection[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class TabSet:
+    """The tabs of a page: `titles` by value, `keys` of the selection that any of them shows, `label` read aloud.
+
+    The box of a tab has the id `<prefix>-tab-<value>`. `key` is the selection key of the choice, by default
+    `<prefix>_tab`; `kind` is that of the view; `absent` names the tabs for which a report has nothing."""
+
+    prefix: str
+    titles: Mapping[str, str]
+    keys: Sequence[str]
+    label: str = "Details"
+    key: str = ""
+    kind: str = "report"
+    absent: Callable[[ViewContext], Collection[str]] = _none
+
+    @property
+    def param(self) -> str:
+        """The selection key that names the chosen tab."""
+        return self.key or f"{self.prefix}_tab"
+
+    def chosen(self, context: ViewContext) -> str:
+        """The tab that the selection names, else the first one."""
+        offered, value = self._offered(context), str(context.params.get(self.param, ""))
+        return value if value in offered else offered[0]
+
+    def layout(self, context: ViewContext) -> Component:
+        """The tabs over empty boxes."""
+        offered = [Tab(value, self.titles[value], self._box(value)) for value in self._offered(context)]
+        return tabs(self.param, offered, self.chosen(context), label=self.label)
+
+    def stores(self, context: ViewContext, plot_keys: Sequence[str] = ()) -> list[Component]:
+        """What the browser keeps for the tabs and, with `plot_keys`, for the part "plot" above them. The boxes of
+        absent tabs are among it, since the callback of the tabs sets all boxes."""
+        offered = self._offered(context)
+        return [
+            *(part_stores(self.prefix, "plot", plot_keys) if plot_keys else ()),
+            *part_stores(self.prefix, "tab", (*self.keys, self.param)),
+            dcc.Store(id=f"{self.prefix}-tab-shown", data={}),
+            html.Div([self._box(value) for value in self.titles if value not in offered], hidden=True),
+            html.Div(id=f"{self.prefix}-done", hidden=True),
+        ]
+
+    def _offered(self, context: ViewContext) -> list[str]:
+        absent = self.absent(context)
+        return [value for value in self.titles if value not in absent]
+
+    def _box(self, value: str) -> Component:
+        return html.Div(id=f"{self.prefix}-tab-{value}", className="tab-body")
+
+
+def part_stores(prefix: str, part: str, keys: Sequence[str]) -> list[Component]:
+    """The keys of the selection that a part shows, and the place of their values."""
+    return [dcc.Store(id=f"{prefix}-{part}-keys", data=list(keys)), dcc.Store(id=f"{prefix}-{part}-now")]
+
+
+def page_of_halves(
+    name: str,
+    above: Any,
+    below: Any,
+    shortcuts: tuple[tuple[str, str], ...],
+    *,
+    toolbar: Component | None = None,
+    percent: int = 58,
+    class_name: str = "column-page",
+    stores: Sequence[Component] = (),
+) -> Component:
+    """Two panes with a handle between them, remembered under `name`, below the toolbar of the page if it has one."""
+    panes = split(name, above, below, percent=percent)
+    head = [panes] if toolbar is None else [toolbar, html.Div(panes, className="fill")]
+    return html.Div([*head, *stores, view_shortcuts(shortcuts)], className=class_name)
+
+
+def register_part(
+    app: Dash,
+    library: Library,
+    prefix: str,
+    part: str,
+    outputs: Sequence[str],
+    content: PartContent,
+) -> None:
+    """Set the outputs, each "id.property", to what `content` returns whenever a key that the part shows, or the theme,
+    changes."""
+    _follow(app, prefix, part)
+    names = [(each.partition(".")[0], each.partition(".")[2]) for each in outputs]
+
+    @app.callback(
+        [Output(*each) for each in names],
+        Input(f"{prefix}-{part}-now", "data"),
+        Input("theme", "data"),
+        State("selection", "data"),
+        State("url", "pathname"),
+    )
+    def fill(now: Any, theme: str | None, selection: Mapping[str, str] | None, pathname: str | None) -> Any:
+        context = _context(library, "report", now, selection, theme, pathname)
+        return [no_update] * len(outputs) if context is None else list(content(context))
+
+
+def register_tabs(
+    app: Dash, library: Library, tab_set: TabSet, content: TabContent, query: TabQuery | None = None
+) -> None:
+    """Fill the box of the shown tab when what it depends on changes: `query`, else all keys of the tabs and the theme.
+    A sentence stands for what the report lacks."""
+    prefix, values = tab_set.prefix, list(tab_set.titles)
+    _follow(app, prefix, "tab")
+
+    @app.callback(
+        [Output(f"{prefix}-tab-{value}", "children") for value in values],
+        Output(f"{prefix}-tab-shown", "data"),
+        Input(f"{prefix}-tab-now", "data"),
+        Input("theme", "data"),
+        State("selection", "data"),
+        State("url", "pathname"),
+        State(f"{prefix}-tab-shown", "data"),
+    )
+    def fill(
+        now: Mapping[str, str] | None,
+        theme: str | None,
+        selection: Mapping[str, str] | None,
+        pathname: str | None,
+        shown: Mapping[str, str] | None,
+    ) -> Any:
+        context = _context(library, tab_set.kind, now, selection, theme, pathname)
+        unchanged = [no_update] * (len(values) + 1)
+        if context is None or now is None:
+            return unchanged
+        tab = tab_set.chosen(context)
+        if query is None:
+            depends: Any = [context.theme, {name: text for name, text in now.items() if name != tab_set.param}]
+        else:
+            depends = _or_hint(query, context, tab, str)
+        mark = json.dumps([context.key, depends], sort_keys=True)
+        if (shown or {}).get(tab) == mark:
+            return unchanged
+        filled = _or_hint(content, context, tab, empty_hint)
+        return [*(filled if value == tab else no_update for value in values), {**(shown or {}), tab: mark}]
+
+
+def register_row_choice(app: Dash, prefix: str, function: ClientsideFunction, *tables: str) -> None:
+    """Let a function of the browser turn the rows selected in each of the long tables into a selection. Its output,
+    `<prefix>-done`, never changes."""
+    for table in tables:
+        app.clientside_callback(
+            function,
+            Output(f"{prefix}-done", "title", allow_duplicate=True),
+            Input({"rows": table, "query": ALL}, "selectedRows"),
+            prevent_initial_call=True,
+        )
+
+
+def _follow(app: Dash, prefix: str, part: str) -> None:
+    app.clientside_callback(
+        ClientsideFunction("plots", "keep"),
+        Output(f"{prefix}-{part}-now", "data"),
+        Input("selection", "data"),
+        State(f"{prefix}-{part}-keys", "data"),
+        State(f"{prefix}-{part}-now", "data"),
+    )
+
+
+def _context(
+    library: Library,
+    kind: str,
+    now: Any,
+    selection: Mapping[str, str] | None,
+    theme: str | None,
+    pathname: str | None,
+) -> ViewContext | None:
+    """The page as the callback finds it; None before its first selection, and while the browser leaves it."""
+    if now is None or not (pathname or "").startswith("/r/" if kind == "report" else "/t/"):
+        return None
+    return open_context(library, kind, page_key(pathname), selection or {}, theme or "light")
+
+
+def _or_hint(ask: Callable[[ViewContext, str], Any], context: ViewContext, tab: str, hint: Callable[[str], Any]) -> Any:
+    """The answer, or the problem as a hint."""
+    try:
+        return ask(context, tab)
+    except (NotRecordedError, ValueError, FormatError) as problem:
+        return hint(sentence(problem))
