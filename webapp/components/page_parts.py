@@ -1,7 +1,7 @@
 """The skeleton of a page: a drawing above, tabs below, and callbacks that fill each part when what it shows changes.
 
 A part of a page ("plot", "tab") shows some keys of the selection. The browser keeps their values in the store
-`<prefix>-<part>-now` (`plots.keep` in assets/plots.js), so the server is asked only when one of them changes.
+`<prefix>-<part>-now` (`plots.keep` in assets/shared/plots.js), so the server is asked only when one of them changes.
 `register_part` fills the components of a part, `register_tabs` the box of the tab that is shown.
 """
 
