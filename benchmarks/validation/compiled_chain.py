@@ -11,9 +11,9 @@ from collections.abc import Sequence
 def figures(hardware: bool, shapes: Sequence[tuple[int, int]] | None = None) -> tuple[int, int]:
     """(cycles of a run, bytes of all tiles with gaps left out) on Mk2; `shapes` of m1, m2, m3 if not the published."""
     from benchmarks.validation.matmul_chain import SHAPES, build
+    from simulator.base.options.compile import CompileSettings
     from simulator.base.target import Target
     from simulator.compiler.compile import compile_graph
-    from simulator.compiler.settings import CompileSettings
     from simulator.machine.targets import MK2
     from simulator.poplar import Graph, TargetType
     from simulator.runtime.clock.device_clock import DeviceClock

@@ -10,7 +10,9 @@ import numpy as np
 
 from popvision import pvti
 from simulator.arrays import Int64Array
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.blocks.recording import block_recording
+from simulator.compiler.blocks.selection import block_settings
 from simulator.compiler.checks.conflicts import check_conflicts
 from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
@@ -40,7 +42,6 @@ from simulator.compiler.memory.liveness import live_classes
 from simulator.compiler.memory.overlays import Overlays, add_overlays
 from simulator.compiler.replicas import over_replicas
 from simulator.compiler.report import Reported, compilation_of
-from simulator.compiler.settings import CompileSettings
 from simulator.machine.memory_map import FETCH_AHEAD
 
 if TYPE_CHECKING:
@@ -102,10 +103,10 @@ class _Compiler:
         items = Items(self.store, emap, self.machine, keep_arrangements=keep)
         syncs = needs_sync(self.settings.compute_level, self.machine)
         group = "GS1" if self.settings.sync_replicas_independently else "GS2"
-        blocks = self.settings.blocks
+        blocks = block_settings(self.settings)
         lowering = Lowering(self.store, items, self.machine, sync_after_compute=syncs, host_group=group, blocks=blocks)
         self._phase("lowerGlobally", lambda: lowering.lower(self.programs, selected=not self.settings.module))
-        aim_exchanges(lowering.table, self.settings.exchange_goal)
+        aim_exchanges(lowering.table, self.settings.exchange_optimisation)
         control = control_code(lowering.table, self.machine, self.settings.limit_vertex_state)
         overlays = settle(
             lowering.pending, lowering.table, control, self.store.settled_blocks, lowering.packets, self.machine

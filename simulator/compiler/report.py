@@ -9,6 +9,7 @@ import numpy as np
 
 from popvision.formats.profile import model
 from simulator.arrays import Int64Array
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.cost.estimate import ComputeEstimate
 from simulator.compiler.exchange.terms import program_terms
 from simulator.compiler.lowering.items import Items
@@ -19,7 +20,6 @@ from simulator.compiler.memory.columns import MemoryReport
 from simulator.compiler.memory.control_code import control_code
 from simulator.compiler.memory.program_variables import program_variables
 from simulator.compiler.memory.vertex_memory import state_bytes
-from simulator.compiler.settings import CompileSettings
 from simulator.graph.store import GraphStore
 from simulator.graph.vertices import VertexBlock
 from simulator.machine.links import Links

@@ -25,7 +25,6 @@ from simulator.base.target import TargetType
 from simulator.compiler.compile import PHASES, compile_graph
 from simulator.compiler.executable import CompiledGraph
 from simulator.compiler.lowering.program_visits import all_programs
-from simulator.compiler.settings import CompileSettings
 from simulator.engine.executable import Executable
 from simulator.engine.host_memory import check_host_memory
 from simulator.engine.lowered_dump import dump_lowered_variables
@@ -190,18 +189,16 @@ def _compile(
     target = graph.getTarget()
     options = resolve(flags, os.environ, target)
     if target.getTargetType() is not TargetType.CPU:
-        check_host_memory(graph.store, programs, extended=options.extended_memory)
-    settings = replace(_settings(options, target.getTargetType()), module=module, preallocations=dict(places.parts))
-    if module:  # which cannot speak with the host, so nobody would read what it records
-        settings = replace(settings, blocks=None)
+        check_host_memory(graph.store, programs, extended=options.compile.extended_memory)
+    settings = replace(options.compile, module=module, preallocations=dict(places.parts))
     _save_vertex_graph(graph, programs, options)
     with progress_thread(progress) as report:
         compiled = compile_graph(graph.store, target, programs, settings, _compiler_progress(report))
         plan = _plan_values(compiled, settings.step_by_step)
         if report is not None:
             report(PHASES + 1, PHASES + 1)
-    if options.lowered_dump is not None:
-        dump_lowered_variables(options.lowered_dump, compiled.compilation)
+    if options.report.lowered_dump is not None:
+        dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
     executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph._device_target)
     if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
         _refuse(executable)
@@ -242,7 +239,7 @@ def _refuse_streams(store: GraphStore, program: Program) -> None:
 
 def _save_vertex_graph(graph: Graph, programs: list[Program], options: EngineOptions) -> None:
     """target.saveOutputVertexGraph: the vertex graph of these programs in dot format."""
-    path = options.save_vertex_graph
+    path = options.report.vertex_graph
     if path is None:
         return
     try:
@@ -255,40 +252,6 @@ def _save_vertex_graph(graph: Graph, programs: list[Program], options: EngineOpt
         ) from None
 
 
-def _settings(options: EngineOptions, kind: TargetType) -> CompileSettings:
-    return CompileSettings(
-        memory=kind is not TargetType.CPU,
-        lowered_variables=(
-            options.output_lowered_vars
-            or options.save_archive is not None
-            or options.lowered_dump is not None
-            or options.address_accurate
-            or options.verify
-        ),
-        address_accurate=options.address_accurate,
-        verify=options.verify,
-        tiles_at_a_time=options.tiles_at_a_time,
-        compilation_threads=options.compilation_threads,
-        write_combining=options.write_combining,
-        step_by_step=options.trace or options.runtime_verify,
-        serialized_graph=options.output_serialized_graph,
-        compute_level=options.compute_instrumentation_level if options.instrument_compute else "",
-        external_exchange=options.instrument_external_exchange,
-        control_flow=options.instrument_control_flow,
-        branch_record_tile=options.branch_record_tile,
-        profiling_tile=options.profiling_tile,
-        worker_stack=options.worker_stack_bytes,
-        supervisor_stack=options.supervisor_stack_bytes,
-        flops=options.include_flop_estimates,
-        exchange_goal=options.exchange_goal,
-        multi_access_copies=options.multi_access_copies,
-        limit_vertex_state=options.limit_vertex_state,
-        sync_replicas_independently=options.sync_replicas_independently,
-        deterministic_workers=options.deterministic_workers,
-        blocks=options.blocks,
-    )
-
-
 def _tolerated(options: EngineOptions) -> bool:
     """Only an explicit debug.allowOutOfMemory lets a program that does not fit pass; the one implied by a graph
     profile is there to save the profile before the error."""
@@ -298,9 +261,9 @@ def _tolerated(options: EngineOptions) -> bool:
 def _refuse(executable: Executable) -> None:
     compiled, options = executable._compiled, executable._options
     message = compiled.out_of_memory
-    if not options.output_graph_profile:
+    if not options.report.output_graph_profile:
         raise graph_memory_allocation_error(f"{message} Set autoReport.outputGraphProfile to see where.")
-    folder = ReportFolder(options, executable._name)
+    folder = ReportFolder(options.report, executable._name, options.facts())
     try:
         folder.write_compilation(compiled)
     except poplar_error as error:

@@ -22,7 +22,7 @@ from simulator.engine.executable import Executable
 from simulator.engine.host_data import HostDataMethods
 from simulator.engine.options import EngineOptions, resolve
 from simulator.engine.profiles import ProfileMethods
-from simulator.engine.runtime_options import RuntimeOptions, runtime_values
+from simulator.engine.runtime_options import RuntimeOptions, runtime_settings, runtime_values
 from simulator.engine.simulated_errors import SimulatedErrorMethods
 from simulator.engine.timer_time_point import TimerTimePoint, timing_report
 from simulator.graph.debug_context import Context
@@ -88,12 +88,13 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         else:
             raise poplar_error(f"An engine needs a graph and programs, or an executable; got {source!r}.")
         self._compiled = self._executable._compiled
-        self._runtime = runtime_values(self._options.values, None)
+        self._set_runtime(None)
         self._device: Device | None = None
         self._loaded_after = -1  #: resets of the device when the engine was loaded
         self._folder: ReportFolder | None = None
-        if self._options.any_report or self._options.save_archive is not None:
-            self._folder = ReportFolder(self._options, self._executable._name)
+        report = self._options.report
+        if report.writes_report or report.writes_archive:
+            self._folder = ReportFolder(report, self._executable._name, self._options.facts())
             self._folder.write_compilation(self._compiled)
         self._finish = weakref.finalize(self, _close_unasked, self._folder, self._core)
 
@@ -103,7 +104,7 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         does not fit."""
         with pvti.Tracepoint(_channel, "poplar::core::Engine::prepare"):
             self._check_device(device)
-            self._runtime = runtime_values(self._options.values, runOptions)
+            self._set_runtime(runOptions)
             self._device = device
 
     def deploy(self) -> None:
@@ -139,12 +140,14 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         Raises poplar_error before loading, for an unknown number, and on a device that was stopped, reset or detached
         since loading; runtime_error where the program ends itself or meets an error."""
         self._check_ready()
-        values = self._runtime if options is None else runtime_values(self._runtime, options)
+        settings = self._runtime_settings
+        if options is not None:
+            settings = runtime_settings(runtime_values(self._runtime, options), self._executable.getTarget())
         try:
             index = operator.index(prog)
         except TypeError:
             raise poplar_error(f"There is no program {prog!r}; programs have numbers, from 0 on.") from None
-        record = self._core.run(index, debugName, values)
+        record = self._core.run(index, debugName, settings)
         if record is not None and self._folder is not None:
             self._folder.append_run(record)
         elif self._core.last_blocks and self._folder is not None:
@@ -191,6 +194,11 @@ class Engine(HostDataMethods, ProfileMethods, SimulatedErrorMethods):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _set_runtime(self, options: RuntimeOptions | None) -> None:
+        """Runtime options of the runs to come; `run` may give others for one run."""
+        self._runtime = runtime_values(self._options.values, options)
+        self._runtime_settings = runtime_settings(self._runtime, self._executable.getTarget())
 
     def _check_device(self, device: Any) -> None:
         if not isinstance(device, Device):

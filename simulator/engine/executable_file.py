@@ -32,7 +32,7 @@ def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target:
     """The message. Raises poplar_error for what cannot be saved, naming it."""
     if compiled.arrangements is not None:
         raise poplar_error("An executable compiled with popvision.addressAccurate cannot be saved; turn that off.")
-    if options.trace or options.runtime_verify:
+    if options.run.trace or options.run.verify:
         raise poplar_error(
             "An executable compiled with debug.trace or debug.runtimeVerify cannot be saved: library operations run "
             "vertex by vertex, and the code of their vertices is not in the file."

@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import IO, Any
 
 from simulator.base.errors import poplar_error, stream_connection_error, symbol_error
+from simulator.base.options.run import RunSettings
 from simulator.base.target import Target, TargetType
 from simulator.base.types import Type
 from simulator.engine.devices.device import Device
 from simulator.engine.executable import Executable
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.host.host_buffers import memory_of
-from simulator.runtime.host.run_settings import RunSettings
 
 
 class Module:

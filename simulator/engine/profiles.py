@@ -36,8 +36,8 @@ class ProfileMethods(EngineState):
         debug.retainDebugInformation nor a filter of lightweight profiling was given."""
         if self._kind is TargetType.CPU:
             raise missing_graph_profile("A CPU target has no graph profile; use an IPUModel.")
-        options = self._options
-        if not (options.output_graph_profile or options.retain_debug_information or options.blocks):
+        report, lightweight = self._options.report, self._options.compile.records_blocks
+        if not (report.output_graph_profile or report.retain_debug_information or lightweight):
             raise missing_graph_profile(
                 "The engine kept no graph profile; set debug.retainDebugInformation or autoReport.outputGraphProfile."
             )

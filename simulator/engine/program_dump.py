@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def dumpProgram(graph: Graph, program: Program, out: IO[str]) -> None:
     """Write what `program` is lowered to, a line for each node: type, name, trips of a Repeat; then the functions that
     it calls. Raises what compiling it would raise."""
+    from simulator.base.options.compile import CompileSettings
     from simulator.compiler.compile import compile_graph  # imports the programs
-    from simulator.compiler.settings import CompileSettings
 
     top = graph.getTopLevelGraph()
     lowered = compile_graph(top.store, top.getTarget(), [program], CompileSettings(memory=False)).lowered

@@ -107,7 +107,7 @@ def _write(
     records: Sequence[RunRecord],
     blocks: Sequence[Sequence[TileBlocks]] = (),
 ) -> Path:
-    meta = report_meta(options, name, "", executable)
+    meta = report_meta(options.facts(), name, "", executable)
     path = folder / PROFILE_NAME
     with ProfileWriter(path) as writer:
         writer.write_compilation(replace(executable.compilation, meta=meta))

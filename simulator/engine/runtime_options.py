@@ -10,9 +10,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.base.errors import invalid_option
-from simulator.base.options.flags import OptionFlags, checked, from_environment
+from simulator.base.options.flags import OptionFlags, from_environment
+from simulator.base.options.option import OptionValues
+from simulator.base.options.run import RuntimeSettings
+from simulator.base.options.settings import check, fill
 from simulator.base.options.table import RUNTIME_TABLE
+from simulator.base.target import Target
 
 VARIABLE = "POPLAR_RUNTIME_OPTIONS"
 
@@ -24,8 +27,7 @@ class RuntimeOptions:
     def __init__(self, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> None:
         given = OptionFlags(flags or {})
         given.update(from_environment(os.environ if environment is None else environment, VARIABLE))
-        for name, value in given.items():
-            checked(name, value, RUNTIME_TABLE, "a runtime option")
+        check(given, RUNTIME_TABLE, "a runtime option")
         self.given = dict(given)
         self.values = {name: given.get(name, option.default) for name, option in RUNTIME_TABLE.items()}
 
@@ -40,16 +42,15 @@ class RuntimeOptions:
 
 
 def runtime_values(below: Mapping[str, str], options: RuntimeOptions | Mapping[str, Any] | None) -> dict[str, str]:
-    """Every runtime option: as `options` (flags become RuntimeOptions, as they do in C++) give it, else as `below`,
-    which may hold more. Raises `invalid_option` for options that do not go together."""
+    """Every runtime option as text: as `options` (flags become RuntimeOptions, as they do in C++) give it, else as
+    `below`, which may hold other options too."""
     if options is not None and not isinstance(options, RuntimeOptions):
         options = RuntimeOptions(options)
     values = {name: below.get(name, option.default) for name, option in RUNTIME_TABLE.items()}
     values.update((options or RuntimeOptions()).given)
-    single = values["streamCallbacks.multiThreadMode"] == "singleThread"
-    if values["streamCallbacks.numaAware"] == "true" and single:
-        raise invalid_option(
-            "Option 'streamCallbacks.numaAware' cannot be 'true' while 'streamCallbacks.multiThreadMode' is "
-            "'singleThread'; choose collaborative or dedicated."
-        )
     return values
+
+
+def runtime_settings(texts: Mapping[str, str], target: Target) -> RuntimeSettings:
+    """The settings that `runtime_values` mean. Raises `invalid_option` for options that do not go together."""
+    return fill(RuntimeSettings, OptionValues(RUNTIME_TABLE, texts, target, {}))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
+from simulator.base.options.run import RunSettings
 from simulator.base.target import TargetType
 from simulator.engine.executable import Executable
 from simulator.engine.options import EngineOptions
 from simulator.runtime.engine_core import EngineCore
-from simulator.runtime.host.run_settings import RunSettings
 
 
 class EngineState:
@@ -21,7 +22,7 @@ class EngineState:
     def _can_record(self) -> bool:
         """Models record always, hardware when it is instrumented."""
         if self._kind is TargetType.IPU:
-            return self._options.instrument_compute
+            return bool(self._options.compile.compute_level)
         return self._kind is TargetType.IPU_MODEL
 
     def _start(self, executable: Executable, options: EngineOptions) -> None:
@@ -31,17 +32,9 @@ class EngineState:
 
 
 def _run_settings(options: EngineOptions, can_record: Callable[[], bool]) -> RunSettings:
-    return RunSettings(
+    return replace(
+        options.run,
         recording=can_record(),
-        runs_kept=options.runs_kept,
-        blocks_of_all=options.blocks is not None and not options.output_execution_profile,
+        blocks_of_all=options.compile.records_blocks and not options.report.output_execution_profile,
         measured_host=os.environ.get("POPVISION_HOST_CLOCK") == "measured",
-        float_exceptions=options.float_exceptions,
-        nan_on_overflow=options.nan_on_overflow,
-        trace=options.trace,
-        trace_file=options.trace_file,
-        verify=options.runtime_verify,
-        prefetch=options.prefetch,
-        several_threads=options.several_threads,
-        autoload=options.autoload,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
 
@@ -22,6 +22,7 @@ from simulator.base.errors import (
     runtime_error,
     stream_connection_error,
 )
+from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.float_state import FloatState, running
 from simulator.compiler.executable import CompiledGraph
@@ -34,7 +35,6 @@ from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_end import HostEnd
 from simulator.runtime.host.host_side import Action
 from simulator.runtime.host.run_ended import RunEndedError, RunStoppedError
-from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.recording.recorder import Recorder
 from simulator.runtime.values.arena import Place
 from simulator.runtime.values.numeric_plan import NumericPlan
@@ -71,7 +71,7 @@ class EngineCore(HostEnd):
         roots, machine = lowered.function_roots, compiled.machine
         self.clock = DeviceClock(lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks)
         self._response = HostResponse(lowered.table)
-        self._callback_threads: tuple[str, ...] = ()
+        self._callback_threads: tuple[str, int | None, bool] | None = None
 
     @property
     def loaded(self) -> bool:
@@ -105,29 +105,29 @@ class EngineCore(HostEnd):
         self.streams.close()
         self._threads.close()
 
-    def run(self, index: int, name: str, options: Mapping[str, str] | None = None) -> RunRecord | None:
-        """Run a program with runtime options; returns the record when one was kept. A run that was stopped leaves
+    def run(self, index: int, name: str, settings: RuntimeSettings | None = None) -> RunRecord | None:
+        """Run a program; returns the record when one was kept. A run that was stopped leaves
         none. Raises runtime_error where the program ends itself or meets an error."""
         if not 0 <= index < len(self._actions):
             raise poplar_error(f"There is no program {index}; the engine has {len(self._actions)}, numbered from 0.")
-        given = options or {}
+        settings = settings or RuntimeSettings()
         self.last_blocks = []
-        self._use_threads(given)
+        self._use_threads(settings)
         self.streams.host_seconds = [] if self._settings.measured_host else None
         self.choices = []
-        foreseen = self._foreseen(index, given)
+        foreseen = self._foreseen(index, settings)
         begin = time.time_ns() // 1000
         with (
             pvti.Tracepoint(_channel, "poplar::core::Engine::run"),
             running(self._float),
             self.codelet_prints.listening(),
         ):
-            if not self._act(index, given):
+            if not self._act(index, settings):
                 return None
         end = time.time_ns() // 1000
-        time_of_run = foreseen or self._modelled(index, given)
+        time_of_run = foreseen or self._modelled(index, settings)
         self.device_cycles += time_of_run.cycles
-        self._check_response(time_of_run, given)
+        self._check_response(time_of_run, settings)
         blocks_of_all = self._settings.blocks_of_all and self.compiled.lowered.blocks is not None
         behind = blocks_of_all and bool(self.recorder.block_records)  # steps are there of the first runs only
         if self.recording and self.recorder.wants(index) and not behind:
@@ -136,7 +136,7 @@ class EngineCore(HostEnd):
             self.last_blocks = self.recorder.record_blocks(time_of_run)
         return None
 
-    def _act(self, index: int, options: Mapping[str, str]) -> bool:
+    def _act(self, index: int, settings: RuntimeSettings) -> bool:
         """Compute what a program computes; False when it was stopped."""
         try:
             self.planted.at_start(self.compiled.lowered.branches[index])
@@ -149,21 +149,21 @@ class EngineCore(HostEnd):
             raise application_runtime_error(f"{end.reason.rstrip('.')} (program {row}).", [error]) from None
         except runtime_error:
             # The host looks for exceptions now and then only; until it does, the device stands still.
-            wait = float(options.get("target.exceptionPollPeriodUs", 0)) * 1e-6
+            wait = settings.exception_poll_us * 1e-6
             self.device_cycles += round(wait * self.compiled.machine.clock_hz)
             raise
         return True
 
-    def _modelled(self, index: int, options: Mapping[str, str]) -> RunTime:
+    def _modelled(self, index: int, settings: RuntimeSettings) -> RunTime:
         machine = self.compiled.machine
         waits: Iterator[Int64Array] | None = None
         if self.streams.host_seconds is not None:
             waits = _waits(self.streams.host_seconds, machine)
-        elif machine.hardware and (late := _poll_cycles(options, machine)):
+        elif machine.hardware and (late := _poll_cycles(settings, machine)):
             waits = repeat(np.full(machine.num_replicas, machine.host_link.begin_data + late))
         return self.clock.run(self.compiled.lowered.branches[index], waits, self.choices)
 
-    def _foreseen(self, index: int, options: Mapping[str, str]) -> RunTime | None:
+    def _foreseen(self, index: int, settings: RuntimeSettings) -> RunTime | None:
         """The modelled run, where it is known before it runs; the deadline is set where it would miss it."""
         branch = self.compiled.lowered.branches[index]
         if self.deadline.is_set:
@@ -171,36 +171,36 @@ class EngineCore(HostEnd):
             self.bind()
         if self.streams.host_seconds is not None or self.clock.chooses(branch):
             return None
-        run = self._modelled(index, options)
-        limit = float(options.get("target.hostSyncTimeout", 0)) * self.compiled.machine.clock_hz
+        run = self._modelled(index, settings)
+        limit = settings.sync_timeout * self.compiled.machine.clock_hz
         late = self._response.first_late(run, limit) if limit else None
         if late is not None:
 
             def expire() -> None:
                 self.device_cycles += round(late.since + limit)
-                self._check_response(run, options)
+                self._check_response(run, settings)
 
             self.deadline.set(late, self.compiled.lowered.place_of(late.row), expire)
             self.bind()
         return run
 
-    def _check_response(self, run: RunTime, options: Mapping[str, str]) -> None:
+    def _check_response(self, run: RunTime, settings: RuntimeSettings) -> None:
         """Raise unknown_runtime_error where the device lets the host wait longer than it would."""
-        limit = float(options.get("target.hostSyncTimeout", 0))
+        limit = settings.sync_timeout
         silence = self._response.longest_silence(run) / self.compiled.machine.clock_hz if limit else 0.0
         if silence > limit:
             raise raised_for(ErrorCode.HOST_SYNC_TIMEOUT)(
                 f"The device did not synchronise with the host for {silence:.6g} s (simulated), longer than "
-                f"target.hostSyncTimeout={options['target.hostSyncTimeout']}; set it higher, or to 0 for no limit.",
+                f"target.hostSyncTimeout={limit:g}; set it higher, or to 0 for no limit.",
                 [ErrorInfo(ErrorCode.HOST_SYNC_TIMEOUT, None)],
             )
 
-    def _use_threads(self, options: Mapping[str, str]) -> None:
+    def _use_threads(self, settings: RuntimeSettings) -> None:
         """Let callbacks run where the runtime options say."""
-        asked = tuple(value for name, value in sorted(options.items()) if name.startswith("streamCallbacks."))
-        if asked != self._callback_threads:
-            self._callback_threads = asked
-            self.streams.use_threads(CallbackThreads(options))
+        wanted = settings.callback_mode, settings.callback_workers, settings.numa_aware
+        if wanted != self._callback_threads:
+            self._callback_threads = wanted
+            self.streams.use_threads(CallbackThreads(*wanted))
 
     def read(self, handle: str, buffer: Any, metadata: QuarterMetadata | None = None) -> None:
         """Copy a tensor marked by createHostRead into a buffer of exactly its size, replica after replica; of a QUARTER
@@ -252,12 +252,12 @@ def _value_plan(compiled: CompiledGraph, plan: NumericPlan) -> Any:
     return chosen
 
 
-def _poll_cycles(options: Mapping[str, str], machine: Machine) -> int:
+def _poll_cycles(settings: RuntimeSettings, machine: Machine) -> int:
     """Cycles that the device waits for the host's next look. A host that polls every p microseconds finds a request
     p / 2 after it was made, on average; with interrupts (hybrid) at once."""
-    if options.get("target.syncMethod") == "hybrid":
+    if settings.sync_method == "hybrid":
         return 0
-    return round(float(options.get("target.syncPollPeriodUs", 0)) / 2 * 1e-6 * machine.clock_hz)
+    return round(settings.sync_poll_us / 2 * 1e-6 * machine.clock_hz)
 
 
 def _waits(seconds: list[tuple[int, float]], machine: Machine) -> Iterator[Int64Array]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from popvision.formats.profile.model import CATEGORIES
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.settings import CompileSettings
 from simulator.poplar import FLOAT, HALF, Graph
 from simulator.poplar.program import Copy, Execute, Repeat, Sequence
 from tests.compiler.tiny_graphs import Scale, Sum, hardware, model, tutorial3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulator.base.options.document import render
-from simulator.base.options.table import DOCUMENTED_ENGINE, ENGINE_TABLE, OWN, RUNTIME_TABLE, SEEN
+from simulator.base.options.table import ENGINE_TABLE, RUNTIME_TABLE, SECTIONS
 from simulator.engine.options import EngineOptions, resolve
 from simulator.poplar import IPUModel, OptionFlags, RuntimeOptions, Target, TargetType, invalid_option
 
@@ -100,13 +100,15 @@ def settled(options: dict[str, object] | None = None, environment: str = "", tar
 
 def test_all_names_and_defaults_are_known() -> None:
     assert len(DOCUMENTED) == 43
-    assert {o.name for o in DOCUMENTED_ENGINE} == set(DOCUMENTED)
-    assert {o.name for o in SEEN} == FURTHER
-    assert {o.name for o in OWN} == {"popvision.addressAccurate"}
+    sections = {heading: {option.name for option in options} for heading, options in SECTIONS.items()}
+    assert sections.pop("Names from published programs and reports") == FURTHER
+    assert sections.pop("Of the simulator itself") == {"popvision.addressAccurate"}
+    assert sections.pop("Runtime") == set(RUNTIME)
+    assert set.union(*sections.values()) == set(DOCUMENTED)
     assert {o.name: o.default for o in RUNTIME_TABLE.values()} == RUNTIME
     values = settled().values
     assert set(values) == set(DOCUMENTED) | FURTHER | set(RUNTIME) | {"popvision.addressAccurate"}
-    assert not settled().address_accurate
+    assert not settled().compile.address_accurate
     for name, default in DOCUMENTED.items():
         assert default == "<>" or values[name] == default, name
     assert values["debug.branchRecordTile"] == "1471"
@@ -114,8 +116,8 @@ def test_all_names_and_defaults_are_known() -> None:
     assert values["opt.useAutoloader"] == "true"
     assert settled(target=IPUModel("ipu1").createDevice().getTarget()).values["opt.useAutoloader"] == "false"
     two = Target(TargetType.IPU, num_ipus=2)
-    assert settled(target=two).branch_record_tile == 2943
-    assert settled(target=two).profiling_tile == 1471
+    assert settled(target=two).compile.branch_record_tile == 2943
+    assert settled(target=two).compile.profiling_tile == 1471
 
 
 @pytest.mark.parametrize("option", ENGINE_TABLE.values(), ids=lambda o: o.name)
@@ -123,20 +125,20 @@ def test_every_option_takes_good_values_and_refuses_bad_ones(option, capsys) -> 
     good = {"bool": "true", "int": "0x10", "float": "1.5", "string": "x", "path": "~/x", "regex": "a.*b"}
     bad = {"bool": "True", "int": "-1", "float": "fast", "enum": "none of these", "regex": "("}
     small = Target(TargetType.IPU, tiles_per_ipu=64)  # as many tiles as every option can do with
-    settled({option.name: option.choices[-1] if option.choices else good[option.kind]}, target=small)
-    if option.kind in bad:
+    settled({option.name: option.kind.choices[-1] if option.kind.choices else good[option.kind.name]}, target=small)
+    if option.kind.name in bad:
         with pytest.raises(invalid_option, match=f"'{option.name}' cannot be '") as refusal:
-            settled({option.name: bad[option.kind]})
-        assert bad[option.kind] in str(refusal.value)
+            settled({option.name: bad[option.kind.name]})
+        assert bad[option.kind.name] in str(refusal.value)
 
 
 def test_address_accurate_mode_is_for_few_tiles() -> None:
     with pytest.raises(invalid_option, match="takes at most 64 tiles, the target has 1472"):
         settled({"popvision.addressAccurate": "true"})
-    with pytest.raises(invalid_option, match="needs tiles with addresses"):
+    with pytest.raises(invalid_option, match="a CPU has no tiles with addresses"):
         settled({"popvision.addressAccurate": "true"}, target=Target(TargetType.CPU))
     small = Target(TargetType.IPU, tiles_per_ipu=64)
-    assert settled({"popvision.addressAccurate": "true"}, target=small).address_accurate
+    assert settled({"popvision.addressAccurate": "true"}, target=small).compile.address_accurate
 
 
 def test_unknown_names_are_refused_with_their_value() -> None:
@@ -151,11 +153,11 @@ def test_the_environment_overrides_the_program() -> None:
         {"autoReport.directory": "a", "autoReport.executionProfileProgramRunCount": "3"},
         '{"autoReport.directory": "~/b", "debug.instrument": true, "autoReport.outputLoweredVars": "true"}',
     )
-    assert options.report_directory == Path("~/b").expanduser()
-    assert options.runs_kept == 3
-    assert options.instrument
+    assert options.report.directory == Path("~/b").expanduser()
+    assert options.run.runs_kept == 3
+    assert options.compile.compute_level == "tile"
     assert options.given["debug.instrument"] == "true"
-    assert settled({}, '{"autoReport.executionProfileProgramRunCount": 7}').runs_kept == 7
+    assert settled({}, '{"autoReport.executionProfileProgramRunCount": 7}').run.runs_kept == 7
 
 
 @pytest.mark.parametrize(
@@ -175,20 +177,21 @@ def test_a_wrong_environment_is_one_sentence(text: str, message: str) -> None:
 
 def test_reports_imply_what_they_need() -> None:
     nothing = settled()
-    assert not nothing.any_report
-    assert not nothing.allow_out_of_memory
-    assert nothing.save_archive is None
+    assert not nothing.report.writes_report
+    assert not nothing.compile.allow_out_of_memory
+    assert not nothing.report.writes_archive
     everything = settled({"autoReport.all": "true", "autoReport.directory": "r"})
-    assert everything.output_graph_profile
-    assert everything.output_execution_profile
-    assert everything.output_lowered_vars
-    assert everything.output_debug_info
-    assert everything.output_serialized_graph
-    assert everything.save_archive == Path("r/archive.a")
-    assert everything.allow_out_of_memory
-    assert everything.instrument_compute
-    assert everything.instrument_external_exchange
-    assert everything.instrument_control_flow
+    assert everything.report.output_graph_profile
+    assert everything.report.output_execution_profile
+    assert everything.report.output_lowered_vars
+    assert everything.report.output_debug_info
+    assert everything.report.output_serialized_graph
+    assert everything.values["target.saveArchive"] == "r/archive.a"
+    assert everything.report.writes_archive
+    assert everything.compile.allow_out_of_memory
+    assert everything.compile.compute_level
+    assert everything.compile.external_exchange
+    assert everything.compile.control_flow
 
 
 def test_explicit_options_win_over_implied_ones() -> None:
@@ -201,20 +204,20 @@ def test_explicit_options_win_over_implied_ones() -> None:
             "target.saveArchive": "mine.a",
         }
     )
-    assert not options.output_serialized_graph
-    assert not options.allow_out_of_memory
-    assert options.instrument_compute
-    assert not options.instrument_external_exchange
-    assert options.save_archive == Path("mine.a")
-    assert not settled({"autoReport.outputExecutionProfile": "true", "debug.instrument": "false"}).instrument_compute
-    assert settled({"debug.instrument": "true", "debug.instrumentControlFlow": "false"}).instrument_compute
-    assert not settled({"autoReport.outputExecutionProfile": "true"}).allow_out_of_memory
+    assert not options.report.output_serialized_graph
+    assert not options.compile.allow_out_of_memory
+    assert options.compile.compute_level
+    assert not options.compile.external_exchange
+    assert options.report.archive == Path("mine.a")
+    assert not settled({"autoReport.outputExecutionProfile": "true", "debug.instrument": "false"}).compile.compute_level
+    assert settled({"debug.instrument": "true", "debug.instrumentControlFlow": "false"}).compile.compute_level
+    assert not settled({"autoReport.outputExecutionProfile": "true"}).compile.allow_out_of_memory
 
 
 def test_tiles_must_exist() -> None:
     with pytest.raises(invalid_option, match=r"'debug\.profilingTile' cannot be '1472'; the last tile is 1471"):
         settled({"debug.profilingTile": "1472"})
-    assert settled({"debug.profilingTile": "0x10"}).profiling_tile == 16
+    assert settled({"debug.profilingTile": "0x10"}).compile.profiling_tile == 16
 
 
 def test_an_option_without_effect_says_so_once() -> None:

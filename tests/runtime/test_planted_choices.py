@@ -10,10 +10,10 @@ import pytest
 from runtime.both_engines import ACCURATE, graph_of
 from runtime.program_trees import LENGTH, Builder
 
+from simulator.base.options.run import RunSettings
 from simulator.poplar import Graph, compileGraph, poplar_error
 from simulator.poplar.program import Copy
 from simulator.runtime.engine_core import EngineCore
-from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.values.numeric_plan import NumericPlan
 
 START = np.array([5, 0, 7, 2], np.int32)

@@ -1,1 +1,1 @@
-"""Engine options: one table per group; docs/options.md is written from them."""
+"""Engine options: a table per group (compile, run, report), from which settings and docs/options.md are made."""

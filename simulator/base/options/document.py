@@ -1,16 +1,16 @@
-"""Writes docs/options.md from the option table: python -m simulator.base.options.document > docs/options.md"""
+"""Write docs/options.md from the option tables: python -m simulator.base.options.document > docs/options.md"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from simulator.base.options.flags import expectation
-from simulator.base.options.table import DEBUG, OPTIMISATION, OTHER, OWN, REPORTS, RUNTIME, SEEN, TARGET, Option
+from simulator.base.options.option import Option
+from simulator.base.options.table import SECTIONS
 
 _HEAD = """# Options
 
-Written from `simulator/base/options/table.py` by `python -m simulator.base.options.document > docs/options.md`.
+Written from the tables in `simulator/base/options/` by `python -m simulator.base.options.document > docs/options.md`.
 
 Options are strings. A program gives them as a dict to `Engine` or `compileGraph`; the environment variable
 `POPLAR_ENGINE_OPTIONS`, a JSON object, overrides them:
@@ -39,21 +39,10 @@ out of debug.json and debug.cbor (`on`: those that debug contexts name, up to 1 
 `POPVISION_ADDRESS_ACCURATE` = `1` turns on popvision.addressAccurate where the program does not say.
 """
 
-_SECTIONS = (
-    ("Debug", DEBUG),
-    ("Optimisation", OPTIMISATION),
-    ("Target", TARGET),
-    ("Reports", REPORTS),
-    ("Experimental", OTHER),
-    ("Of the simulator itself", OWN),
-    ("Names from published programs and reports", SEEN),
-    ("Runtime", RUNTIME),
-)
-
 
 def render() -> str:
     """The page."""
-    return "\n".join([_HEAD, *(_section(title, options) for title, options in _SECTIONS)])
+    return "\n".join([_HEAD, *(_section(title, options) for title, options in SECTIONS.items())])
 
 
 def _section(title: str, options: tuple[Option, ...]) -> str:
@@ -61,7 +50,7 @@ def _section(title: str, options: tuple[Option, ...]) -> str:
     rows = [f"## {title}", "", head, "| --- | --- | --- | --- | --- | --- |"]
     for o in options:
         default = f"`{o.default}`" if o.default else "not set"
-        cells = (o.name, expectation(o), default, o.meaning, o.changes or "not yet", _linked(o.test))
+        cells = (o.name, o.kind.expectation, default, o.meaning, o.changes or "not yet", _linked(o.test))
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join([*rows, ""])
 

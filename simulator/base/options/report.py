@@ -1,206 +1,196 @@
-"""Engine options of reports, and names that only appear in published programs and reports."""
+"""The table of options about reports. Each entry is a field of `ReportSettings`."""
 
 from __future__ import annotations
 
-from simulator.base.options.option import Option
+from dataclasses import dataclass
+from pathlib import Path
 
-REPORTS = (
+from simulator.base.options.option import BOOL, FILE, FOLDER, WHOLE, Option, OptionValues, one_of, setting
+from simulator.base.options.run import dump_file
+
+ARCHIVE_NAME = "archive.a"
+
+_EFFECTS = "tests/engine/test_option_effects.py"
+_EACH_REPORT = f"{_EFFECTS}::test_each_report_is_there_when_asked_for_and_left_out_when_not"
+_PARTS = f"{_EFFECTS}::test_parts_of_the_profile_have_their_own_switches"
+
+
+def _implied_archive(values: OptionValues) -> str | None:
+    in_report = Path(values["autoReport.directory"]) / ARCHIVE_NAME
+    return str(in_report) if values.on("autoReport.outputArchive") else None
+
+
+def _given_archive(path: Path | None, values: OptionValues) -> Path | None:
+    return path if "target.saveArchive" in values.given else None
+
+
+def _linker_threads(threads: int, values: OptionValues) -> int:
+    return threads or WHOLE.read(values["opt.maxCompilationThreads"])
+
+
+#: Options that only decide about other options, and those without effect.
+REPORT_SWITCHES = (
     Option(
         "autoReport.all",
-        "bool",
+        BOOL,
         "false",
         "All reports below, unless one is excluded by its own option.",
         changes="Files.",
-        test="tests/engine/test_option_effects.py::test_all_and_directory",
+        test=f"{_EFFECTS}::test_all_and_directory",
     ),
-    Option(
-        "autoReport.directory",
-        "path",
-        "./",
-        "Folder of the reports; made when missing.",
-        changes="Where files are.",
-        test="tests/engine/test_option_effects.py::test_all_and_directory",
-    ),
-    Option(
-        "autoReport.executionProfileProgramRunCount",
-        "int",
-        "2",
-        "Runs kept of each program.",
-        changes="Runs in profile.pop.",
-        test="tests/engine/test_option_effects.py::test_runs_kept",
-    ),
-    Option(
-        "autoReport.outputArchive",
-        "bool",
-        "<autoReport.all>",
-        "archive.a",
-        changes="A file.",
-        test=("tests/engine/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
-    ),
-    Option(
-        "autoReport.outputDebugInfo",
-        "bool",
-        "<autoReport.all>",
-        "debug.json and debug.cbor",
-        changes="Files.",
-        test=("tests/engine/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
-    ),
-    Option(
-        "autoReport.outputExecutionProfile",
-        "bool",
-        "<autoReport.all>",
-        "Runs in profile.pop; sets debug.instrument unless that is given.",
-        changes="Runs in profile.pop.",
-        test="tests/engine/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
-    ),
-    Option(
-        "autoReport.outputGraphProfile",
-        "bool",
-        "<autoReport.all>",
-        "The compilation in profile.pop; sets debug.allowOutOfMemory unless that is given.",
-        changes="Memory in profile.pop.",
-        test="tests/engine/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
-    ),
-    Option(
-        "autoReport.outputLoweredVars",
-        "bool",
-        "<autoReport.all>",
-        "Lowered variables in profile.pop",
-        changes="Lowered variables in profile.pop.",
-        test="tests/engine/test_option_effects.py::test_parts_of_the_profile_have_their_own_switches",
-    ),
-    Option(
-        "autoReport.outputSerializedGraph",
-        "bool",
-        "<autoReport.all>",
-        "serialized_graph.capnp",
-        changes="A file.",
-        test=("tests/engine/test_option_effects.py::test_each_report_is_there_when_asked_for_and_left_out_when_not"),
-    ),
-    Option(
-        "autoReport.streamAtEachRun",
-        "bool",
-        "true",
-        "Write each run when it ends, else all when the engine closes.",
-        changes="When runs get into profile.pop.",
-        test="tests/engine/test_option_effects.py::test_stream_at_each_run",
-    ),
-)
-
-SEEN = (
-    Option("debug.branchRecordFlush", "bool", "true", "Flush the branch record at the end of a run.", source="seen"),
-    Option(
-        "debug.loweredVarDumpFile",
-        "path",
-        "",
-        "File for the lowered variables, in debug.dumpDirectory where it is not absolute.",
-        changes="A file (CSV: tile, address, bytes, category, name, always_live).",
-        test="tests/engine/test_option_effects.py::test_lowered_variables_are_dumped",
-        source="seen",
-    ),
-    Option(
-        "debug.trace.out",
-        "path",
-        "",
-        "Older name of debug.traceFile.",
-        changes="Where the trace goes, if debug.traceFile does not say.",
-        test="tests/poplar/options/test_debug_options.py::test_dump_directory_and_home",
-        source="seen",
-    ),
-    Option(
-        "exchange.enablePrefetch",
-        "bool",
-        "true",
-        "Ask stream callbacks for the next transfer ahead of time.",
-        changes="Whether `prefetch` of stream callbacks is called.",
-        test="tests/poplar/options/test_host_options.py::test_prefetching_is_an_option",
-        source="seen",
-    ),
-    Option(
-        "exchange.streamBufferOverlap",
-        "enum",
-        "hostRearrangeOnly",
-        "Which streams may share host buffers.",
-        changes="With any, stream callbacks do not prefetch.",
-        test="tests/poplar/options/test_host_options.py::test_prefetching_is_an_option",
-        choices=("any", "none", "hostRearrangeOnly"),
-        source="seen",
-    ),
-    Option(
-        "opt.maxComputeSetsPerLoweredCopy", "int", "0", "Most compute sets of one copy; 0 = no limit.", source="seen"
-    ),
-    Option(
-        "profiler.blocks.bufferSize",
-        "int",
-        "1000",
-        "Bytes per tile for block records.",
-        changes="How many records a tile keeps until its buffer is emptied; memory of the tiles that record.",
-        test="tests/poplar/options/test_block_options.py::test_a_larger_buffer_overflows_later",
-        source="seen",
-    ),
-    Option(
-        "profiler.blocks.filter",
-        "regex",
-        "",
-        "Block programs to measure, by their whole name.",
-        changes="Blocks in the report (docs/blocks.md).",
-        test="tests/poplar/options/test_block_options.py::test_filters_choose_blocks",
-        source="seen",
-    ),
-    Option(
-        "profiler.blocks.implicitFlush",
-        "bool",
-        "true",
-        "Add a copy that flushes block records at the end of a loop's body.",
-        changes="Programs BlockFlush, and the blocks that fit into the buffer.",
-        test="tests/poplar/options/test_block_options.py::test_flushes_keep_the_buffer_from_overflowing",
-        source="seen",
-    ),
-    Option(
-        "profiler.blocks.tile",
-        "int",
-        "0",
-        "Tile of each IPU that records blocks.",
-        changes="The tile that has the blocks, and the buffer.",
-        test="tests/poplar/options/test_block_options.py::test_another_tile_records",
-        source="seen",
-    ),
-    Option(
-        "profiler.format", "enum", "v3", "Format of the profile.", choices=("v1", "v3", "experimental"), source="seen"
-    ),
-    Option(
-        "profiler.includeCycleEstimates",
-        "bool",
-        "false",
-        "Cycle estimates in the profile (always there).",
-        source="seen",
-    ),
-    Option(
-        "profiler.includeFlopEstimates",
-        "bool",
-        "false",
-        "Floating-point operations in the profile.",
-        changes="Operations in profile.pop.",
-        test="tests/engine/test_option_effects.py::test_flop_estimates",
-        source="seen",
-    ),
+    Option("profiler.format", one_of("v1", "v3", "experimental"), "v3", "Format of the profile.", source="seen"),
     Option(
         "profiler.perExecutionStreamCopyCycles",
-        "bool",
+        BOOL,
         "true",
         "Cycles of each execution of a stream copy.",
         source="seen",
     ),
-    Option(
-        "profiler.programs.filter",
-        "regex",
-        "",
-        "Programs to measure as if a Block stood around each, by their whole name.",
-        changes="Blocks in the report (docs/blocks.md).",
-        test="tests/poplar/options/test_block_options.py::test_filters_choose_blocks",
-        source="seen",
-    ),
-    Option("profiler.replicaToProfile", "int", "0", "Replica that is profiled.", source="seen"),
-    Option("target.firstRuntimeReplica", "int", "0", "First replica of this process.", source="seen"),
-    Option("target.numberRuntimeReplica", "int", "1", "Replicas of this process.", source="seen"),
+    Option("profiler.replicaToProfile", WHOLE, "0", "Replica that is profiled.", source="seen"),
 )
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """Which files an engine writes, where, and what they contain."""
+
+    directory: Path = setting(
+        "autoReport.directory",
+        FOLDER,
+        "./",
+        "Folder of the reports; made when missing.",
+        changes="Where files are.",
+        test=f"{_EFFECTS}::test_all_and_directory",
+    )
+    output_archive: bool = setting(
+        "autoReport.outputArchive",
+        BOOL,
+        "<autoReport.all>",
+        ARCHIVE_NAME,
+        changes="A file.",
+        test=_EACH_REPORT,
+        inactive=False,
+    )
+    output_debug_info: bool = setting(
+        "autoReport.outputDebugInfo",
+        BOOL,
+        "<autoReport.all>",
+        "debug.json and debug.cbor",
+        changes="Files.",
+        test=_EACH_REPORT,
+        inactive=False,
+    )
+    output_execution_profile: bool = setting(
+        "autoReport.outputExecutionProfile",
+        BOOL,
+        "<autoReport.all>",
+        "Runs in profile.pop; sets debug.instrument unless that is given.",
+        changes="Runs in profile.pop.",
+        test=_PARTS,
+        inactive=False,
+    )
+    output_graph_profile: bool = setting(
+        "autoReport.outputGraphProfile",
+        BOOL,
+        "<autoReport.all>",
+        "The compilation in profile.pop; sets debug.allowOutOfMemory unless that is given.",
+        changes="Memory in profile.pop.",
+        test=_PARTS,
+        inactive=False,
+    )
+    output_lowered_vars: bool = setting(
+        "autoReport.outputLoweredVars",
+        BOOL,
+        "<autoReport.all>",
+        "Lowered variables in profile.pop",
+        changes="Lowered variables in profile.pop.",
+        test=_PARTS,
+        inactive=False,
+    )
+    output_serialized_graph: bool = setting(
+        "autoReport.outputSerializedGraph",
+        BOOL,
+        "<autoReport.all>",
+        "serialized_graph.capnp",
+        changes="A file.",
+        test=_EACH_REPORT,
+        inactive=False,
+    )
+    stream_at_each_run: bool = setting(
+        "autoReport.streamAtEachRun",
+        BOOL,
+        "true",
+        "Write each run when it ends, else all when the engine closes.",
+        changes="When runs get into profile.pop.",
+        test=f"{_EFFECTS}::test_stream_at_each_run",
+    )
+    lowered_dump: Path | None = setting(  #: file for the lowered variables
+        "debug.loweredVarDumpFile",
+        FILE,
+        "",
+        "File for the lowered variables, in debug.dumpDirectory where it is not absolute.",
+        changes="A file (CSV: tile, address, bytes, category, name, always_live).",
+        test=f"{_EFFECTS}::test_lowered_variables_are_dumped",
+        source="seen",
+        settle=dump_file,
+    )
+    all_symbols: bool = setting(
+        "debug.outputAllSymbols",
+        BOOL,
+        "false",
+        "More symbols in the ELF files.",
+        changes="Symbols of variables that share memory over time, in archive.a.",
+        test="tests/poplar/options/test_target_options.py::test_symbols_of_shared_memory",
+    )
+    retain_debug_information: bool = setting(
+        "debug.retainDebugInformation",
+        BOOL,
+        "false",
+        "Keep what reports need after compilation.",
+        changes="Whether getReport works without a graph profile.",
+        test=f"{_EFFECTS}::test_retain_debug_information",
+    )
+    linker_threads: int = setting(
+        "opt.maxLinkerThreads",
+        WHOLE,
+        "0",
+        "Most threads of linking; 0 = as many as compile.",
+        changes="How many threads make the images of tiles for archive.a; host traces show them.",
+        test="tests/poplar/options/test_building.py::test_maxLinkerThreads_is_the_number_of_threads_that_make_images",
+        settle=_linker_threads,
+    )
+    archive: Path | None = setting(  #: in place of archive.a beside the profile
+        "target.saveArchive",
+        FILE,
+        "",
+        "File for the archive of per-tile ELF files.",
+        changes="A file.",
+        test=f"{_EFFECTS}::test_save_archive",
+        implied=_implied_archive,
+        settle=_given_archive,
+    )
+    vertex_graph: Path | None = setting(
+        "target.saveOutputVertexGraph",
+        FILE,
+        "",
+        "File for the vertex graph in dot format.",
+        changes="A file.",
+        test="tests/poplar/options/test_target_options.py::test_vertex_graph_is_saved",
+    )
+
+    @property
+    def writes_archive(self) -> bool:
+        """Whether an archive of ELF files is to be written."""
+        return self.output_archive or self.archive is not None
+
+    @property
+    def writes_report(self) -> bool:
+        """Whether some file is to be written into `directory`."""
+        return (
+            self.output_graph_profile
+            or self.output_execution_profile
+            or self.output_debug_info
+            or self.output_archive
+            or self.output_serialized_graph
+            or self.output_lowered_vars
+        )

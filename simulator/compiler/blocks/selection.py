@@ -11,10 +11,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simulator.base.options.compile import CompileSettings
 from simulator.graph import program as host
 
 #: Name of the copies that empty the buffers, as published program trees label them.
 FLUSH = "BlockFlush"
+
+
+def block_settings(settings: CompileSettings) -> BlockSettings | None:
+    """Those of an engine; None where no filter turns lightweight profiling on, and for modules, which cannot hand their
+    records to the host."""
+    if not settings.records_blocks or settings.module:
+        return None
+    return BlockSettings(
+        settings.block_filter,
+        settings.program_filter,
+        settings.block_tile,
+        settings.block_buffer_bytes,
+        settings.block_flushes,
+        settings.external_exchange,
+    )
 
 
 @dataclass(frozen=True)

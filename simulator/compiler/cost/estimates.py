@@ -19,9 +19,9 @@ from simulator.compiler.threads import on_threads
 from simulator.machine.local_copy import copy_rate
 
 if TYPE_CHECKING:
+    from simulator.base.options.compile import CompileSettings
     from simulator.compiler.lowering.items import Items
     from simulator.compiler.machine import Machine
-    from simulator.compiler.settings import CompileSettings
     from simulator.graph.store import GraphStore
     from simulator.graph.vertices import VertexBlock
 

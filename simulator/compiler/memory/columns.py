@@ -10,6 +10,7 @@ import numpy as np
 
 from popvision.formats.profile import model
 from simulator.arrays import Int64Array, IntegerArray
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.lowering.static_order import StaticOrder
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory.allocation_parts import Parts, divided
@@ -19,7 +20,6 @@ from simulator.compiler.memory.layout_needs import Needs, check_fixed
 from simulator.compiler.memory.live_bytes import bytes_of_classes, peak_by_tile, sums_by_position
 from simulator.compiler.memory.liveness import LiveClasses
 from simulator.compiler.memory.overlap import Coverage, coverage
-from simulator.compiler.settings import CompileSettings
 from simulator.machine.memory_map import FETCH_AHEAD
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.lowering.arrange import LocalCopy
 from simulator.compiler.lowering.lower import CONTROL_TILE
 from simulator.compiler.lowering.program_table import ProgramTable
 from simulator.compiler.machine import Machine
 from simulator.compiler.memory.inventory import Inventory
 from simulator.compiler.memory.vertex_memory import vertex_memory
-from simulator.compiler.settings import CompileSettings
 from simulator.machine import footprint, host_exchange
 from simulator.machine import packets as packet
 from simulator.machine.block_records import BUFFER_SOURCE
@@ -176,9 +176,9 @@ def add_branch_record(inventory: Inventory, settings: CompileSettings, table: Pr
 
 def add_block_buffers(inventory: Inventory, settings: CompileSettings, tiles: Int64Array, machine: Machine) -> None:
     """Where lightweight profiling stores what it records, on `tiles`."""
-    if settings.blocks is not None and len(tiles):
+    if settings.records_blocks and len(tiles):
         size = np.zeros(machine.tiles, np.int64)
-        size[tiles] = settings.blocks.buffer_bytes
+        size[tiles] = settings.block_buffer_bytes
         inventory.add_own("instrumentationResults", "blockBuffer", size, BUFFER_SOURCE)
 
 

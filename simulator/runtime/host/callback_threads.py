@@ -7,7 +7,7 @@ threads prefetch, and the thread of the program fetches what it waits for itself
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,12 +17,11 @@ _NODES = Path("/sys/devices/system/node")
 class CallbackThreads:
     """Runs functions at once (`call`) or beside the program (`start`). Without threads both happen at once."""
 
-    def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        given = values or {}
-        mode = given.get("streamCallbacks.multiThreadMode", "singleThread")
-        self.workers = 0 if mode == "singleThread" else _workers(given.get("streamCallbacks.numWorkerThreads", "0"))
+    def __init__(self, mode: str = "singleThread", workers: int | None = 0, numa_aware: bool = False) -> None:
+        """`mode` as above; `workers` threads, None = one for each processor; `numa_aware`: a pool for each node."""
+        self.workers = 0 if mode == "singleThread" else (os.cpu_count() or 1) if workers is None else workers
         self._dedicated = mode == "dedicated"
-        nodes = _numa_nodes() if given.get("streamCallbacks.numaAware") == "true" else 1
+        nodes = _numa_nodes() if numa_aware else 1
         self.pools = [
             ThreadPoolExecutor(max(1, self.workers // nodes), f"stream-callback-{node}")
             for node in range(nodes if self.workers else 0)
@@ -54,10 +53,6 @@ class CallbackThreads:
         """Each node's pool in turn."""
         self._next = (self._next + 1) % len(self.pools)
         return self.pools[self._next]
-
-
-def _workers(text: str) -> int:
-    return os.cpu_count() or 1 if text == "auto" else int(text, 0)
 
 
 def _numa_nodes() -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error, stream_connection_error
+from simulator.base.options.run import RunSettings
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.printing import CodeletPrints, Workers
 from simulator.compiler.executable import CompiledGraph
@@ -23,7 +24,6 @@ from simulator.runtime.host.print_tensor import printed
 from simulator.runtime.host.quarter_ends import QuarterEnds, checked
 from simulator.runtime.host.remote_memory import RemoteMemory
 from simulator.runtime.host.run_ended import RunStoppedError
-from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.host.streams import StreamInfo, Streams
 from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.watching.watch import Action, Watcher, watched, watched_row

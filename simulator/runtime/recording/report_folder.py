@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,13 @@ from popvision.formats.profile.model import Compilation, RunRecord, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.serialized_graph import write_serialized_graph
 from simulator.base.errors import poplar_error
+from simulator.base.options.report import ARCHIVE_NAME, ReportSettings
 from simulator.compiler.executable import CompiledGraph
-from simulator.engine.options import EngineOptions
 from simulator.runtime.recording.archive_images import archive_images
 from simulator.runtime.recording.report_meta import report_meta
 from simulator.runtime.recording.source_texts import source_texts
 
-PROFILE_NAME, GRAPH_NAME, ARCHIVE_NAME = "profile.pop", "serialized_graph.capnp", "archive.a"
+PROFILE_NAME, GRAPH_NAME = "profile.pop", "serialized_graph.capnp"
 
 
 @dataclass
@@ -66,12 +66,15 @@ _directories: dict[Path, _Directory] = {}
 
 
 class ReportFolder:
-    """Writes the reports of one engine. Nothing is on disk before `write_compilation`."""
+    """Writes the reports of one engine. Nothing is on disk before `write_compilation`.
 
-    def __init__(self, options: EngineOptions, engine_name: str) -> None:
-        self._options = options
+    `option_facts` is what the profile says about the engine's options."""
+
+    def __init__(self, settings: ReportSettings, engine_name: str, option_facts: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._option_facts = option_facts
         self._engine_name = engine_name
-        self._root = options.report_directory
+        self._root = settings.directory
         self._directory = _directories.setdefault(self._root.absolute(), _Directory())
         self.folder = self._root / self._directory.folder_name(engine_name)
         self._writer: ProfileWriter | None = None
@@ -90,15 +93,15 @@ class ReportFolder:
         compilation = _shifted(executable.compilation, shift)
         run_id = self._directory.run_id
         try:
-            if self._options.output_debug_info:
+            if self._settings.output_debug_info:
                 contexts = self._directory.contexts
                 write_debug_info(self._root, contexts, run_id, sources=source_texts(contexts))
             if executable.serialized is not None:
                 write_serialized_graph(self.folder / GRAPH_NAME, replace(executable.serialized, run_id=run_id))
             if self._archive_path is not None:
-                images = archive_images(compilation, self._options.linker_threads, self._options.all_symbols)
+                images = archive_images(compilation, self._settings.linker_threads, self._settings.all_symbols)
                 write_archive(self._archive_path, images, run_id)
-            if self._options.output_graph_profile or self._options.output_execution_profile:
+            if self._settings.output_graph_profile or self._settings.output_execution_profile:
                 self._open_profile(compilation, executable)
         except FormatError as error:
             full = "full" in str(error)  # that sentence names the fix itself
@@ -107,24 +110,24 @@ class ReportFolder:
 
     @property
     def _archive_path(self) -> Path | None:
-        """Where the archive goes: beside the profile when it is one of the reports, else where it was asked for."""
-        if self._options.output_archive and "target.saveArchive" not in self._options.given:
+        """Where target.saveArchive says, else beside the profile if the archive is one of the reports."""
+        if self._settings.archive is None and self._settings.output_archive:
             return self.folder / ARCHIVE_NAME
-        return self._options.save_archive
+        return self._settings.archive
 
     def _open_profile(self, compilation: Compilation, executable: CompiledGraph) -> None:
-        if not self._options.output_graph_profile:
+        if not self._settings.output_graph_profile:
             compilation = without_memory(compilation)
-        elif not self._options.output_lowered_vars:
+        elif not self._settings.output_lowered_vars:
             compilation = replace(compilation, lowered=())
-        meta = report_meta(self._options, self._engine_name, self._directory.run_id, executable)
+        meta = report_meta(self._option_facts, self._engine_name, self._directory.run_id, executable)
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer
 
     def append_run(self, record: RunRecord) -> None:
         """Add a recorded run: now, or when the engine ends, as autoReport.streamAtEachRun says."""
-        if not self._options.output_execution_profile:
+        if not self._settings.output_execution_profile:
             self.append_blocks(record.blocks)
         else:
             self._take(record)
@@ -137,7 +140,7 @@ class ReportFolder:
     def _take(self, record: RunRecord | Sequence[TileBlocks]) -> None:
         if self._writer is None or self._failed:
             return
-        if not self._options.stream_at_each_run:
+        if not self._settings.stream_at_each_run:
             self._waiting.append(record)
             return
         self._append(record)

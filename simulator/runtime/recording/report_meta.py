@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from simulator.compiler.executable import CompiledGraph
-from simulator.engine.options import EngineOptions
 
 #: The API level that is followed; our own version stands where an SDK has its build hash.
 API_LEVEL = "3.4.0"
@@ -40,17 +40,17 @@ def host_facts() -> dict[str, str]:
     }
 
 
-def report_meta(options: EngineOptions, engine_name: str, run_id: str, executable: CompiledGraph) -> dict[str, Any]:
-    """`Compilation.meta` of a new report."""
+def report_meta(
+    option_facts: Mapping[str, Any], engine_name: str, run_id: str, executable: CompiledGraph
+) -> dict[str, Any]:
+    """`Compilation.meta` of a new report; `option_facts` is what it says about the engine's options."""
     target, what_if = executable.compilation.target, executable.machine.target.overrides
-    level = options.compute_instrumentation_level.capitalize() if options.instrument_compute else "Off"
     changed = {"whatIf": " ".join(what_if)} if what_if else {}
     return {
         "poplarVersion": f"{API_LEVEL} (popvision {popvision_version()})",
         "modelVersion": MODEL_VERSION,
         "simulated": True,
-        "engineOptions": dict(options.values),
-        "engineOptionsGiven": dict(options.given),
+        **option_facts,
         "targetOptions": {"type": target.type, "architecture": target.architecture} | changed,
         **changed,
         "engineName": engine_name,
@@ -58,8 +58,5 @@ def report_meta(options: EngineOptions, engine_name: str, run_id: str, executabl
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
         "reportId": uuid.uuid4().hex,
         "runId": run_id,
-        "computeInstrumentation": level,
-        "externalExchangeInstrumentation": "Tile" if options.instrument_external_exchange else "Off",
         "remoteBuffers": [buffer.name for buffer in executable.source.store.remote_buffers],
-        "controlFlowInstrumentation": "On" if options.instrument_control_flow else "Off",
     }

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
+from simulator.base.options.run import RunSettings
 from simulator.compiler.executable import CompiledGraph
-from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.values.arena import ArenaLayout
 from simulator.runtime.watching.edge_trace import EdgeTrace
 from simulator.runtime.watching.float_errors import FloatErrors

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popvision.formats.profile.model import CATEGORIES
+from simulator.base.options.compile import CompileSettings
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.settings import CompileSettings
 from simulator.poplar import FLOAT, Graph
 from simulator.poplar.program import Call, Copy, Repeat, Sequence
 from simulator.poplibs import popops, poputil

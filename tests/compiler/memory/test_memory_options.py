@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.base.options.compile import CompileSettings
 from simulator.base.target import Target
 from simulator.compiler.compile import compile_graph
-from simulator.compiler.settings import CompileSettings
 from simulator.engine.devices.what_if import overridden
 from simulator.machine.exchange_code import for_goal
 from simulator.machine.targets import MK2
@@ -43,7 +43,7 @@ def transposed(settings):
 def test_exchange_code_gets_smaller_and_slower():
     cycles, code, _ = zip(
         *(
-            figures(transposed(CompileSettings(exchange_goal=g)), "DoExchange")
+            figures(transposed(CompileSettings(exchange_optimisation=g)), "DoExchange")
             for g in ("cycles", "balanced", "memory")
         ),
         strict=True,

@@ -262,7 +262,7 @@ ADDRESSES = {"popvision.addressAccurate": "true"}
 def test_a_trace_does_not_go_with_addresses():
     from simulator.poplar import invalid_option
 
-    with pytest.raises(invalid_option, match=r"do not go together: .* give one of them"):
+    with pytest.raises(invalid_option, match=r"debug\.trace shows .* give one of the two options"):
         result(model(), Root, FLOAT, [1], {"debug.trace": "true"} | ADDRESSES)
 
 

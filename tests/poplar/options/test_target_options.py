@@ -54,7 +54,7 @@ def test_extended_memory():
     assert outcomes[0] == ""
     assert outcomes[1].startswith(f"The remote buffers need {4097 << 22} bytes, more than {16 << 30} (16 GiB)")
     old = Graph(_mk1())
-    with pytest.raises(invalid_option, match=r"extendedMemory' cannot be 'true' on a Mk1 system"):
+    with pytest.raises(invalid_option, match=r"extendedMemory' cannot be 'true'; the target is a Mk1 system"):
         Engine(old, Sequence(), {"target.extendedMemory": "true"})
 
 

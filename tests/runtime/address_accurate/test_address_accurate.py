@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from popvision.formats.profile.model import CATEGORIES
 from simulator.base.errors import invalid_option, poplar_error
+from simulator.base.options.run import RunSettings
 from simulator.codelets.vertex import InOut, Input, Output, Vector, VectorList, Vertex
 from simulator.poplar import FLOAT, HALF, INT, Device, Engine, Graph, IPUModel, compileGraph
 from simulator.poplar.program import Call, Copy, CrossReplicaCopy, Execute, PrintTensor, Repeat, Sequence, WriteUndef
 from simulator.poplibs import popops
 from simulator.poplibs.poplin import matMul
 from simulator.runtime.engine_core import EngineCore
-from simulator.runtime.host.run_settings import RunSettings
 from simulator.runtime.values.numeric_plan import NumericPlan
 from tests.runtime.both_engines import ACCURATE, Workbench, graph_of, results, scattered
 

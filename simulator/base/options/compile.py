@@ -1,0 +1,355 @@
+"""The table of options that compilation acts on. Each entry is a field of `CompileSettings`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simulator.base.options.option import BOOL, PATTERN, WHOLE, Option, OptionValues, one_of, setting
+from simulator.base.target import TargetType
+from simulator.machine import block_records
+
+#: The address-accurate mode refuses more tiles: their memory would be held twice, and vertices run one by one.
+MOST_ADDRESS_ACCURATE_TILES = 64
+
+ADDRESS_ACCURATE_VARIABLE = "POPVISION_ADDRESS_ACCURATE"
+
+_EFFECTS = "tests/engine/test_option_effects.py"
+_MEMORY = "tests/compiler/memory/test_memory_options.py"
+_TARGET = "tests/poplar/options/test_target_options.py"
+_BUILDING = "tests/poplar/options/test_building.py"
+_BLOCKS = "tests/poplar/options/test_block_options.py"
+
+
+def _existing_tile(tile: int, tiles: int) -> int:
+    if tile >= tiles:
+        raise ValueError(f"the last tile is {tiles - 1}.")
+    return tile
+
+
+def _tile_of_ipu(tile: int, values: OptionValues) -> int:
+    return _existing_tile(tile, values.target.getTilesPerIPU())
+
+
+def _tile_of_device(tile: int, values: OptionValues) -> int:
+    return _existing_tile(tile, values.target.getNumTiles())
+
+
+def _extended_memory(on: bool, values: OptionValues) -> bool:
+    target = values.target
+    if on and target.type is TargetType.IPU and target.getTargetArchString() == "ipu1":
+        raise ValueError("the target is a Mk1 system, and only IPU-M2000 systems have the memory.")
+    return on
+
+
+def _block_buffer(size: int, values: OptionValues) -> int:
+    if not block_records.capacity(size):
+        least = block_records.COUNT_BYTES + block_records.RECORD_BYTES
+        raise ValueError(f"a buffer of one record takes {least} bytes.")
+    return size
+
+
+def _address_accurate(on: bool, values: OptionValues) -> bool:
+    if not on:
+        return False
+    if values.target.type is TargetType.CPU:
+        raise ValueError("a CPU has no tiles with addresses.")
+    if values.on("debug.trace"):
+        raise ValueError(
+            "debug.trace shows variables also where they do not live, and in this mode they have no contents there; "
+            "give one of the two options."
+        )
+    tiles = values.target.getNumTiles()
+    if tiles > MOST_ADDRESS_ACCURATE_TILES:
+        raise ValueError(
+            f"it takes at most {MOST_ADDRESS_ACCURATE_TILES} tiles, the target has {tiles}; set tilesPerIPU of the "
+            "model or POPVISION_TILES."
+        )
+    return True
+
+
+#: Options that only decide about other options, and those without effect.
+COMPILE_SWITCHES = (
+    Option(
+        "debug.instrument",
+        BOOL,
+        "false",
+        "Turn on the three kinds of instrumentation below.",
+        changes="The default of the three switches below.",
+        test=f"{_EFFECTS}::test_hardware_records_nothing_without_counters",
+        implied=lambda values: "true" if values.on("autoReport.outputExecutionProfile") else None,
+    ),
+    Option(
+        "debug.instrumentCompute",
+        BOOL,
+        "<debug.instrument>",
+        "Count the cycles of compute sets.",
+        changes="Memory of counters; on hardware whether runs are recorded, and cycles.",
+        test=f"{_EFFECTS}::test_instrumentation_takes_memory",
+    ),
+    Option(
+        "opt.maxComputeSetsPerLoweredCopy",
+        WHOLE,
+        "0",
+        "Most compute sets of one copy; 0 = no limit.",
+        source="seen",
+    ),
+    Option(
+        "profiler.includeCycleEstimates",
+        BOOL,
+        "false",
+        "Cycle estimates in the profile (always there).",
+        source="seen",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class CompileSettings:
+    """What the compiler's passes act on: options, and what `simulator.engine` adds to them."""
+
+    allow_out_of_memory: bool = setting(
+        "debug.allowOutOfMemory",
+        BOOL,
+        "false",
+        "Compile on when tile memory is exceeded.",
+        changes="Whether compiling for simulated hardware raises graph_memory_allocation_error.",
+        test=f"{_EFFECTS}::test_allow_out_of_memory",
+        implied=lambda values: "true" if values.on("autoReport.outputGraphProfile") else None,
+    )
+    branch_record_tile: int = setting(  #: of the device; -1 = the last
+        "debug.branchRecordTile",
+        WHOLE,
+        "<tiles - 1>",
+        "Tile that stores the branch record.",
+        changes="The tile whose memory holds the record.",
+        test=f"{_EFFECTS}::test_branch_record",
+        implied=lambda values: str(values.target.getNumTiles() - 1),
+        settle=_tile_of_device,
+        inactive=-1,
+    )
+    compute_level: str = setting(  #: "" (no counters), "vertex", "tile", "ipu" or "device"
+        "debug.computeInstrumentationLevel",
+        one_of("vertex", "tile", "ipu", "device"),
+        "tile",
+        "Grain of the cycle counters: each vertex, each compute set on every tile, or on one tile per IPU or device.",
+        changes="Memory of the counters, cycles on hardware, syncs at level ipu, vertices one by one at level vertex.",
+        test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
+        settle=lambda level, values: level if values.on("debug.instrumentCompute") else "",
+        inactive="",
+    )
+    external_exchange: bool = setting(
+        "debug.instrumentExternalExchange",
+        BOOL,
+        "<debug.instrument>",
+        "Count the cycles of host and IPU links.",
+        changes="Memory of counters.",
+        test=f"{_EFFECTS}::test_instrumentation_takes_memory",
+        inactive=False,
+    )
+    control_flow: bool = setting(
+        "debug.instrumentControlFlow",
+        BOOL,
+        "<debug.instrument>",
+        "Record the trips of every Repeat and the branch of every switch in each run. Takes 4 bytes for each on "
+        "debug.branchRecordTile (a guess) and no cycles (nothing public says how many).",
+        changes="Trips and branches in the report; memory.",
+        test=f"{_EFFECTS}::test_branch_record",
+        inactive=False,
+    )
+    profiling_tile: int = setting(  #: of each IPU; -1 = the last
+        "debug.profilingTile",
+        WHOLE,
+        "<tiles per IPU - 1>",
+        "Tile that stores the counters of level ipu.",
+        changes="The tile whose memory holds the counters.",
+        test=f"{_EFFECTS}::test_level_and_profiling_tile_say_where_counters_lie",
+        implied=lambda values: str(values.target.getTilesPerIPU() - 1),
+        settle=_tile_of_ipu,
+        inactive=-1,
+    )
+    supervisor_stack: int | None = setting(  #: bytes; None = computed
+        "debug.supervisorStackSizeInBytes",
+        WHOLE,
+        "",
+        "Stack of the supervisor, in place of the computed size.",
+        changes="Memory of stacks.",
+        test=f"{_EFFECTS}::test_stack_sizes",
+    )
+    worker_stack: int | None = setting(  #: bytes; None = computed
+        "debug.workerStackSizeInBytes",
+        WHOLE,
+        "",
+        "Stack of each worker, in place of the computed size.",
+        changes="Memory of stacks.",
+        test=f"{_EFFECTS}::test_stack_sizes",
+    )
+    verify: bool = setting(
+        "debug.verify",
+        BOOL,
+        "false",
+        "Look at the planned exchanges and the layout of memory again, from vertices and copies alone; a fault ends "
+        "compilation with a poplar_error that names it.",
+        changes="A faulty exchange or layout ends compilation with poplar_error.",
+        test="tests/compiler/test_verify.py",
+    )
+    exchange_optimisation: str = setting(
+        "opt.internalExchangeOptimisationTarget",
+        one_of("balanced", "cycles", "memory"),
+        "cycles",
+        "What exchange code is made for: speed, less always-live memory, or less memory on tiles that can spare the "
+        "time (how is a guess, `simulator/machine/exchange_code.py`).",
+        changes="Bytes of exchange code, cycles of exchanges.",
+        test=_MEMORY,
+    )
+    multi_access_copies: bool = setting(
+        "opt.enableMultiAccessCopies",
+        BOOL,
+        "true",
+        "Copies within tiles load and store in one cycle, with both sides in memory elements apart.",
+        changes="Cycles of copies on tiles, layout of memory.",
+        test=_MEMORY,
+    )
+    limit_vertex_state: bool = setting(
+        "opt.limitVertexStateToLower256K",
+        BOOL,
+        "false",
+        "Vertex state where code can lie: less control code.",
+        changes="Addresses of vertex state, bytes of control code.",
+        test=_MEMORY,
+    )
+    compilation_threads: int = setting(
+        "opt.maxCompilationThreads",
+        WHOLE,
+        "0",
+        "Most threads of compilation; 0 = one for each processor.",
+        changes="How many threads estimate compute sets; host traces show them.",
+        test=f"{_BUILDING}::test_maxCompilationThreads_is_the_number_of_threads_that_estimate",
+    )
+    deterministic_workers: bool = setting(
+        "target.deterministicWorkers",
+        one_of("true", "false", "portable").then(lambda text: text != "false"),
+        "true",
+        "The same workers run the same vertices each time.",
+        changes="With false, which worker runs which vertex differs from compilation to compilation (worker lanes of "
+        "the report); cycles and results do not.",
+        test=f"{_TARGET}::test_workers_may_differ",
+    )
+    extended_memory: bool = setting(
+        "target.extendedMemory",
+        BOOL,
+        "false",
+        "Remote buffers above 16 GiB.",
+        changes="Whether remote buffers of more than 16 GiB in all compile; refused on Mk1 hardware.",
+        test=f"{_TARGET}::test_extended_memory",
+        settle=_extended_memory,
+    )
+    write_combining: bool = setting(
+        "target.gatewayWriteCombining",
+        BOOL,
+        "false",
+        "Code for the gateway that combines writes to the host.",
+        changes="Fewer, longer packets to the host (how long is a guess): less host exchange code, fewer headers.",
+        test=f"{_BUILDING}::test_gatewayWriteCombining_joins_packets_to_the_host",
+    )
+    sync_replicas_independently: bool = setting(
+        "target.syncReplicasIndependently",
+        BOOL,
+        "false",
+        "Host copies wait for the IPUs of their replica (sync group GS1) instead of those of all replicas (GS2).",
+        changes="Sync groups in the report; cycles when replicas wait for the host.",
+        test="tests/runtime/test_replicas.py::test_replicas_that_sync_independently_do_not_wait_for_each_others_host",
+    )
+    tiles_at_a_time: int = setting(
+        "experimental.minLoweringTiles",
+        WHOLE,
+        "5888",
+        "Tiles lowered at a time; 0 = all.",
+        changes="Of how many tiles the allocations are put in order together: fewer take less memory and more time.",
+        test=f"{_BUILDING}::test_minLoweringTiles_takes_less_memory",
+    )
+    address_accurate: bool = setting(
+        "popvision.addressAccurate",
+        BOOL,
+        f"<{ADDRESS_ACCURATE_VARIABLE}>",
+        "Values live only at the tile addresses that the report claims; at most 64 tiles. See address-accurate.md.",
+        changes="How values are kept; wrong addresses become errors.",
+        test="tests/runtime/address_accurate/test_address_accurate.py::test_a_wrong_address_is_found",
+        implied=lambda values: "true" if values.environment.get(ADDRESS_ACCURATE_VARIABLE) == "1" else None,
+        settle=_address_accurate,
+        inactive=False,
+    )
+    flops: bool = setting(
+        "profiler.includeFlopEstimates",
+        BOOL,
+        "false",
+        "Floating-point operations in the profile.",
+        changes="Operations in profile.pop.",
+        test=f"{_EFFECTS}::test_flop_estimates",
+        source="seen",
+    )
+    block_filter: str = setting(
+        "profiler.blocks.filter",
+        PATTERN,
+        "",
+        "Block programs to measure, by their whole name.",
+        changes="Blocks in the report (docs/blocks.md).",
+        test=f"{_BLOCKS}::test_filters_choose_blocks",
+        source="seen",
+        targets=(TargetType.IPU, TargetType.IPU_MODEL),
+        inactive="",
+    )
+    program_filter: str = setting(
+        "profiler.programs.filter",
+        PATTERN,
+        "",
+        "Programs to measure as if a Block stood around each, by their whole name.",
+        changes="Blocks in the report (docs/blocks.md).",
+        test=f"{_BLOCKS}::test_filters_choose_blocks",
+        source="seen",
+        targets=(TargetType.IPU, TargetType.IPU_MODEL),
+        inactive="",
+    )
+    block_tile: int = setting(
+        "profiler.blocks.tile",
+        WHOLE,
+        "0",
+        "Tile of each IPU that records blocks.",
+        changes="The tile that has the blocks, and the buffer.",
+        test=f"{_BLOCKS}::test_another_tile_records",
+        source="seen",
+        settle=_tile_of_ipu,
+    )
+    block_buffer_bytes: int = setting(
+        "profiler.blocks.bufferSize",
+        WHOLE,
+        "1000",
+        "Bytes per tile for block records.",
+        changes="How many records a tile keeps until its buffer is emptied; memory of the tiles that record.",
+        test=f"{_BLOCKS}::test_a_larger_buffer_overflows_later",
+        source="seen",
+        settle=_block_buffer,
+    )
+    block_flushes: bool = setting(
+        "profiler.blocks.implicitFlush",
+        BOOL,
+        "true",
+        "Add a copy that flushes block records at the end of a loop's body.",
+        changes="Programs BlockFlush, and the blocks that fit into the buffer.",
+        test=f"{_BLOCKS}::test_flushes_keep_the_buffer_from_overflowing",
+        source="seen",
+    )
+
+    # What is no option of its own.
+    memory: bool = True  #: work out liveness and layout
+    lowered_variables: bool = True  #: keep every allocation of every tile for the report
+    serialized_graph: bool = False  #: keep the graph for serialized_graph.capnp
+    step_by_step: bool = False  #: library operations compute set by compute set, not one kernel each
+    module: bool = False  #: one program without the control streams that select among several
+    #: Places of external variables by symbol, see `simulator.graph.preallocations`.
+    preallocations: Mapping[str, tuple[tuple[int, int, int, int], ...] | int] = field(default_factory=dict)
+
+    @property
+    def records_blocks(self) -> bool:
+        """Whether lightweight profiling is on, which a filter does."""
+        return bool(self.block_filter or self.program_filter)
