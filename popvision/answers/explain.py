@@ -33,10 +33,10 @@ def explain_answer(source: ReportSource, program: int | None = None, tile: int |
     derivations = found if isinstance(found, list) else found.derivations
     facts: dict[str, Any] = {} if isinstance(found, list) else asdict(found)
     facts["derivations"] = [asdict(each) | {"sum": each.sum, "complete": each.complete} for each in derivations]
-    return {"provenance": head(source)} | facts
+    return {"provenance": provenance_text(source)} | facts
 
 
-def head(source: ReportSource) -> str:
+def provenance_text(source: ReportSource) -> str:
     """Who made the report; also what was assumed in its place (what-if)."""
     what_if = source.reader.meta.get("whatIf")
     return provenance_line(source) + (f"\nWhat-if: {what_if}" if what_if else "")

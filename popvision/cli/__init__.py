@@ -1,56 +1,69 @@
 """The `popvision` command: one module per sub-command, imported when it is used.
 
-Exit codes: 0 fine, 1 bad input (one sentence on stderr), 2 wrong usage; `diff` has its own (diff.py).
+Exit codes: 0 success, 1 bad input (one sentence on stderr), 2 wrong usage; `diff` has its own (diff.py).
 """
 
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import cast
 
 import click
 
 from popvision.formats.errors import FormatError, NotRecordedError
 
-#: Sub-command -> what it does, in the order of the help text. The module of the same name holds `command`.
-COMMANDS = {
-    "info": "What a report or trace holds: counts, sizes, versions.",
-    "summary": "The profile summary as text.",
-    "tree": "The program tree with cycles and bytes.",
-    "operations": "What each call of a software layer takes.",
-    "liveness": "What is live when: peaks, variables, the curve.",
-    "query": "Read-only SQL over a report.",
-    "explain": "Where a figure comes from: terms, formulas, sources.",
-    "mcp": "Reports as tools for agents, over stdio.",
-    "diff": "Two reports compared; a gate for continuous integration.",
-    "export": "Intervals, tiles, steps or liveness as CSV or JSON.",
-    "run": "Run a program with profiling on.",
-    "popc": "Compile codelets in C and C++ into an object.",
-    "html": "A view as one file that needs no server.",
-    "view": "Open reports and traces in the browser.",
-}
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """A sub-command; the module of its name holds the click command `command`."""
+
+    name: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the sub-command."""
+        return cast(click.Command, importlib.import_module(f"popvision.cli.{self.name}").command)
 
 
-class _Lazy(click.Group):
-    """Imports only the module of the sub-command that is used."""
+#: In the order of the help text.
+COMMANDS = (
+    CommandEntry("info", "List what a report or trace holds: counts, sizes, versions."),
+    CommandEntry("summary", "Print the profile summary."),
+    CommandEntry("tree", "Print the program tree with cycles and bytes."),
+    CommandEntry("operations", "Print the operations of a software layer with their costs."),
+    CommandEntry("liveness", "Print live memory: peaks, variables, the curve."),
+    CommandEntry("query", "Run read-only SQL over a report."),
+    CommandEntry("explain", "Explain a figure: terms, formulas, sources."),
+    CommandEntry("mcp", "Serve reports as tools for agents, over stdio."),
+    CommandEntry("diff", "Compare two reports; fail a CI job when limits are broken."),
+    CommandEntry("export", "Write intervals, tiles, steps or liveness as CSV or JSON."),
+    CommandEntry("run", "Run a program with profiling on."),
+    CommandEntry("popc", "Compile codelets in C and C++ into an object."),
+    CommandEntry("html", "Write a view as one HTML file that needs no server."),
+    CommandEntry("view", "Open reports and traces in the browser."),
+)
+
+
+class LazyGroup(click.Group):
+    """A group that imports only the sub-command in use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [each.name for each in COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        return cast(click.Command, importlib.import_module(f"popvision.cli.{cmd_name}").command)
+        entry = next((each for each in COMMANDS if each.name == cmd_name), None)
+        return None if entry is None else entry.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(each.name, each.summary) for each in COMMANDS])
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="popvision", prog_name="popvision")
 def group() -> None:
-    """Profiles of programs for tile processors: look into them, export them, view them."""
+    """Profile programs for tile processors: inspect, compare, export and view their reports."""
 
 
 def main(args: list[str] | None = None) -> None:

@@ -1,17 +1,19 @@
-"""`popvision diff`: two reports compared, for people, programs and continuous integration."""
+"""`popvision diff`: compare two reports, for people, programs and continuous integration."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from popvision.cli.console import echo, make_table, progress
+from popvision.opened.printable import printable
 
+if TYPE_CHECKING:
     from popvision.analysis.compare.limits import Limit, Outcome
     from popvision.analysis.compare.report_diff import ReportDiff
     from popvision.export.diff_rows import TextTable
@@ -19,21 +21,24 @@ if TYPE_CHECKING:
 #: Exit code when a limit is broken.
 BROKEN = 3
 
-#: Exit code of wrong usage, and of a report that cannot be read.
+#: Exit code of wrong usage and of an unreadable report.
 UNREADABLE = 2
+
+#: Characters of a cell: names and paths stay whole.
+_MOST_CHARACTERS = 1_000
 
 
 @click.command(name="diff")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Also write Markdown to this file; - = stdout alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write Markdown too; - = print only Markdown.")
 @click.option(
-    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write JUnit XML: a case per limit."
+    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML too, with a case per limit."
 )
-@click.option("--fail-on", help='Limits, such as "cycles>+2%,peak>+1%,tiles_over>0"; exit code 3 when one is broken.')
+@click.option("--fail-on", help='Limits such as "cycles>+2%,peak>+1%,tiles_over>0"; exit code 3 when one is broken.')
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each list; 0 = all.")
-@click.option("--all", "everything", is_flag=True, help="Also the figures that are the same.")
+@click.option("--all", "everything", is_flag=True, help="Show equal figures too.")
 def command(
     source: Path,
     target: Path,
@@ -44,10 +49,10 @@ def command(
     top: int,
     everything: bool,
 ) -> None:
-    """Compare report SOURCE with report TARGET: a profile.pop or its folder each.
+    """Compare report TARGET with report SOURCE; each is a profile.pop or its folder.
 
-    A difference is target - source. Exit codes: 0 fine, 3 a limit is broken, 2 wrong usage or a report that cannot be
-    read. docs/compare.md lists the metrics that limits name.
+    A difference is target - source. Exit codes: 0 success, 2 wrong usage or an unreadable report, 3 a limit is broken.
+    docs/compare.md lists the metrics for limits.
     """
     from popvision.formats.errors import FormatError
 
@@ -57,7 +62,8 @@ def command(
         raise click.UsageError("--junit writes one case per limit: give limits with --fail-on.")
     limits = _limits(fail_on)
     try:
-        diff, outcomes = _compare(source, target, limits)
+        with progress("Comparing"):
+            diff, outcomes = _compare(source, target, limits)
         _write(diff, outcomes, markdown, junit, top)
     except FormatError as problem:
         click.echo(f"popvision: {problem}", err=True)
@@ -112,42 +118,49 @@ def _save(path: Path, document: str) -> None:
 
 
 def _print(diff: ReportDiff, outcomes: list[Outcome], top: int, everything: bool) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from popvision.export.diff_rows import diff_tables, outcome_line, steps_line
 
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
-    console.print(Text(f"Source  {diff.source.label}  {diff.source.reader.path}"))
-    console.print(Text(f"Target  {diff.target.label}  {diff.target.reader.path}"))
+    sides = (("Source", diff.source), ("Target", diff.target))
+    reports = [(side, source.label, str(source.reader.path)) for side, source in sides]
+    echo(make_table(("side", "name", "file"), reports, most=_MOST_CHARACTERS, header=False))
     tables = diff_tables(diff, top, everything=everything)
     if not tables:
-        console.print(Text("No differences."))
+        echo("No differences.")
     for table in tables:
-        _print_table(console, table)
-    console.print()
-    console.print(Text(steps_line(diff)))
-    for note in diff.notes:
-        console.print(Text(f"Note: {note}", style="yellow"))
-    for outcome in outcomes:
-        mark = Text("BROKEN " if outcome.broken else "ok     ", style="bold red" if outcome.broken else "green")
-        console.print(mark + Text(f"{outcome.limit.text}   {outcome_line(outcome)}", style="not bold default"))
+        _print_table(table)
+    echo("", steps_line(diff))
+    echo(*(Text(printable(f"Note: {note}"), style="yellow") for note in diff.notes))
+    if outcomes:
+        rows = [("BROKEN" if each.broken else "ok", each.limit.text, outcome_line(each)) for each in outcomes]
+        echo(
+            make_table(
+                ("outcome", "limit", "measured"),
+                rows,
+                most=_MOST_CHARACTERS,
+                header=False,
+                style=_outcome_style(outcomes),
+            )
+        )
 
 
-def _print_table(console: Console, table: TextTable) -> None:
-    from rich import box
-    from rich.table import Table
+def _outcome_style(outcomes: list[Outcome]) -> Callable[[int, int], str]:
+    def style(row: int, column: int) -> str:
+        return "" if column else "bold red" if outcomes[row].broken else "green"
+
+    return style
+
+
+def _print_table(table: TextTable) -> None:
     from rich.text import Text
 
-    console.print()
-    console.print(Text(table.title, style="bold") + Text(f"  {table.note}" if table.note else "", style="dim not bold"))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in table.columns:
-        grid.add_column(name, justify="right" if name in table.numbers else "left", overflow="fold")
-    for index, row in enumerate(table.rows):
-        tone = table.tone[index] if table.tone else 0
-        cells = [Text(cell) for cell in row]
-        if tone and "Difference" in table.columns:
-            cells[table.columns.index("Difference")].stylize("yellow" if tone > 0 else "cyan")
-        grid.add_row(*cells)
-    console.print(grid)
+    def style(row: int, column: int) -> str:
+        tone = table.tone[row] if table.tone and table.columns[column] == "Difference" else 0
+        return "yellow" if tone > 0 else "cyan" if tone < 0 else ""
+
+    title = Text(table.title, style="bold")
+    if table.note:
+        title.append(f"  {table.note}", style="dim not bold")
+    rows = make_table(table.columns, table.rows, most=_MOST_CHARACTERS, right=table.numbers, style=style)
+    echo("", title, rows)

@@ -1,4 +1,4 @@
-"""`popvision explain`: how a figure of a report comes about, down to formulas and their sources."""
+"""`popvision explain`: the terms of a figure, with formulas and sources."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import click
 @click.command(name="explain")
 @click.argument("report", type=click.Path(path_type=Path))
 @click.argument("program", type=int, required=False)
-@click.option("--tile", type=int, help="Derive the cycles of this tile; the busiest by default.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--tile", type=int, help="Explain the cycles of this tile; the busiest tile by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(report: Path, program: int | None, tile: int | None, as_json: bool) -> None:
-    """Say where the figures of PROGRAM (its id, as the views and the summary show it) in REPORT come from: each term
-    with its value, its formula or rule, the publication, and whether that is exact, fitted or a guess. Without
-    PROGRAM: what the report's total cycles and its memory consist of. Only what REPORT stores is shown."""
+    """Explain the figures of PROGRAM (its id, as the viewer and the summary show it): each term with its value, formula
+    or rule, publication, and whether it is exact, fitted or a guess. Without PROGRAM, explain the total cycles and the
+    memory of REPORT. Every term is read from REPORT; nothing is computed again."""
     from popvision.analysis.explain.text import derivation_text, program_text
     from popvision.analysis.report.source import ReportSource
-    from popvision.answers.explain import explain_answer, explanation, head
+    from popvision.answers.explain import explain_answer, explanation, provenance_text
 
     if program is None and tile is not None:
         raise click.UsageError("--tile needs a program id: popvision explain REPORT PROGRAM --tile T.")
@@ -27,9 +27,9 @@ def command(report: Path, program: int | None, tile: int | None, as_json: bool) 
     if as_json:
         click.echo(json.dumps(explain_answer(source, program, tile), indent=2))
         return
-    found = explanation(source, program, tile)
-    if isinstance(found, list):
-        text = "\n\n".join(derivation_text(part) for part in found) or "The report holds neither runs nor memory."
+    explained = explanation(source, program, tile)
+    if isinstance(explained, list):
+        text = "\n\n".join(derivation_text(part) for part in explained) or "The report has neither runs nor memory."
     else:
-        text = program_text(found).rstrip("\n")
-    click.echo(f"{head(source)}\n\n{text}")
+        text = program_text(explained).rstrip("\n")
+    click.echo(f"{provenance_text(source)}\n\n{text}")

@@ -7,20 +7,22 @@ from pathlib import Path
 
 import click
 
+from popvision.cli.console import progress
+
 
 @click.command(name="export")
 @click.argument("table", type=click.Choice(["intervals", "tiles", "steps", "liveness"]))
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else stdout.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; stdout by default.")
 def command(table: str, report: Path, format_: str, output: Path | None) -> None:
-    """Write one table of REPORT, a profile.pop or its folder.
+    """Write a table of REPORT, a profile.pop or its folder.
 
     \b
-    intervals  begin, end and number of tiles computing, exchanging and syncing
-    tiles      memory of each tile, bytes
-    steps      every execution step on every IPU, cycles
-    liveness   bytes live at each liveness index
+    intervals  begin, end and numbers of tiles that compute, exchange and sync
+    tiles      bytes of memory of each tile
+    steps      cycles of every execution step on every IPU
+    liveness   live bytes at each liveness index
     """
     from popvision.analysis.report.provenance import provenance_line
     from popvision.analysis.report.source import ReportSource
@@ -28,7 +30,8 @@ def command(table: str, report: Path, format_: str, output: Path | None) -> None
     from popvision.export.writing import WRITERS, write_file
 
     source = ReportSource(report)
-    columns = TABLES[table](source)
+    with progress(f"Reading {table}"):
+        columns = TABLES[table](source)
     if not columns:
         click.echo(
             f"popvision: {source.label} holds no data for {table!r}; run the program with autoReport.all.", err=True

@@ -1,4 +1,4 @@
-"""`popvision html REPORT --view memory -o page.html`: a view as one file that needs no server and no network."""
+"""`popvision html REPORT --view memory -o page.html`: one HTML file of a view, without server and network."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import click
+
+from popvision.cli.console import progress
 
 
 @click.command(name="html")
@@ -16,13 +18,13 @@ import click
     metavar="VIEW",
     help="summary, memory, liveness, program_tree, source, operations, execution or exchange.",
 )
-@click.option("--selection", default="", help='What is selected, as in the address: "tiles=3&liveness=17".')
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; - for the output.")
-@click.option("--confidential", is_flag=True, help="Names become stand-ins; paths, values and sources are left out.")
+@click.option("--selection", default="", help='The selection, as in the address of the view: "tiles=3&liveness=17".')
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; - = stdout.")
+@click.option("--confidential", is_flag=True, help="Replace names by stand-ins; leave out paths, values and sources.")
 @click.option("--theme", type=click.Choice(["both", "light", "dark"]), default="both", show_default=True)
 def command(report: Path, view: str, selection: str, output: Path | None, confidential: bool, theme: str) -> None:
-    """Write a view of REPORT, a profile.pop or its folder, as one HTML file for sharing: open it anywhere, it loads
-    nothing. Of a damaged report it shows what can be read, and says what was lost."""
+    """Write a view of REPORT, a profile.pop or its folder, as one HTML file to share; it loads nothing from elsewhere.
+    For a damaged report it shows what is readable and lists what is lost."""
     from popvision.analysis.report.source import ReportSource
     from popvision.formats.errors import FormatError
     from popvision.formats.replacing import replacing
@@ -31,7 +33,8 @@ def command(report: Path, view: str, selection: str, output: Path | None, confid
     source = ReportSource(report, salvage=True)
     params = dict(parse_qsl(selection.lstrip("?")))
     try:
-        page = export_document(source, view, params, confidential=confidential, theme=theme)
+        with progress(f"Drawing {view}"):
+            page = export_document(source, view, params, confidential=confidential, theme=theme)
     except ExportError as problem:
         raise FormatError(f"{problem}.") from None
     if output is not None and str(output) == "-":

@@ -1,4 +1,4 @@
-"""`popvision info`: what a report folder, a profile.pop or a .pvti holds. Imports no NumPy: it answers at once."""
+"""`popvision info`: the contents of a report folder, a profile.pop or a .pvti. Starts fast: imports no NumPy."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Any
 
 import click
 
+from popvision.cli.console import progress
 from popvision.formats.errors import FormatError
 
 
 @click.command(name="info")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--verify", is_flag=True, help="Read everything, check every checksum, and list what is lost.")
-@click.option("--schema", is_flag=True, help="Tables, columns, row counts and blob sizes, without contents.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--verify", is_flag=True, help="Read everything, check every checksum and list what is lost.")
+@click.option("--schema", is_flag=True, help="List tables, columns, row counts and blob sizes, without contents.")
 def command(path: Path, as_json: bool, verify: bool, schema: bool) -> None:
-    """Say what PATH holds: a report folder, a profile.pop or a .pvti; of a damaged profile.pop, also what is lost."""
+    """List what PATH (a report folder, a profile.pop or a .pvti) holds; for a damaged profile.pop also what is lost."""
     files = _files(path)
     facts = {str(file): _schema(file) if schema else _facts(file, verify) for file in files}
     if as_json:
         click.echo(json.dumps(facts, indent=2))
         return
-    for file, found in facts.items():
+    for file, contents in facts.items():
         click.echo(file)
-        _print(found, "  ")
+        _print(contents, "  ")
 
 
 def _files(path: Path) -> list[Path]:
@@ -43,7 +44,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _facts(file: Path, verify: bool) -> dict[str, Any]:
-    """The overview, with "lost" when asked to verify; of a file that SQLite cannot read, what is wrong and "lost"."""
+    """The overview; with `verify` also "lost". For a file that SQLite cannot read: the problem and "lost"."""
     if file.suffix == ".pvti":
         return _overview(file)
     try:
@@ -62,7 +63,8 @@ def _facts(file: Path, verify: bool) -> dict[str, Any]:
 def _lost(file: Path) -> list[str]:
     from popvision.formats.profile import ProfileReader
 
-    return ProfileReader(file, salvage=True).survey()
+    with progress(f"Checking {file}"):
+        return ProfileReader(file, salvage=True).survey()
 
 
 def _overview(file: Path) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import click
 @click.command(name="mcp")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 def command(folders: tuple[Path, ...]) -> None:
-    """Serve the reports and traces below FOLDERS to an agent over the Model Context Protocol, on stdin and stdout:
-    summary, tree, operations, liveness, explain, tiles, exchanges, query. Only these folders are read, nothing is
-    written; every answer is bounded and comes in pages. Ends when stdin does."""
+    """Serve the reports and traces below FOLDERS to an agent over the Model Context Protocol, on stdin and stdout.
+    Tools: summary, tree, operations, liveness, explain, tiles, exchanges, query. Reads only these folders and writes
+    nothing; answers are bounded and come in pages. Ends with stdin."""
     from popvision.agents.protocol import serve
     from popvision.agents.shelf import Shelf
 

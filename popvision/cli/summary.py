@@ -8,17 +8,19 @@ from pathlib import Path
 
 import click
 
+from popvision.cli.paging import echo_lost
+
 
 @click.command(name="summary")
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Headline figures as JSON.")
-@click.option("--steps", is_flag=True, help="Also every execution step.")
-@click.option("--variables", is_flag=True, help="Also what is live at each liveness index.")
-@click.option("--per-ipu", is_flag=True, help="Also memory of each IPU.")
+@click.option("--json", "as_json", is_flag=True, help="Print the main figures as JSON.")
+@click.option("--steps", is_flag=True, help="Print every execution step too.")
+@click.option("--variables", is_flag=True, help="Print the variables live at each liveness index too.")
+@click.option("--per-ipu", is_flag=True, help="Print the memory of each IPU too.")
 def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: bool) -> None:
     """Summarise REPORT, a profile.pop or its folder: target, graph, memory and cycles, in the layout of Poplar's
-    printProfileSummary. What a damaged report has lost stands on stderr; the exit code is 1 where the summary
-    itself needs some of it."""
+    printProfileSummary. Losses of a damaged report are listed on stderr; exit code 1 when the summary needs a lost
+    part."""
     from popvision.analysis.report.provenance import provenance_line
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.summary.facts import headline
@@ -30,7 +32,5 @@ def command(report: Path, as_json: bool, steps: bool, variables: bool, per_ipu: 
     else:
         shown = SummaryOptions(show_execution_steps=steps, show_var_storage=variables, show_per_ipu_memory=per_ipu)
         text = profile_summary(source, shown)
-    if source.lost:  # what could not be summarised at all has said so by now
-        more = f"; and {len(source.lost) - 1:,} more (popvision info names them)" if len(source.lost) > 1 else ""
-        click.echo(f"popvision: {source.reader.path} is damaged; lost: {source.lost[0].rstrip('.')}{more}.", err=True)
+    echo_lost(source.reader.path, source.lost)  # complete only now, after everything was read
     click.echo(text, nl=False)

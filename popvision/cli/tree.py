@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from popvision.cli.paging import opened, page_options, show
+from popvision.answers.page import Page
+from popvision.answers.tree import ORDERS, tree_answer
+from popvision.cli.console import make_table
+from popvision.cli.paging import open_report, page_options, show
 
-_ORDERS = (
-    "tree",
-    "self_cycles",
-    "total_cycles",
-    "executions",
-    "received_bytes",
-    "sent_bytes",
-    "live_bytes",
-    "code_bytes",
-)
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Characters of the last column: indentation, type and name.
+_MOST_CHARACTERS = 110
 
 
 @click.command(name="tree")
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--root", type=int, help="Only the tree below this program id.")
-@click.option("--depth", type=click.IntRange(0), help="No deeper than this.")
-@click.option("--name", default="", help="Only programs whose name or type contains this, case aside.")
-@click.option("--type", "type_", default="", help="Only programs of this type, for example OnTileExecute.")
-@click.option("--ipu", type=int, help="Figures of this IPU; of all of them by default.")
+@click.option("--root", type=int, help="Show only the subtree of this program id.")
+@click.option("--depth", type=click.IntRange(0), help="Show programs down to this depth.")
+@click.option("--name", default="", help="Show only programs whose name or type contains this text (any case).")
+@click.option("--type", "type_", default="", help="Show only programs of this type, for example OnTileExecute.")
+@click.option("--ipu", type=int, help="Show figures of this IPU; all IPUs by default.")
 @click.option(
-    "--sort", type=click.Choice(_ORDERS), default="tree", show_default=True, help="As it stands, or by a figure."
+    "--sort",
+    type=click.Choice(ORDERS),
+    default="tree",
+    show_default=True,
+    help="Order of rows: the tree's own, or the largest of a figure first.",
 )
 @page_options()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     report: Path,
     root: int | None,
@@ -45,28 +48,23 @@ def command(
     offset: int,
     as_json: bool,
 ) -> None:
-    """Show the lowered programs of REPORT as a tree. Cycles are device cycles over all recorded runs: self = the
-    program's own steps, total = with everything below and what it calls."""
-    from popvision.answers.page import Page
-    from popvision.answers.tree import tree_answer
-
-    with opened(report) as found:
+    """Show the lowered programs of REPORT as a tree. Cycles are device cycles over all recorded runs. Self cycles are
+    those of the program's own steps; total cycles include the programs below it and those it calls."""
+    with open_report(report) as opened:
         answer = tree_answer(
-            found, Page(offset, limit), root=root, depth=depth, name=name, type=type_, ipu=ipu, order=sort
+            opened, Page(offset, limit), root=root, depth=depth, name=name, type=type_, ipu=ipu, order=sort
         )
-        show(answer, as_json, _text)
+        show(answer, as_json, _tables)
 
 
-def _text(answer: dict[str, Any]) -> str:
-    from popvision.cli.text_table import text_table
-
-    indented = answer["order"] == "tree"
-    heads = ["program", "self cycles", "total cycles", "executions", "live bytes", "type (name)"]
+def _tables(answer: dict[str, Any]) -> Sequence[Table]:
+    is_indented = answer["order"] == "tree"
     rows = []
     for each in answer["rows"]:
         label = each["type"] + (f" ({each['name']})" if each["name"] else "")
         if each["type"] == "Repeat" and each["trips"] is not None:
             label += f" x {each['trips']:,}"
         figures = [each[key] for key in ("program", "self_cycles", "total_cycles", "executions", "live_bytes")]
-        rows.append([*figures, "  " * each["depth"] * indented + label])
-    return text_table(heads, rows, widest=110)
+        rows.append([*figures, "  " * each["depth"] * is_indented + label])
+    columns = ("program", "self cycles", "total cycles", "executions", "live bytes", "type (name)")
+    return [make_table(columns, rows, most=_MOST_CHARACTERS)]

@@ -1,4 +1,4 @@
-"""`popvision view FOLDER ...`: the viewer on the reports and traces in these folders."""
+"""`popvision view FOLDER ...`: serve the viewer for the reports and traces in these folders."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from popvision.formats.errors import FormatError
     "host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on; another one than this machine's own loopback asks visitors for a token.",
+    help="Address to listen on. Beyond the loopback address, visitors need a token.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), help="Port; without it the next free one from 8050.")
-@click.option("--allow-host", multiple=True, help="A further name that a browser may call this server by.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port; by default the first free one from 8050.")
+@click.option("--allow-host", multiple=True, help="Accept requests for this host name too.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--no-upload", is_flag=True, help="Take no reports dropped on the first page.")
+@click.option("--no-upload", is_flag=True, help="Refuse reports dropped on the first page.")
 def command(
     folders: tuple[Path, ...],
     host: str,
@@ -31,9 +31,9 @@ def command(
     no_browser: bool,
     no_upload: bool,
 ) -> None:
-    """Serve the reports and traces in FOLDERS and below, until Ctrl-C; without folders, the samples that come with
-    popvision. A profile.pop or .pvti may stand for its folder. Of two or more, the address that compares the first
-    two is printed as well."""
+    """Serve the reports and traces in FOLDERS and below until Ctrl-C; without FOLDERS, the sample reports of popvision.
+    A profile.pop or .pvti stands for its folder. With several FOLDERS, also print the address that compares the first
+    two."""
     from webapp.serve import ServeError, serve
 
     for folder in folders:

@@ -39,7 +39,7 @@ def test_exit_codes(folder: Path) -> None:
     """One as a process, as a CI job sees it; the others by the same command called here."""
     broken = process(folder, str(folder / "b"), "--fail-on", "cycles>+2%,peak>+0.1%")
     assert (broken.returncode, broken.stderr) == (3, "")
-    assert "BROKEN peak>+0.1%" in broken.stdout
+    assert "BROKEN  peak>+0.1%" in broken.stdout
     held = popvision("diff", folder / "a", folder / "b", "--fail-on", "cycles>+2%,peak>+1%")
     assert (held.returncode, held.stderr) == (0, "")
     missing = popvision("diff", folder / "a", folder / "none", "--fail-on", "cycles>+2%")

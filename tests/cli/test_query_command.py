@@ -23,7 +23,7 @@ def test_a_table_for_people(folder: Path) -> None:
     done = popvision("query", folder, "select tile, including_gaps_bytes, 'text' as t from tiles")
     assert done.stdout == (
         "tile  including_gaps_bytes  t\n"
-        "----  --------------------  ----\n"
+        "--------------------------------\n"
         "   0                   120  text\n"
         "   1                   116  text\n"
         "   2                   100  text\n"

@@ -38,7 +38,7 @@ def test_the_tree_as_text(folder: Path) -> None:
     """Lengths of the steps: 20 + (43 - 27) for the compute set, 23 - 20 for the Sync, 27 - 23 for the exchange."""
     assert popvision("tree", folder).stdout == HEAD + (
         "program  self cycles  total cycles  executions  live bytes  type (name)\n"
-        "-------  -----------  ------------  ----------  ----------  ------------------------------------\n"
+        "------------------------------------------------------------------------------------------------\n"
         "      0            0            43           -         432  Sequence\n"
         "      1           36            36           2         432    OnTileExecute (layer/matmul)\n"
         "      2            3             3           1         432    Sync (Internal)\n"
@@ -93,14 +93,19 @@ def test_the_tree_of_a_report_that_never_ran() -> None:
 
 def test_liveness_as_text(folder: Path) -> None:
     assert popvision("liveness", folder).stdout == HEAD + (
-        "Live memory on all tiles of one replica (4,000 bytes)\n"
-        "  always live  400 bytes\n"
-        "  peaks        432 bytes at liveness index 0, program #1 OnTileExecute (layer/matmul)\n"
+        "Live memory on all tiles of one replica, capacity 4,000 bytes\n"
+        "Always live: 400 bytes\n"
         "\n"
-        "Variables at index 0\n"
+        "Peaks\n"
+        "\n"
+        "live bytes  liveness index  program  type (name)\n"
+        "-----------------------------------------------------------------\n"
+        "       432               0        1  OnTileExecute (layer/matmul)\n"
+        "\n"
+        "Variables at liveness index 0\n"
         "\n"
         "size bytes  variable  name       live\n"
-        "----------  --------  ---------  ----\n"
+        "-------------------------------------\n"
         "        32         1  temporary  0-1\n"
         "\n"
         "Rows 1 to 1 of 1.\n"
@@ -155,7 +160,7 @@ def test_operations_add_up_to_the_report() -> None:
 
 def test_operations_as_text() -> None:
     lines = popvision("operations", TRAINING, "--limit", 2).stdout.splitlines()
-    assert lines[2] == "Operations of layer poplibs (of poplar, poplibs)"
+    assert lines[2] == "Operations of layer poplibs (layers: poplar, poplibs)"
     assert lines[4].split()[:4] == ["operation", "calls", "cycles", "%"]
     assert lines[6].startswith("layer1/fwd")
     assert lines[-1].startswith("Rows 1 to 2 of ")
