@@ -199,7 +199,7 @@ def _compile(
             report(PHASES + 1, PHASES + 1)
     if options.report.lowered_dump is not None:
         dump_lowered_variables(options.report.lowered_dump, compiled.compilation)
-    executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph._device_target)
+    executable = Executable(compiled, plan, options, as_context(context).getPathName(), graph.state.device_target)
     if compiled.out_of_memory and target.getTargetType() is TargetType.IPU and not _tolerated(options):
         _refuse(executable)
     return executable

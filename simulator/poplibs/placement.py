@@ -69,7 +69,9 @@ def _add_flat(
     edges = {field: vector_edges(runs.starts, runs.lengths)}
     for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
         edges[name] = vector_edges(starts, lengths, offsets)
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles), edges | _scalars(scalars, len(runs.tiles)), values)
+    graph.addVertices(
+        cs, type_, graph.state.graph_tiles(runs.tiles), edges | _scalars(scalars, len(runs.tiles)), values
+    )
 
 
 def _add_rows(
@@ -87,7 +89,9 @@ def _add_rows(
     edges = {field: rows_edges(runs.starts, runs.lengths, rows)}
     for name, (starts, lengths), offsets in zip(names, runs.operands, runs.offsets, strict=True):
         edges[name] = rows_edges(starts, lengths, rows, offsets)
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles[first]), edges | _scalars(scalars, len(first)), values)
+    graph.addVertices(
+        cs, type_, graph.state.graph_tiles(runs.tiles[first]), edges | _scalars(scalars, len(first)), values
+    )
 
 
 def _scalars(scalars: Mapping[str, Tensor], n: int) -> dict[str, FieldEdges]:

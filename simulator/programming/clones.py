@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,12 @@ from simulator.base import regions
 from simulator.base.errors import tensor_creation_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import TensorCloneDuplicationMethod, TensorCloneMethod, Type
-from simulator.graph.debug_context import Context, DebugContext, as_context
+from simulator.graph.debug_context import DebugContext, as_context
 from simulator.graph.tensor import Tensor, tensor_of
 from simulator.graph.tile_mapping import merged
-from simulator.programming.variables import VariableMethods
+from simulator.programming.mapping import intervals_of
+from simulator.programming.state import GraphState
+from simulator.programming.variables import add_row, metadata_for, set_metadata
 
 _TYPE = Parameter("type", instance_of(Type))
 _METADATA = Parameter("metadata", instance_of(Tensor))
@@ -49,132 +52,78 @@ class _Layout:
     tiles: Int64Array
 
 
-class CloneMethods(VariableMethods):
-    @overload
-    def clone(self, type: Type, t: Tensor, debugContext: Context = "", method: TensorCloneMethod = ...) -> Tensor: ...
-    @overload
-    def clone(
-        self, type: Type, metadata: Tensor, t: Tensor, debugContext: Context = "", method: TensorCloneMethod = ...
-    ) -> Tensor: ...
-    @overload
-    def clone(self, t: Tensor, debugContext: Context = "", method: TensorCloneMethod = ...) -> Tensor: ...
-    @overload
-    def clone(
-        self, metadata: Tensor, t: Tensor, debugContext: Context = "", method: TensorCloneMethod = ...
-    ) -> Tensor: ...
-    def clone(self, *arguments: Any, **names: Any) -> Tensor:
-        """A new variable with the shape and tile mapping of a tensor.
+def clone(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any]) -> Tensor:
+    """`Graph.clone`."""
+    _, given = _CLONE.choose(arguments, names)
+    t, type_, metadata, context = _checked(state, "clone", given)
+    layout = _layout_of(state, t, _method(given["method"]))
+    return _laid_out(state, layout, t.shape(), type_, metadata, context)
 
-        PRESERVE_ORDER_UNLESS_ALIASES (the default) keeps the order in which the elements lie in memory, unless the
-        tensor holds an element twice; then, and with CREATE_NEW_ORDER, memory has the order of the flattened tensor.
-        PRESERVE_ORDER_AND_ALIASES keeps the order, and elements that were the same stay the same.
-        GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES does so too, with all elements of a tile next to each other.
 
-        A QUARTER clone has the metadata given, or a new metadata tensor that the program must initialise; never that of
-        `t`. Raises `tensor_creation_error` for metadata of other types."""
-        _, given = _CLONE.choose(arguments, names)
-        t, type_, metadata, context = self._clone_arguments("clone", given)
-        layout = self._layout_of(t, _method(given["method"]))
-        return self._laid_out(layout, t.shape(), type_, metadata, context)
+def clone_n(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any]) -> Tensor:
+    """`Graph.cloneN`."""
+    _, given = _CLONE_N.choose(arguments, names)
+    t, type_, metadata, context = _checked(state, "cloneN", given)
+    n, how = given["N"], given["duplicationMethod"]
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise tensor_creation_error(f"cloneN: {n!r} copies cannot be made; give at least 1.")
+    if not isinstance(how, TensorCloneDuplicationMethod):
+        raise tensor_creation_error(f"cloneN: {how!r} is not a TensorCloneDuplicationMethod.")
+    layout = _layout_of(state, t, _method(given["method"]))
+    if how is TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION:
+        layout = _one_after_another(layout, int(n))
+    else:
+        layout = _run_by_run(layout, int(n), t.numElements())
+    return _laid_out(state, layout, [int(n), *t.shape()], type_, metadata, context)
 
-    @overload
-    def cloneN(
-        self,
-        type: Type,
-        t: Tensor,
-        N: int,
-        debugContext: Context = "",
-        method: TensorCloneMethod = ...,
-        duplicationMethod: TensorCloneDuplicationMethod = ...,
-    ) -> Tensor: ...
-    @overload
-    def cloneN(
-        self,
-        type: Type,
-        metadata: Tensor,
-        t: Tensor,
-        N: int,
-        debugContext: Context = "",
-        method: TensorCloneMethod = ...,
-        duplicationMethod: TensorCloneDuplicationMethod = ...,
-    ) -> Tensor: ...
-    @overload
-    def cloneN(
-        self,
-        t: Tensor,
-        N: int,
-        debugContext: Context = "",
-        method: TensorCloneMethod = ...,
-        duplicationMethod: TensorCloneDuplicationMethod = ...,
-    ) -> Tensor: ...
-    @overload
-    def cloneN(
-        self,
-        metadata: Tensor,
-        t: Tensor,
-        N: int,
-        debugContext: Context = "",
-        method: TensorCloneMethod = ...,
-        duplicationMethod: TensorCloneDuplicationMethod = ...,
-    ) -> Tensor: ...
-    def cloneN(self, *arguments: Any, **names: Any) -> Tensor:
-        """`clone` N times as one variable and a tensor of shape [N, ...].
 
-        DUPLICATE_BY_OUTER_DIMENSION lays the copies one after another; DUPLICATE_BY_TILE_CONTIGUOUS_REGION puts, for
-        each run of memory on a tile, its N copies next to each other. Raises `tensor_creation_error` for N below 1."""
-        _, given = _CLONE_N.choose(arguments, names)
-        t, type_, metadata, context = self._clone_arguments("cloneN", given)
-        n, how = given["N"], given["duplicationMethod"]
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise tensor_creation_error(f"cloneN: {n!r} copies cannot be made; give at least 1.")
-        if not isinstance(how, TensorCloneDuplicationMethod):
-            raise tensor_creation_error(f"cloneN: {how!r} is not a TensorCloneDuplicationMethod.")
-        layout = self._layout_of(t, _method(given["method"]))
-        if how is TensorCloneDuplicationMethod.DUPLICATE_BY_OUTER_DIMENSION:
-            layout = _one_after_another(layout, int(n))
-        else:
-            layout = _run_by_run(layout, int(n), t.numElements())
-        return self._laid_out(layout, [int(n), *t.shape()], type_, metadata, context)
+def _checked(state: GraphState, what: str, given: dict[str, Any]) -> tuple[Tensor, Type, Tensor | None, DebugContext]:
+    """(tensor, type of the clone, its metadata tensor, context)."""
+    t = given["t"]
+    state.require_tensor(t, what)
+    type_ = given.get("type", t.elementType())
+    context = as_context(given["debugContext"])
+    return t, type_, metadata_for(state, type_, given.get("metadata"), context, what, None), context
 
-    def _clone_arguments(self, what: str, given: dict[str, Any]) -> tuple[Tensor, Type, Tensor | None, DebugContext]:
-        t = given["t"]
-        self._own(t, what)
-        type_ = given.get("type", t.elementType())
-        context = as_context(given["debugContext"])
-        return t, type_, self._metadata_for(type_, given.get("metadata"), context, what, None), context
 
-    def _layout_of(self, t: Tensor, method: TensorCloneMethod) -> _Layout:
-        new_order = method is TensorCloneMethod.CREATE_NEW_ORDER or (
-            method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and t.containsAliases()
-        )
-        gather = method is TensorCloneMethod.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES
-        if new_order or (t.isContiguous() and not gather):
-            _, ends, tiles = self.getTileMappingIntervals(t)
-            return _Layout(t.numElements(), None, ends, tiles)
-        used, place = np.unique(regions.elements(*t.regions()), return_inverse=True)
-        place = place.reshape(-1).astype(np.int64)
-        spelled = self.store.cut_at_variables(*regions.of_elements(used))
-        elements = t.view.with_pieces((len(used),), spelled, t.view.variable)
-        _, ends, tiles = self.getTileMappingIntervals(tensor_of(t.element_type, elements))
-        if gather:
-            tile_of = np.repeat(tiles, np.diff(ends, prepend=0))
-            order = np.argsort(tile_of, kind="stable")
-            back = np.empty_like(order)
-            back[order] = np.arange(len(order))
-            place, tiles, ends = back[place], tile_of[order], np.arange(1, len(order) + 1, dtype=np.int64)
-        if len(ends):
-            ends, tiles = merged(ends, tiles)
-        return _Layout(len(used), place, ends, tiles)
+def _layout_of(state: GraphState, t: Tensor, method: TensorCloneMethod) -> _Layout:
+    new_order = method is TensorCloneMethod.CREATE_NEW_ORDER or (
+        method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and t.containsAliases()
+    )
+    gather = method is TensorCloneMethod.GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES
+    if new_order or (t.isContiguous() and not gather):
+        _, ends, tiles = intervals_of(state, t)
+        return _Layout(t.numElements(), None, ends, tiles)
+    used, place = np.unique(regions.elements(*t.regions()), return_inverse=True)
+    place = place.reshape(-1).astype(np.int64)
+    pieces = state.store.cut_at_variables(*regions.of_elements(used))
+    elements = t.view.with_pieces((len(used),), pieces, t.view.variable)
+    _, ends, tiles = intervals_of(state, tensor_of(t.element_type, elements))
+    if gather:
+        tile_of = np.repeat(tiles, np.diff(ends, prepend=0))
+        order = np.argsort(tile_of, kind="stable")
+        new_place = np.empty_like(order)
+        new_place[order] = np.arange(len(order))
+        place, tiles, ends = new_place[place], tile_of[order], np.arange(1, len(order) + 1, dtype=np.int64)
+    if len(ends):
+        ends, tiles = merged(ends, tiles)
+    return _Layout(len(used), place, ends, tiles)
 
-    def _laid_out(
-        self, layout: _Layout, shape: list[int], type_: Type, metadata: Tensor | None, context: DebugContext
-    ) -> Tensor:
-        """A new variable with a layout, under a shape."""
-        out = self._new_variable(type_, shape if layout.place is None else [layout.count], context, "variable", None)
-        self._tie(out, metadata)
-        if len(layout.ends):
-            self.store.variables.mapping[out.view.variable] = merged(layout.ends, layout.tiles)
-        return out if layout.place is None else _viewed(out, layout.place, tuple(shape))
+
+def _laid_out(
+    state: GraphState,
+    layout: _Layout,
+    shape: list[int],
+    type_: Type,
+    metadata: Tensor | None,
+    context: DebugContext,
+) -> Tensor:
+    """A new variable with a layout, under a shape."""
+    out = add_row(state, type_, shape if layout.place is None else [layout.count], context, "variable", None)
+    set_metadata(state.store, out, metadata)
+    if len(layout.ends):
+        state.store.variables.mapping[out.view.variable] = merged(layout.ends, layout.tiles)
+    return out if layout.place is None else _viewed(out, layout.place, tuple(shape))
 
 
 def _method(method: Any) -> TensorCloneMethod:

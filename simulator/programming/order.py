@@ -11,9 +11,8 @@ from simulator.arrays import Int64Array
 from simulator.base import regions as region_lists
 from simulator.base.errors import index_error
 from simulator.base.types import Interval
-from simulator.graph.contiguous_runs import memory_runs, sequences
 from simulator.graph.tensor import Tensor, tensor_of
-from simulator.programming.streams import StreamMethods
+from simulator.programming.state import GraphState
 
 
 class TensorRearranger:
@@ -70,82 +69,89 @@ def _moved(intervals: Sequence[tuple[int, int]], begins: Int64Array, ends: Int64
     return [Interval(b, b + n) for b, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
 
-class OrderMethods(StreamMethods):
-    @overload
-    def getSortedContiguousRegions(
-        self, t: Tensor, regions: Sequence[tuple[int, int]], removeAliasedIntervals: bool = False
-    ) -> list[list[Interval]]: ...
-    @overload
-    def getSortedContiguousRegions(
-        self,
-        t: Tensor,
-        regions: Sequence[tuple[int, int]],
-        removeAliasedIntervals: bool = False,
-        *,
-        aliases: bool,
-    ) -> tuple[list[list[Interval]], list[int]]: ...
-    def getSortedContiguousRegions(
-        self,
-        t: Tensor,
-        regions: Sequence[tuple[int, int]],
-        removeAliasedIntervals: bool = False,
-        aliases: bool | None = None,
-    ) -> list[list[Interval]] | tuple[list[list[Interval]], list[int]]:
-        """Flattened intervals of a tensor, grouped so that each group is one run of memory, in order of memory.
+def sorted_regions(
+    state: GraphState, t: Tensor, intervals: Sequence[tuple[int, int]], remove_aliases: bool, aliases: bool | None
+) -> list[list[Interval]] | tuple[list[list[Interval]], list[int]]:
+    """`Graph.getSortedContiguousRegions`."""
+    state.require_tensor(t, "getSortedContiguousRegions")
+    given = np.array(list(intervals), np.int64).reshape(-1, 2)
+    if len(given) and (given.min() < 0 or given.max() > t.numElements() or (given[:, 0] > given[:, 1]).any()):
+        bad = next(tuple(r) for r in given.tolist() if r[0] < 0 or r[1] > t.numElements() or r[0] > r[1])
+        raise index_error(f"getSortedContiguousRegions: interval {bad} reaches outside the {t.numElements()} elements.")
+    starts, begins, lengths = _memory_runs(t, given, split=remove_aliases or bool(aliases))
+    order = np.argsort(starts, kind="stable")
+    if remove_aliases and len(order):
+        order = order[np.append(True, starts[order][1:] != starts[order][:-1])]
+    starts, begins, lengths = starts[order], begins[order], lengths[order]
+    grouped = _sequences(starts, begins, lengths, state.store.variable_of(starts))
+    if not aliases:
+        return grouped
+    numbers = np.concatenate([[0], np.cumsum(starts[1:] != starts[:-1])]) if len(starts) else starts
+    return grouped, numbers.tolist()
 
-        `removeAliasedIntervals` leaves out elements that an earlier interval names. With `aliases`, the pair of that
-        and one number for each interval returned, equal for intervals that are the same elements of memory; intervals
-        are cut where only a part of them is. Raises `index_error` for intervals outside the tensor."""
-        self._own(t, "getSortedContiguousRegions")
-        given = np.array(list(regions), np.int64).reshape(-1, 2)
-        if len(given) and (given.min() < 0 or given.max() > t.numElements() or (given[:, 0] > given[:, 1]).any()):
-            bad = next(tuple(r) for r in given.tolist() if r[0] < 0 or r[1] > t.numElements() or r[0] > r[1])
+
+def _memory_runs(t: Tensor, intervals: Int64Array, *, split: bool) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(starts in element space, begins in the flattened tensor, lengths) of the runs that intervals of a tensor are
+    made of; `split`: cut where another run begins or ends, so that two runs are the same elements or have none in
+    common."""
+    starts, lengths, of = region_lists.cuts(*t.regions(), intervals[:, 0], intervals[:, 1])
+    before = np.cumsum(lengths) - lengths
+    begins = intervals[of, 0] + before - before[np.searchsorted(of, of, side="left")] if len(of) else before
+    if not split or not len(starts):
+        return starts, begins, lengths
+    bounds = region_lists.distinct(np.concatenate([starts, starts + lengths]))
+    cut_starts, cut_lengths, _ = region_lists.split_by_table(starts, lengths, bounds)
+    place = np.cumsum(cut_lengths) - cut_lengths
+    owner = np.searchsorted(before, place, side="right") - 1
+    return cut_starts, begins[owner] + place - before[owner], cut_lengths
+
+
+def _sequences(
+    starts: Int64Array, begins: Int64Array, lengths: Int64Array, variables: Int64Array
+) -> list[list[Interval]]:
+    """Runs in order of memory, those that follow each other within a variable in one list."""
+    out: list[list[Interval]] = []
+    end, variable = -1, -1
+    for start, begin, length, owner in zip(
+        starts.tolist(), begins.tolist(), lengths.tolist(), variables.tolist(), strict=True
+    ):
+        if start != end or owner != variable:
+            out.append([])
+        out[-1].append(Interval(begin, begin + length))
+        end, variable = start + length, owner
+    return out
+
+
+def simplifying_rearranger(state: GraphState, t: Tensor) -> TensorRearranger:
+    """`Graph.getSimplifyingRearranger`."""
+    state.require_tensor(t, "getSimplifyingRearranger")
+    starts, lengths = t.regions()
+    ends = np.cumsum(lengths)
+    order = np.argsort(starts, kind="stable")
+    return TensorRearranger((ends - lengths)[order], ends[order])
+
+
+def reordered(
+    state: GraphState, t: Tensor, ts: Sequence[Tensor], require_simplest: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """`Graph.reorderToSimplify`."""
+    for each in (t, *ts):
+        if each.rank() != 1 or each.numElements() != t.numElements():
             raise index_error(
-                f"getSortedContiguousRegions: interval {bad} reaches outside the {t.numElements()} elements."
+                f"reorderToSimplify: {each!r} is not a vector of {t.numElements()} elements; flatten it first."
             )
-        starts, begins, lengths = memory_runs(t, given, split=removeAliasedIntervals or bool(aliases))
-        order = np.argsort(starts, kind="stable")
-        if removeAliasedIntervals and len(order):
-            order = order[np.append(True, starts[order][1:] != starts[order][:-1])]
-        starts, begins, lengths = starts[order], begins[order], lengths[order]
-        grouped = sequences(starts, begins, lengths, self.store.variable_of(starts))
-        if not aliases:
-            return grouped
-        numbers = np.concatenate([[0], np.cumsum(starts[1:] != starts[:-1])]) if len(starts) else starts
-        return grouped, numbers.tolist()
+    if not require_simplest and t.strided() is not None:
+        return t, list(ts)
+    rearranger = simplifying_rearranger(state, t)
+    return rearranger.rearrange(t), [rearranger.rearrange(each) for each in ts]
 
-    def getSimplifyingRearranger(self, t: Tensor) -> TensorRearranger:
-        """A rearranger that puts the elements of a tensor in the order of memory."""
-        self._own(t, "getSimplifyingRearranger")
-        starts, lengths = t.regions()
-        ends = np.cumsum(lengths)
-        order = np.argsort(starts, kind="stable")
-        return TensorRearranger((ends - lengths)[order], ends[order])
 
-    def reorderToSimplify(
-        self, t: Tensor, ts: Sequence[Tensor] = (), requireSimplestOrder: bool = True
-    ) -> tuple[Tensor, list[Tensor]]:
-        """(`t`, `ts`) reordered in the same way: `t` in the order of memory, which has the fewest contiguous regions.
-
-        Without `requireSimplestOrder` a tensor that already is one evenly spaced view of one variable stays as it is,
-        as no reordering makes it simpler to work with. Raises `index_error` unless all have rank 1 and the same number
-        of elements."""
-        for each in (t, *ts):
-            if each.rank() != 1 or each.numElements() != t.numElements():
-                raise index_error(
-                    f"reorderToSimplify: {each!r} is not a vector of {t.numElements()} elements; flatten it first."
-                )
-        if not requireSimplestOrder and t.strided() is not None:
-            return t, list(ts)
-        rearranger = self.getSimplifyingRearranger(t)
-        return rearranger.rearrange(t), [rearranger.rearrange(each) for each in ts]
-
-    def findUnbroadcastTensor(self, t: Tensor) -> Tensor:
-        """The tensor before it was broadcast: each dimension cut to its shortest period."""
-        self._own(t, "findUnbroadcastTensor")
-        for axis in range(t.rank()):
-            t = t.slice(0, _period(t, axis), axis)
-        return t
+def unbroadcast(state: GraphState, t: Tensor) -> Tensor:
+    """`Graph.findUnbroadcastTensor`."""
+    state.require_tensor(t, "findUnbroadcastTensor")
+    for axis in range(t.rank()):
+        t = t.slice(0, _period(t, axis), axis)
+    return t
 
 
 def _period(t: Tensor, axis: int) -> int:

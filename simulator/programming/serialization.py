@@ -1,29 +1,71 @@
-"""Graphs and tensors as text and as Cap'n Proto messages."""
+"""What a graph writes of itself: dot files, and the graph or tensors as JSON or Cap'n Proto messages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from popvision.formats.errors import FormatError
-from popvision.formats.serialized_graph import SerializedGraph
-from popvision.formats.tensor_views import TensorEntry, TensorViews, VariableEntry, read_tensor_views
+from popvision.formats.serialized_graph import SerializedGraph, serialized_messages
+from popvision.formats.tensor_views import (
+    TensorEntry,
+    TensorViews,
+    VariableEntry,
+    read_tensor_views,
+    tensor_views_message,
+)
+from simulator.base import regions
 from simulator.base.errors import parse_error, poplar_error
+from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import SerializationFormat, type_named
 from simulator.graph import program as host
 from simulator.graph.programs.parts import programs_within
-from simulator.graph.tensor import Tensor
+from simulator.graph.store import GraphStore
+from simulator.graph.tensor import Tensor, tensor_of
+from simulator.programming import dot_graphs
+from simulator.programming.state import GraphState
+from simulator.programming.variables import new_variable
 
-if TYPE_CHECKING:
-    from simulator.graph.store import GraphStore
+_OUT = Parameter("out")
+_FORMAT = Parameter("format", instance_of(SerializationFormat))
+_SERIALIZE = Overloads(
+    "serialize", poplar_error, ((_OUT, _FORMAT), (_OUT, Parameter("progs", other_than(SerializationFormat)), _FORMAT))
+)
 
 
-def graph_columns(store: GraphStore, programs: Sequence[host.Program], target: dict[str, Any]) -> SerializedGraph:
+# ---- dot files -------------------------------------------------------------------------------------------------------
+
+
+def output_vertex_graph(store: GraphStore, out: Any, programs: Sequence[host.Program]) -> None:
+    """`Graph.outputVertexGraph`."""
+    _write_text(out, "\n".join(dot_graphs.vertex_graph(store, dot_graphs.programs_of(programs))) + "\n")
+
+
+def output_compute_graph(store: GraphStore, out: Any, programs: Sequence[host.Program]) -> None:
+    """`Graph.outputComputeGraph`."""
+    _write_text(out, "\n".join(dot_graphs.compute_graph(store, dot_graphs.programs_of(programs))) + "\n")
+
+
+# ---- graphs ----------------------------------------------------------------------------------------------------------
+
+
+def serialize(state: GraphState, arguments: Sequence[Any], names: Mapping[str, Any]) -> None:
+    """`Graph.serialize`."""
+    _, given = _SERIALIZE.choose(arguments, names)
+    target = {"target": state.target.getTargetArchString(), "tiles": state.target.getNumTiles()}
+    columns = _graph_columns(state.store, dot_graphs.programs_of(given.get("progs", ())), target)
+    if given["format"] is SerializationFormat.JSON:
+        _write_text(given["out"], _as_json(columns))
+    else:
+        _write_bytes(given["out"], b"".join(serialized_messages(columns)))
+
+
+def _graph_columns(store: GraphStore, programs: Sequence[host.Program], target: dict[str, Any]) -> SerializedGraph:
     """Variables, mappings, compute sets, vertices and fields of a graph, and the copies of programs: `facts["copies"]`,
     the variables that each copies from and to."""
     v, blocks = store.variables, store.blocks
@@ -64,7 +106,7 @@ def graph_columns(store: GraphStore, programs: Sequence[host.Program], target: d
     )
 
 
-def as_json(graph: SerializedGraph) -> str:
+def _as_json(graph: SerializedGraph) -> str:
     """The same columns as pretty-printed JSON."""
     columns = {f.name: getattr(graph, f.name) for f in fields(graph)}
     plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in columns.items()}
@@ -96,7 +138,40 @@ def _joined(parts: list[Any]) -> Any:
 # ---- tensors ---------------------------------------------------------------------------------------------------------
 
 
-def views_of(store: GraphStore, tensors: Sequence[Tensor]) -> TensorViews:
+def serialize_tensors(store: GraphStore, out: Any, tensors: Sequence[Tensor], format_: SerializationFormat) -> None:
+    """`Graph.serializeTensors`."""
+    views = _views_of(store, tensors)
+    if format_ is SerializationFormat.JSON:
+        _write_text(out, json.dumps(asdict(views), indent=2) + "\n")
+    elif format_ is SerializationFormat.Binary:
+        _write_bytes(out, tensor_views_message(views))
+    else:
+        raise poplar_error(f"serializeTensors: {format_!r} is not a SerializationFormat.")
+
+
+def deserialize_tensors(state: GraphState, in_: Any, format_: SerializationFormat) -> list[Tensor]:
+    """`Graph.deserializeTensors`."""
+    views = _checked_views(in_.read() if format_ is SerializationFormat.Binary else b"", format_)
+    variables = [new_variable(state, type_named(v.type), [v.num_elements], v.name) for v in views.variables]
+    return [_tensor_of_entry(state, t, variables) for t in views.tensors]
+
+
+def _tensor_of_entry(state: GraphState, entry: TensorEntry, variables: list[Tensor]) -> Tensor:
+    """A serialized tensor, made of new variables."""
+    type_, rows = type_named(entry.type), entry.regions
+    if not rows:
+        return new_variable(state, type_, entry.shape, "")
+    starts = np.array([variables[v].view.start + begin for v, begin, _ in rows], np.int64)
+    lengths = np.array([length for _, _, length in rows], np.int64)
+    pieces = state.store.cut_at_variables(*regions.merged(starts, lengths))
+    first = variables[rows[0][0]]
+    same = all(v == rows[0][0] for v, _, _ in rows)
+    view = first.view.with_pieces(tuple(entry.shape), pieces, first.view.variable if same else -1)
+    out = tensor_of(first.element_type, view)
+    return out if out.elementType() is type_ else out.reinterpret(type_)
+
+
+def _views_of(store: GraphStore, tensors: Sequence[Tensor]) -> TensorViews:
     """Tensors and the variables that they are made of. Raises `poplar_error` for a tensor of another graph."""
     numbers: dict[int, int] = {}
     entries = []
@@ -113,12 +188,7 @@ def views_of(store: GraphStore, tensors: Sequence[Tensor]) -> TensorViews:
     return TensorViews(variables, entries)
 
 
-def views_as_json(views: TensorViews) -> str:
-    """Tensors as pretty-printed JSON."""
-    return json.dumps(asdict(views), indent=2) + "\n"
-
-
-def checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
+def _checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
     """Tensors from a message; raises `poplar_error` for JSON, `parse_error` for what does not fit together."""
     if format_ is not SerializationFormat.Binary:
         raise poplar_error(f"deserializeTensors: {format_} cannot be read; serialize with SerializationFormat.Binary.")
@@ -141,7 +211,10 @@ def checked_views(message: bytes, format_: SerializationFormat) -> TensorViews:
     return views
 
 
-def write_text(out: Any, text: str) -> None:
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def _write_text(out: Any, text: str) -> None:
     """Text to a text file, or to a binary one in UTF-8; `poplar_error` for what is no file."""
     _check_file(out)
     try:
@@ -150,7 +223,7 @@ def write_text(out: Any, text: str) -> None:
         out.write(text.encode())
 
 
-def write_bytes(out: Any, data: bytes) -> None:
+def _write_bytes(out: Any, data: bytes) -> None:
     """Bytes to a binary file; `poplar_error` for a text file and for what is no file."""
     _check_file(out)
     try:

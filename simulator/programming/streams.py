@@ -1,8 +1,8 @@
-"""Streams, host reads and writes, functions."""
+"""What programs use beyond the tiles (streams, host copies, remote buffers, host functions), and functions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,118 +13,95 @@ from simulator.base.options.flags import spelled
 from simulator.base.options.option import integer
 from simulator.base.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
 from simulator.graph.debug_context import Context, as_context, record
-from simulator.graph.objects import DataStream, Function, FunctionBuffer
+from simulator.graph.objects import DataStream, Function, FunctionBuffer, HostFunction, RemoteBuffer
 from simulator.graph.program import Program
+from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
-from simulator.programming.remote import RemoteMethods, named
+from simulator.programming.state import GraphState
 
 #: Options of FIFOs and their defaults. splitLimit in bytes; 0 or 4294967295 = no limit.
 SPLIT_LIMIT = 50 * 1024 * 1024
 _FIFO_OPTIONS = {"splitLimit": str(SPLIT_LIMIT), "bufferingDepth": "1"}
 
+HostFunctionArgument = tuple[Type, int]
+"""(type of the elements, their number)"""
 
-class StreamMethods(RemoteMethods):
-    def addHostToDeviceFIFO(
-        self,
-        handle: str,
-        elementType: Type,
-        numElements: int,
-        replicatedMode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
-        options: Mapping[str, Any] | None = None,
-    ) -> DataStream:
-        """A stream whose Copy programs read `numElements` elements from the host: in each replica its own (REPLICATE),
-        or the same in all of them (BROADCAST).
 
-        Options: splitLimit (bytes), bufferingDepth (entries prefetched ahead)."""
-        checked = _options(handle, options, ("splitLimit", "bufferingDepth"))
-        if not isinstance(replicatedMode, ReplicatedStreamMode):
-            raise graph_object_creation_error(
-                f"Stream '{handle}': {replicatedMode!r} is not a ReplicatedStreamMode; use REPLICATE or BROADCAST."
-            )
-        same = replicatedMode is ReplicatedStreamMode.BROADCAST
-        return self._add_stream(handle, elementType, numElements, True, checked, "fifo", same)
+# ---- streams ---------------------------------------------------------------------------------------------------------
 
-    def addDeviceToHostFIFO(
-        self, handle: str, elementType: Type, numElements: int, options: Mapping[str, Any] | None = None
-    ) -> DataStream:
-        """A stream whose Copy programs write `numElements` elements to the host. Option: splitLimit (bytes)."""
-        return self._add_stream(
-            handle, elementType, numElements, False, _options(handle, options, ("splitLimit",)), "fifo"
+
+def host_to_device_fifo(
+    store: GraphStore,
+    handle: str,
+    type_: Type,
+    count: int,
+    mode: ReplicatedStreamMode,
+    options: Mapping[str, Any] | None,
+) -> DataStream:
+    """`Graph.addHostToDeviceFIFO`."""
+    checked = _options(handle, options, ("splitLimit", "bufferingDepth"))
+    if not isinstance(mode, ReplicatedStreamMode):
+        raise graph_object_creation_error(
+            f"Stream '{handle}': {mode!r} is not a ReplicatedStreamMode; use REPLICATE or BROADCAST."
         )
+    same = mode is ReplicatedStreamMode.BROADCAST
+    return _add_stream(store, handle, type_, count, True, checked, "fifo", same)
 
-    def _add_stream(
-        self,
-        handle: str,
-        type_: Type,
-        count: int,
-        to_device: bool,
-        options: dict[str, str],
-        kind: str,
-        broadcast: bool = False,
-    ) -> DataStream:
-        s = self.store.streams
-        named(handle, "stream")
-        # A host read and a host write may share a handle, as a program names a tensor once for both directions.
-        same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
-        if same or (kind == "fifo" and handle in s.handle):
-            raise stream_connection_error(f"Stream '{handle}' exists already; give every stream its own handle.")
-        if not isinstance(count, int | np.integer) or count < 1:
-            raise graph_object_creation_error(f"Stream '{handle}' cannot move {count!r} elements; give at least 1.")
-        if not isinstance(type_, Type):
-            raise graph_object_creation_error(f"Stream '{handle}': {type_!r} is not an element type.")
-        s.handle.append(handle)
-        s.type.append(type_)
-        s.numel.append(int(count))
-        s.to_device.append(to_device)
-        s.options.append(options)
-        s.kind.append(kind)
-        s.broadcast.append(broadcast)
-        record(self.store, as_context(handle), "stream", arguments={"numElements": int(count), "type": type_.name})
-        mode = ReplicatedStreamMode.BROADCAST if broadcast else ReplicatedStreamMode.REPLICATE
-        store = self.store
-        return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device, store.replicas, mode, store)
 
-    def createHostWrite(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
-        """Let `Engine.writeTensor(handle, ...)` write the tensor."""
-        self._host_copy("write", handle, t, rearrangeOnHost)
+def device_to_host_fifo(
+    store: GraphStore, handle: str, type_: Type, count: int, options: Mapping[str, Any] | None
+) -> DataStream:
+    """`Graph.addDeviceToHostFIFO`."""
+    return _add_stream(store, handle, type_, count, False, _options(handle, options, ("splitLimit",)), "fifo")
 
-    def createHostRead(self, handle: str, t: Tensor, rearrangeOnHost: bool = False) -> None:
-        """Let `Engine.readTensor(handle, ...)` read the tensor."""
-        self._host_copy("read", handle, t, rearrangeOnHost)
 
-    def _host_copy(self, kind: str, handle: str, t: Tensor, rearrange_on_host: bool) -> None:
-        self._own(t, "createHostWrite" if kind == "write" else "createHostRead")
-        if kind == "write" and not t.isParallelWriteable():
-            raise graph_object_creation_error(
-                f"createHostWrite '{handle}': the tensor holds a constant or an element twice and cannot be written."
-            )
-        options = {"rearrangeOnHost": "true" if rearrange_on_host else "false"}
-        if rearrange_on_host:
-            no_effect("rearrangeOnHost=true")
-        self._add_stream(handle, t.elementType(), t.numElements(), kind == "write", options, kind)
-        self.store.host_copies.append((kind, handle, t))
-        for v in [*t.view.variables(), *(t.getMetadata().view.variables() if t.hasMetadata() else ())]:
-            self.store.variables.host_visible[v] = True
+def host_copy(state: GraphState, kind: str, handle: str, t: Tensor, rearrange_on_host: bool) -> None:
+    """`Graph.createHostWrite` ("write") and `Graph.createHostRead` ("read")."""
+    store = state.store
+    state.require_tensor(t, "createHostWrite" if kind == "write" else "createHostRead")
+    if kind == "write" and not t.isParallelWriteable():
+        raise graph_object_creation_error(
+            f"createHostWrite '{handle}': the tensor holds a constant or an element twice and cannot be written."
+        )
+    options = {"rearrangeOnHost": "true" if rearrange_on_host else "false"}
+    if rearrange_on_host:
+        no_effect("rearrangeOnHost=true")
+    _add_stream(store, handle, t.elementType(), t.numElements(), kind == "write", options, kind)
+    store.host_copies.append((kind, handle, t))
+    for v in [*t.view.variables(), *(t.getMetadata().view.variables() if t.hasMetadata() else ())]:
+        store.variables.host_visible[v] = True
 
-    def addFunction(self, program: Program, debugContext: Context = "") -> Function:
-        """Make a program, as it is now, callable: its code exists once, however often it is called."""
-        if not isinstance(program, Program):
-            raise graph_object_creation_error(f"addFunction needs a program, got {program!r}.")
-        self.store.functions.append(program.as_part())
-        record(self.store, as_context(debugContext), "function")
-        return Function(len(self.store.functions) - 1, self.store)
 
-    def addFunctionBuffer(self, f: Function, mappingType: FunctionBufferMappingType) -> FunctionBuffer:
-        """A buffer that holds the code and constant graph state of a function, in tile memory (LOCAL) or outside
-        (REMOTE). With one, the function's code is live only from `Copy(buffer, f)` to the last `Call(f)` after it."""
-        if not isinstance(f, Function) or f.id >= len(self.store.functions):
-            raise graph_object_creation_error(f"addFunctionBuffer needs a function from addFunction, got {f!r}.")
-        if not isinstance(mappingType, FunctionBufferMappingType):
-            raise graph_object_creation_error(
-                f"addFunctionBuffer: the mapping is FunctionBufferMappingType.LOCAL or REMOTE, got {mappingType!r}."
-            )
-        self.store.function_buffers.append((f.id, mappingType))
-        return FunctionBuffer(len(self.store.function_buffers) - 1, f.id, mappingType)
+def _add_stream(
+    store: GraphStore,
+    handle: str,
+    type_: Type,
+    count: int,
+    to_device: bool,
+    options: dict[str, str],
+    kind: str,
+    broadcast: bool = False,
+) -> DataStream:
+    s = store.streams
+    _require_handle(handle, "stream")
+    # A host read and a host write may share a handle, as a program names a tensor once for both directions.
+    same = [k for h, k, d in zip(s.handle, s.kind, s.to_device, strict=True) if h == handle and d == to_device]
+    if same or (kind == "fifo" and handle in s.handle):
+        raise stream_connection_error(f"Stream '{handle}' exists already; give every stream its own handle.")
+    if not isinstance(count, int | np.integer) or count < 1:
+        raise graph_object_creation_error(f"Stream '{handle}' cannot move {count!r} elements; give at least 1.")
+    if not isinstance(type_, Type):
+        raise graph_object_creation_error(f"Stream '{handle}': {type_!r} is not an element type.")
+    s.handle.append(handle)
+    s.type.append(type_)
+    s.numel.append(int(count))
+    s.to_device.append(to_device)
+    s.options.append(options)
+    s.kind.append(kind)
+    s.broadcast.append(broadcast)
+    record(store, as_context(handle), "stream", arguments={"numElements": int(count), "type": type_.name})
+    mode = ReplicatedStreamMode.BROADCAST if broadcast else ReplicatedStreamMode.REPLICATE
+    return DataStream(len(s.handle) - 1, handle, type_, int(count), to_device, store.replicas, mode, store)
 
 
 def _options(handle: str, options: Mapping[str, Any] | None, known: tuple[str, ...]) -> dict[str, str]:
@@ -141,3 +118,85 @@ def _options(handle: str, options: Mapping[str, Any] | None, known: tuple[str, .
             raise invalid_option(f"Stream '{handle}': option bufferingDepth is at least 1, got '{text}'.")
         out[name] = str(number)
     return out
+
+
+# ---- remote buffers and host functions -------------------------------------------------------------------------------
+
+
+def add_remote_buffer(
+    store: GraphStore, handle: str, type_: Type, count: int, repeats: int, rearrange_on_host: bool, for_memory: bool
+) -> RemoteBuffer:
+    """`Graph.addRemoteBuffer`; `for_memory`: optimiseMemory."""
+    _require_handle(handle, "remote buffer")
+    what = f"Remote buffer '{handle}'"
+    if any(buffer.name == handle for buffer in store.remote_buffers):
+        raise graph_object_creation_error(f"{what} exists already; give every remote buffer its own handle.")
+    if not isinstance(type_, Type):
+        raise graph_object_creation_error(f"{what}: {type_!r} is not an element type.")
+    for name, value in (("numElements", count), ("repeats", repeats)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise graph_object_creation_error(f"{what}: {name}={value!r} must be a whole number of at least 1.")
+    arguments = {"numElements": count, "repeats": repeats, "type": type_.name}
+    record(store, as_context(handle), "remoteBuffer", arguments=arguments)
+    number, flags = len(store.remote_buffers), (bool(rearrange_on_host), bool(for_memory))
+    buffer = RemoteBuffer(number, handle, type_, int(count), int(repeats), *flags)
+    store.remote_buffers.append(buffer)
+    return buffer
+
+
+def add_host_function(
+    store: GraphStore,
+    handle: str,
+    inputs: Iterable[HostFunctionArgument],
+    outputs: Iterable[HostFunctionArgument],
+) -> HostFunction:
+    """`Graph.addHostFunction`."""
+    _require_handle(handle, "host function")
+    if any(function.name == handle for function in store.host_functions):
+        raise graph_object_creation_error(f"Host function '{handle}' exists already; give each its own handle.")
+    arguments = [_arguments(handle, kind, given) for kind, given in (("inputs", inputs), ("outputs", outputs))]
+    record(store, as_context(handle), "hostFunction")
+    function = HostFunction(len(store.host_functions), handle, *arguments)
+    store.host_functions.append(function)
+    return function
+
+
+def _arguments(handle: str, kind: str, given: Iterable[tuple[Type, int]]) -> tuple[tuple[Type, int], ...]:
+    out = []
+    for pair in given:
+        fits = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], Type)
+        if not fits or isinstance(pair[1], bool) or not isinstance(pair[1], int | np.integer) or pair[1] < 1:
+            raise graph_object_creation_error(
+                f"Host function '{handle}': {kind} are pairs of a type and a number of elements, got {pair!r}."
+            )
+        out.append((pair[0], int(pair[1])))
+    return tuple(out)
+
+
+def _require_handle(handle: Any, what: str) -> None:
+    if not isinstance(handle, str):
+        raise graph_object_creation_error(f"The handle of a {what} is a string, not {handle!r}.")
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def add_function(store: GraphStore, program: Program, context: Context) -> Function:
+    """`Graph.addFunction`."""
+    if not isinstance(program, Program):
+        raise graph_object_creation_error(f"addFunction needs a program, got {program!r}.")
+    store.functions.append(program.as_part())
+    record(store, as_context(context), "function")
+    return Function(len(store.functions) - 1, store)
+
+
+def add_function_buffer(store: GraphStore, f: Function, mapping: FunctionBufferMappingType) -> FunctionBuffer:
+    """`Graph.addFunctionBuffer`."""
+    if not isinstance(f, Function) or f.id >= len(store.functions):
+        raise graph_object_creation_error(f"addFunctionBuffer needs a function from addFunction, got {f!r}.")
+    if not isinstance(mapping, FunctionBufferMappingType):
+        raise graph_object_creation_error(
+            f"addFunctionBuffer: the mapping is FunctionBufferMappingType.LOCAL or REMOTE, got {mapping!r}."
+        )
+    store.function_buffers.append((f.id, mapping))
+    return FunctionBuffer(len(store.function_buffers) - 1, f.id, mapping)

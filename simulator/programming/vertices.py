@@ -1,8 +1,8 @@
-"""Compute sets and vertices."""
+"""Compute sets and vertices: one by one, and many at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -10,20 +10,16 @@ import numpy.typing as npt
 
 from simulator.arrays import Int64Array
 from simulator.base import regions
-from simulator.base.errors import (
-    graph_connection_error,
-    graph_object_creation_error,
-    unknown_field,
-)
+from simulator.base.errors import graph_connection_error, graph_object_creation_error, unknown_field
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.objects import ComputeSet, VertexRef
+from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertex_builder import UNMAPPED, BlockBuilder
 from simulator.graph.vertices import ExternalExchange, FieldEdges, FieldSpec, VertexBlock, VertexType
-from simulator.programming.estimates import EstimateMethods, elements_of
-
-__all__ = ["VertexMethods", "elements_of"]
-
+from simulator.programming.codelets import registered_type
+from simulator.programming.fields import connect_other
+from simulator.programming.state import GraphState
 
 Connections = Mapping[str, Any] | Iterable[tuple[Any, ...]]
 
@@ -31,147 +27,80 @@ Connections = Mapping[str, Any] | Iterable[tuple[Any, ...]]
 _EXTERNAL = "\0external"
 
 
-class VertexMethods(EstimateMethods):
-    def addComputeSet(self, debugContext: Context = "") -> ComputeSet:
-        """A set of vertices that may run at the same time."""
-        context = as_context(debugContext)
-        name = context.getPathName()
-        self.store.compute_set_names.append(name)
-        self.store.compute_set_debug_ids.append(record(self.store, context, "computeset"))
-        return ComputeSet(len(self.store.compute_set_names) - 1, name, self.store)
+def add_compute_set(store: GraphStore, context: Context) -> ComputeSet:
+    """`Graph.addComputeSet`."""
+    own = as_context(context)
+    name = own.getPathName()
+    store.compute_set_names.append(name)
+    store.compute_set_debug_ids.append(record(store, own, "computeset"))
+    return ComputeSet(len(store.compute_set_names) - 1, name, store)
 
-    def addVertex(self, cs: ComputeSet, vertexType: str | VertexType, connections: Connections = ()) -> VertexRef:
-        """Add a vertex and connect fields: {field: what} or a list of (field, what), what being a tensor, a list of
-        tensors, a value, or a field of another vertex (`(field, v["z"], False)`: the elements that v["z"] is connected
-        to).
 
-        A value for an edge field becomes a constant on the vertex's tile. Raises `unknown_vertex_type`,
-        `unknown_field`, `type_error`, `graph_connection_error`."""
-        self._check_set(cs)
-        name = vertexType if isinstance(vertexType, str) else vertexType.name
-        builder = self.store.open_blocks.get((cs.id, name))
-        if builder is None:
-            builder = self._open_block(cs, vertexType, name)
-        assert isinstance(builder, BlockBuilder)
-        row = builder.add()
-        for item in connections.items() if isinstance(connections, Mapping) else connections:
-            try:
-                field, value = item
-            except (TypeError, ValueError):
-                field, value = _connection(item)
-            if isinstance(value, Tensor):
-                builder.connect(row, field, value)
-            else:
-                self._connect_other(builder, row, field, value)
-        return VertexRef(builder, row)
+# ---- one by one ------------------------------------------------------------------------------------------------------
 
-    def addExternalExchangeVertex(
-        self, cs: ComputeSet, vertexType: str | VertexType, incomingDownCount: int, usesEastEdge: bool, sendsXReq: bool
-    ) -> VertexRef:
-        """Add a vertex that talks to the outside: before it runs, its tile's INCOMING_DCOUNT register is set to
-        `incomingDownCount`, INCOMING_MUX to the east or west edge, and all tiles with such vertices are synchronised.
 
-        A compute set holds at most one for each tile and no ordinary vertices beside; of the tiles of an exchange block
-        context at most one sends the XREQ packet, the same in every compute set: see `graph_connection_error` and
-        `graph_object_creation_error` raised here or when the graph is compiled."""
-        if not isinstance(incomingDownCount, int | np.integer) or incomingDownCount < 0:
-            raise graph_object_creation_error(
-                f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {incomingDownCount!r}; give a count from 0 on."
-            )
-        self._check_set(cs)
-        name = vertexType if isinstance(vertexType, str) else vertexType.name
-        builder = self.store.open_blocks.get((cs.id, name + _EXTERNAL))
-        if builder is None:
-            builder = self._open_block(cs, vertexType, name + _EXTERNAL)
-        assert isinstance(builder, BlockBuilder)
-        row = builder.add()
-        builder.block.external[row] = ExternalExchange(int(incomingDownCount), bool(usesEastEdge), bool(sendsXReq))
-        return VertexRef(builder, row)
+def add_vertex(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, connections: Connections) -> VertexRef:
+    """`Graph.addVertex`."""
+    _require_compute_set(state.store, cs)
+    name = vertex_type if isinstance(vertex_type, str) else vertex_type.name
+    builder = state.store.open_blocks.get((cs.id, name))
+    if builder is None:
+        builder = _open_block(state, cs, vertex_type, name)
+    assert isinstance(builder, BlockBuilder)
+    row = builder.add()
+    for item in connections.items() if isinstance(connections, Mapping) else connections:
+        try:
+            field, value = item
+        except (TypeError, ValueError):
+            field, value = _connection(item)
+        if isinstance(value, Tensor):
+            builder.connect(row, field, value)
+        else:
+            connect_other(state, builder, row, field, value)
+    return VertexRef(builder, row)
 
-    def _open_block(self, cs: ComputeSet, vertexType: str | VertexType, key: str) -> BlockBuilder:
-        type_ = self._vertex_type(vertexType)
-        self._set_kind(cs, key.endswith(_EXTERNAL))
-        first_tile = self._device_tile(0) if self._num_tiles == 1 else UNMAPPED
-        builder = BlockBuilder(self.store, cs.id, type_, first_tile)
-        self.store.open_blocks[cs.id, key] = builder
-        self.store.settled_blocks.append(builder.block)
-        return builder
 
-    def _check_set(self, cs: ComputeSet) -> None:
-        if getattr(cs, "store", None) is not self.store or not isinstance(cs, ComputeSet):
-            raise graph_connection_error(f"Compute set {cs!r} is not of this graph; make it with addComputeSet.")
+def add_external_exchange_vertex(
+    state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, count: int, uses_east_edge: bool, sends_xreq: bool
+) -> VertexRef:
+    """`Graph.addExternalExchangeVertex`; `count`: what INCOMING_DCOUNT is set to."""
+    if not isinstance(count, int | np.integer) or count < 0:
+        raise graph_object_creation_error(
+            f"addExternalExchangeVertex: INCOMING_DCOUNT cannot be {count!r}; give a count from 0 on."
+        )
+    _require_compute_set(state.store, cs)
+    key = (vertex_type if isinstance(vertex_type, str) else vertex_type.name) + _EXTERNAL
+    builder = state.store.open_blocks.get((cs.id, key))
+    if builder is None:
+        builder = _open_block(state, cs, vertex_type, key)
+    assert isinstance(builder, BlockBuilder)
+    row = builder.add()
+    builder.block.external[row] = ExternalExchange(int(count), bool(uses_east_edge), bool(sends_xreq))
+    return VertexRef(builder, row)
 
-    def _set_kind(self, cs: ComputeSet, external: bool) -> None:
-        """A compute set holds external exchange vertices or ordinary ones."""
-        if self.store.external_sets.setdefault(cs.id, external) is not external:
-            raise graph_object_creation_error(
-                f"Compute set '{self.store.compute_set_names[cs.id]}' cannot hold external exchange vertices and "
-                "ordinary ones; add another compute set."
-            )
 
-    def hasCodelet(self, codeletName: str) -> bool:
-        """Whether `addCodelets` registered a vertex type of this name."""
-        return codeletName in self.store.vertex_types
+def _open_block(state: GraphState, cs: ComputeSet, vertex_type: str | VertexType, key: str) -> BlockBuilder:
+    type_ = registered_type(state.store, vertex_type)
+    _set_kind(state.store, cs, key.endswith(_EXTERNAL))
+    first_tile = state.device_tile(0) if state.num_tiles == 1 else UNMAPPED
+    builder = BlockBuilder(state.store, cs.id, type_, first_tile)
+    state.store.open_blocks[cs.id, key] = builder
+    state.store.settled_blocks.append(builder.block)
+    return builder
 
-    def getNumVertices(self) -> int:
-        return self.store.num_vertices
 
-    # ---- bulk --------------------------------------------------------------------------------------------------
+def _require_compute_set(store: GraphStore, cs: ComputeSet) -> None:
+    if getattr(cs, "store", None) is not store or not isinstance(cs, ComputeSet):
+        raise graph_connection_error(f"Compute set {cs!r} is not of this graph; make it with addComputeSet.")
 
-    def addVertices(
-        self,
-        cs: ComputeSet,
-        vertexType: str | VertexType,
-        tiles: npt.ArrayLike,
-        edges: Mapping[str, FieldEdges | Tensor],
-        values: Mapping[str, Any] | None = None,
-        *,
-        cycles: Int64Array | None = None,
-        flops: Int64Array | None = None,
-        debug_id: int | None = None,
-    ) -> VertexBlock:
-        """Add many vertices of one type at once, `tiles` holding the tile of each.
 
-        `edges`: per edge field a `FieldEdges`, or a tensor whose first dimension counts the vertices (a vector field
-        takes rank 2, a scalar field rank 1). `values`: per simple field one value for all or an array with one each."""
-        self._check_set(cs)
-        type_ = self._vertex_type(vertexType)
-        self._set_kind(cs, False)
-        on = self._device_tiles(np.asarray(tiles, np.int64).reshape(-1))
-        n = len(on)
-        wanted = {f.name for f in type_.fields if f.kind != "value"}
-        simple = {f.name for f in type_.fields if f.kind == "value"}
-        given, given_values = dict(edges), dict(values or {})
-        unknown = (set(given) - wanted) | (set(given_values) - simple)
-        if unknown:
-            raise unknown_field(
-                f"{type_.name} has no such field {sorted(unknown)}; its fields are {list(type_.fields_by_name)}."
-            )
-        missing = (wanted - set(given)) | (simple - set(given_values))
-        if missing:
-            raise graph_connection_error(f"addVertices: {type_.name} needs its fields {sorted(missing)} too.")
-        columns = {name: _columns(type_.fields_by_name[name], e, n) for name, e in given.items()}
-        for name, column in columns.items():
-            self._check_columns(type_.fields_by_name[name], column, n, type_.name)
-        own_id = self.store.compute_set_debug_ids[cs.id] if debug_id is None else debug_id
-        block = VertexBlock(cs.id, type_, 0, on.astype(np.uint32), columns, given_values, cycles, flops, own_id)
-        self.store.settled_blocks.append(block)
-        return block
-
-    def _check_columns(self, spec: FieldSpec, column: FieldEdges, n: int, type_name: str) -> None:
-        if column.offsets is None and len(column.starts) != n:
-            raise graph_connection_error(
-                f"addVertices: field '{spec.name}' of {type_name} has {len(column.starts)} regions for {n} vertices."
-            )
-        if column.offsets is not None and len(column.offsets) != n + 1:
-            raise graph_connection_error(
-                f"addVertices: field '{spec.name}' of {type_name} has {len(column.offsets)} offsets, not {n + 1}."
-            )
-        ends = column.starts + column.lengths
-        if len(ends) and (column.starts.min() < 0 or ends.max() > self.store.num_elements):
-            raise graph_connection_error(
-                f"addVertices: field '{spec.name}' of {type_name} reaches outside all variables."
-            )
+def _set_kind(store: GraphStore, cs: ComputeSet, external: bool) -> None:
+    """Note whether a compute set holds external exchange vertices or ordinary ones; it cannot hold both."""
+    if store.external_sets.setdefault(cs.id, external) is not external:
+        raise graph_object_creation_error(
+            f"Compute set '{store.compute_set_names[cs.id]}' cannot hold external exchange vertices and "
+            "ordinary ones; add another compute set."
+        )
 
 
 def _connection(item: Any) -> tuple[str, Any]:
@@ -182,6 +111,66 @@ def _connection(item: Any) -> tuple[str, Any]:
             "(field, v[...], False)."
         )
     return item[0], (item[1], item[2])
+
+
+# ---- many at once ----------------------------------------------------------------------------------------------------
+
+
+def add_vertices(
+    state: GraphState,
+    cs: ComputeSet,
+    vertex_type: str | VertexType,
+    tiles: npt.ArrayLike,
+    edges: Mapping[str, FieldEdges | Tensor],
+    values: Mapping[str, Any] | None,
+    cycles: Int64Array | None,
+    flops: Int64Array | None,
+    debug_id: int | None,
+) -> VertexBlock:
+    """`Graph.addVertices`."""
+    store = state.store
+    _require_compute_set(store, cs)
+    type_ = registered_type(store, vertex_type)
+    _set_kind(store, cs, False)
+    device = state.device_tiles(np.asarray(tiles, np.int64).reshape(-1))
+    n = len(device)
+    given, given_values = dict(edges), dict(values or {})
+    _check_names(type_, given.keys(), given_values.keys())
+    columns = {name: _columns(type_.fields_by_name[name], e, n) for name, e in given.items()}
+    for name, column in columns.items():
+        _check_columns(store, type_.fields_by_name[name], column, n, type_.name)
+    own_id = store.compute_set_debug_ids[cs.id] if debug_id is None else debug_id
+    block = VertexBlock(cs.id, type_, 0, device.astype(np.uint32), columns, given_values, cycles, flops, own_id)
+    store.settled_blocks.append(block)
+    return block
+
+
+def _check_names(type_: VertexType, edges: Set[str], values: Set[str]) -> None:
+    """Every field is given and no other: raises `unknown_field`, `graph_connection_error`."""
+    edge_fields = {f.name for f in type_.fields if f.kind != "value"}
+    simple_fields = {f.name for f in type_.fields if f.kind == "value"}
+    unknown = (edges - edge_fields) | (values - simple_fields)
+    if unknown:
+        raise unknown_field(
+            f"{type_.name} has no such field {sorted(unknown)}; its fields are {list(type_.fields_by_name)}."
+        )
+    missing = (edge_fields - edges) | (simple_fields - values)
+    if missing:
+        raise graph_connection_error(f"addVertices: {type_.name} needs its fields {sorted(missing)} too.")
+
+
+def _check_columns(store: GraphStore, spec: FieldSpec, column: FieldEdges, n: int, type_name: str) -> None:
+    if column.offsets is None and len(column.starts) != n:
+        raise graph_connection_error(
+            f"addVertices: field '{spec.name}' of {type_name} has {len(column.starts)} regions for {n} vertices."
+        )
+    if column.offsets is not None and len(column.offsets) != n + 1:
+        raise graph_connection_error(
+            f"addVertices: field '{spec.name}' of {type_name} has {len(column.offsets)} offsets, not {n + 1}."
+        )
+    ends = column.starts + column.lengths
+    if len(ends) and (column.starts.min() < 0 or ends.max() > store.num_elements):
+        raise graph_connection_error(f"addVertices: field '{spec.name}' of {type_name} reaches outside all variables.")
 
 
 def _columns(spec: FieldSpec, edges: FieldEdges | Tensor, n: int) -> FieldEdges:

@@ -13,7 +13,7 @@ from benchmarks.validation import codelets
 from simulator.codelets.compiled.assembly import instrumented, operations
 from simulator.codelets.count_run import ENTRY
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, CodeletFileType, Graph
-from simulator.programming.vertices import elements_of
+from simulator.programming.estimates import elements_of
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="blocks are counted on x86-64 only")
 

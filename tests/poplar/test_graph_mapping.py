@@ -130,6 +130,13 @@ def test_tensors_of_other_graphs_are_refused() -> None:
         new_graph().setTileMapping(new_graph().addVariable(INT, [1]), 0)
 
 
+def test_intervals_by_columns_map_like_a_list_for_each_tile() -> None:
+    graph = Graph(Target(TargetType.IPU_MODEL, tiles_per_ipu=4))
+    t = graph.addVariable(INT, [2, 3])
+    graph.setTileMappingIntervals(t, np.array([4, 0, 2]), np.array([6, 2, 4]), np.array([1, 1, 3]))
+    assert graph.getTileMapping(t) == [[], [Interval(0, 2), Interval(4, 6)], [], [Interval(2, 4)]]
+
+
 def test_virtual_graphs_share_state_and_renumber_tiles() -> None:
     graph = Graph(Target(TargetType.IPU_MODEL, num_ipus=2, tiles_per_ipu=4))
     upper = graph.createVirtualGraph(5, 8)

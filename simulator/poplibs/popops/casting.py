@@ -132,7 +132,7 @@ def checkAccuracyWhenCast(
         )
     call = operation(graph, debugContext, "popops", "checkAccuracyWhenCast", input=input, tolerance=tolerance)
     out = graph.addVariable(BOOL, [], (call, "checkAccuracyWhenCast"))
-    tile = int(graph._graph_tiles(graph.getTileMappingIntervals(input)[2])[0])
+    tile = int(graph.state.graph_tiles(graph.getTileMappingIntervals(input)[2])[0])
     graph.setTileMapping(out, tile)
     cs = graph.addComputeSet((call, "checkAccuracyWhenCast"))
     one = np.ones(1, np.int64)

@@ -92,7 +92,7 @@ def _encode(graph: Graph, indices: Tensor, encoded: Tensor, values: list[Tensor]
         edges[name] = vector_edges(np.full(len(ends), int(value.regions()[0][0]), np.int64), one)
     state = {"offset": begins % classes, "sliceLength": classes}
     type_ = _vertex(short_name(indices.elementType()), short_name(encoded.elementType()), bool(values))
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles), edges, state)
+    graph.addVertices(cs, type_, graph.state.graph_tiles(runs.tiles), edges, state)
     prog.add(LibraryGroup([Execute(cs)], "popops.encodeOneHot", [indices, *values], [encoded]))
 
 
@@ -153,7 +153,7 @@ def iota(graph: Graph, t: Tensor, startInteger: int, prog: Sequence, debugContex
     starts = runs.starts[run] + before - before[np.searchsorted(run, run, side="left")]
     edges = {"out": vector_edges(starts, size)}
     type_ = _iota_vertex(short_name(t.elementType()))
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles[run]), edges, {"offset": place + startInteger})
+    graph.addVertices(cs, type_, graph.state.graph_tiles(runs.tiles[run]), edges, {"offset": place + startInteger})
     prog.add(LibraryGroup([Execute(cs)], "popops.iota", [], [t], {"start": startInteger}))
 
 

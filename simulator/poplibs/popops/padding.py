@@ -143,7 +143,7 @@ def _filled(
         begins, ends, device = graph.getTileMappingIntervals(nearest)
         if (device < 0).any():
             raise poplibs_error("pad: the padding is to be mapped as a tensor that is not mapped; call setTileMapping.")
-        graph.setTileMappingIntervals(filled, begins, ends, graph._graph_tiles(device))
+        graph.setTileMappingIntervals(filled, begins, ends, graph.state.graph_tiles(device))
     return filled
 
 

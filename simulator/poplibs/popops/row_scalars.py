@@ -78,7 +78,7 @@ def _check(name: str, params: Tensor, indices: Tensor) -> None:
 def _tiles_of_rows(graph: Graph, params: Tensor) -> Int64Array:
     first = params.slice(0, 1, 1).flatten() if params.dim(1) else params.flatten()
     begins, ends, device = graph.getTileMappingIntervals(first)
-    return np.repeat(graph._graph_tiles(device), ends - begins)
+    return np.repeat(graph.state.graph_tiles(device), ends - begins)
 
 
 def _add(graph: Graph, params: Tensor, indices: Tensor, tiles: Int64Array, name: Any, out: Tensor | None) -> Any:

@@ -38,7 +38,7 @@ def generators(graph: Graph) -> Tensor:
 
 def device_tiles(graph: Graph) -> Int64Array:
     """The tiles of the device that a graph has."""
-    return graph._device_tiles(np.arange(graph.getTarget().getNumTiles(), dtype=np.int64))
+    return graph.state.device_tiles(np.arange(graph.getTarget().getNumTiles(), dtype=np.int64))
 
 
 def rows_of(state: Tensor, tiles: Int64Array) -> Tensor:

@@ -71,7 +71,7 @@ def add_draw(
         mine = np.flatnonzero(single == flat)
         if len(mine):
             _add(graph, cs, state, runs, rows, segments, mine, (kind, parameters, flat), name)
-    device = graph._device_tiles(graph._graph_tiles(runs.tiles[first]))
+    device = graph.state.device_tiles(graph.state.graph_tiles(runs.tiles[first]))
     counts = np.diff(segments.rows)
     attributes: dict[str, Any] = {"kind": kind, "parameters": parameters, "tiles": device.tolist()}
     if not alike:
@@ -114,11 +114,11 @@ def _add(
         table = np.stack([segments.place[which], segments.length[which]], 1).reshape(-1)
         constant = graph.addConstant(UNSIGNED_INT, [len(table)], table, (name[0], f"{name[1]}/places"))
         ends = 2 * np.cumsum(counts)
-        graph.setTileMappingIntervals(constant, ends - 2 * counts, ends, graph._graph_tiles(tiles))
+        graph.setTileMappingIntervals(constant, ends - 2 * counts, ends, graph.state.graph_tiles(tiles))
         edges["places"] = vector_edges(int(constant.regions()[0][0]) + ends - 2 * counts, 2 * counts)
     dtype = short_name(graph.store.variables.type[int(graph.store.variable_of(runs.starts[:1])[0])])
     type_ = vertex_type(kind, dtype, flat, tuple(sorted(parameters)))
-    graph.addVertices(cs, type_, graph._graph_tiles(tiles), edges, given)
+    graph.addVertices(cs, type_, graph.state.graph_tiles(tiles), edges, given)
 
 
 def _picked(starts: Int64Array, lengths: Int64Array, offsets: Int64Array, mine: Int64Array) -> Any:

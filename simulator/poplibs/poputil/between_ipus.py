@@ -30,7 +30,7 @@ def cloneToIpu(
     if not 0 <= dstIPU < target.getNumIPUs():
         raise poplibs_error(f"cloneToIpu: there is no IPU {dstIPU}; the graph has {target.getNumIPUs()}.")
     begins, ends, device = graph.getTileMappingIntervals(t)
-    tiles = graph._graph_tiles(device)
+    tiles = graph.state.graph_tiles(device)
     if (tiles < 0).any():
         raise poplibs_error(f"cloneToIpu: a tensor of shape {t.shape()} is not mapped; call setTileMapping.")
     ipus = np.unique(tiles // tiles_per_ipu)

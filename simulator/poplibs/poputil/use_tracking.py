@@ -20,6 +20,7 @@ from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import linear_shares
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
+from simulator.programming.mapping import map_regions
 
 TileSet = tuple[int, ...]
 
@@ -92,7 +93,7 @@ class TensorUseTracker:
         self.resolve(graph, grainSize, minElementsPerTile, extendPartialUsage, mappingMethod)
         rows = np.array(self._resolved or [], np.int64).reshape(-1, 3)
         if len(rows):
-            graph._note_writes(rows[:, 0], rows[:, 1] - rows[:, 0], graph._device_tiles(rows[:, 2]))
+            map_regions(graph.store, rows[:, 0], rows[:, 1] - rows[:, 0], graph.state.device_tiles(rows[:, 2]))
 
 
 Piece = tuple[int, int, TileSet]
@@ -193,7 +194,7 @@ def createBroadcastOperand(
         )
     out = graph.addVariable(type, [fullTensor.dim(dim)], debugContext)
     begins, ends, device = graph.getTileMappingIntervals(fullTensor.dimRoll(dim).flatten())
-    tiles = graph._graph_tiles(device)
+    tiles = graph.state.graph_tiles(device)
     count = graph.getTarget().getNumTiles()
     each = max(fullTensor.numElements() // max(fullTensor.dim(dim), 1), 1)
     tracker = TensorUseTracker(count)

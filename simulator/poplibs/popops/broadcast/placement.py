@@ -132,7 +132,7 @@ def _add(
     values: dict[str, Int64Array] | None = None,
 ) -> None:
     what = work.what
-    what.graph.addVertices(what.cs, type_, what.graph._graph_tiles(tiles), edges, values)
+    what.graph.addVertices(what.cs, type_, what.graph.state.graph_tiles(tiles), edges, values)
 
 
 def _flat_edges(work: _Work, run: Int64Array, begin: Int64Array, length: Int64Array) -> dict[str, FieldEdges]:
@@ -232,7 +232,7 @@ def _work_lists(work: _Work, shared: _Rows, size: Int64Array) -> FieldEdges:
     values[at], values[at + 1] = size, shared.length // size
     graph = work.what.graph
     constant = graph.addConstant(UNSIGNED_SHORT, [len(values)], values, (work.what.context, "workList"))
-    graph.setTileMappingIntervals(constant, begins, begins + lengths, graph._graph_tiles(shared.tiles))
+    graph.setTileMappingIntervals(constant, begins, begins + lengths, graph.state.graph_tiles(shared.tiles))
     return vector_edges(int(constant.regions()[0][0]) + begins, lengths)
 
 

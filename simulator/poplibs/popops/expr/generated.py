@@ -91,7 +91,7 @@ def _add(graph: Graph, cs: Any, type_: VertexType, target: str, runs: Runs, fiel
     edges = {target: vector_edges(runs.starts, runs.lengths, rows)}
     for name, (starts, lengths), offsets in zip(fields, runs.operands, runs.offsets, strict=True):
         edges[name] = vector_edges(starts, lengths, offsets[rows])
-    graph.addVertices(cs, type_, graph._graph_tiles(runs.tiles[first]), edges)
+    graph.addVertices(cs, type_, graph.state.graph_tiles(runs.tiles[first]), edges)
 
 
 @register("popops.map")

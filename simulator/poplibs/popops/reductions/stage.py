@@ -123,7 +123,7 @@ def _shares(graph: Graph, out: Tensor) -> tuple[Int64Array, Int64Array, Int64Arr
     ordinal = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
     begin = ordinal * share[owner]
     size = np.minimum(share[owner], lengths[owner] - begin)
-    return starts[owner] + begin, size, graph._graph_tiles(tiles[owner])
+    return starts[owner] + begin, size, graph.state.graph_tiles(tiles[owner])
 
 
 def _map_to_terms(graph: Graph, matrix: Tensor, out: Tensor, fan: int) -> None:
@@ -132,7 +132,7 @@ def _map_to_terms(graph: Graph, matrix: Tensor, out: Tensor, fan: int) -> None:
     first = [matrix.slice(g * fan, g * fan + 1, 1).flatten() for g in range(groups)]
     elements = np.concatenate([regions.elements(*t.regions()) for t in first])
     ends, tiles = mapping_of(graph.store, matrix)
-    on = graph._graph_tiles(np.asarray(tiles[np.searchsorted(ends, elements, side="right")], dtype=np.int64))
+    on = graph.state.graph_tiles(np.asarray(tiles[np.searchsorted(ends, elements, side="right")], dtype=np.int64))
     begins = np.arange(groups * outputs, dtype=np.int64)
     graph.setTileMappingIntervals(out, begins, begins + 1, on)
 
@@ -145,7 +145,9 @@ def _vertices_of_outputs(
     count = out.numElements()
     elements = regions.elements(*out.regions())
     ends_of_tiles, tiles = mapping_of(graph.store, out)
-    on = graph._graph_tiles(np.asarray(tiles[np.searchsorted(ends_of_tiles, elements, side="right")], dtype=np.int64))
+    on = graph.state.graph_tiles(
+        np.asarray(tiles[np.searchsorted(ends_of_tiles, elements, side="right")], dtype=np.int64)
+    )
     order = np.argsort(on, kind="stable")
     place = np.arange(count, dtype=np.int64)[order]
     group, output = place // outputs, place % outputs

@@ -197,7 +197,7 @@ def _vertices(
     first = (
         np.arange(len(run)) if flat else np.flatnonzero(np.diff(runs.tiles[run] * 8 + runs.workers[run], prepend=-1))
     )
-    tiles = graph._graph_tiles(runs.tiles[run[first]])
+    tiles = graph.state.graph_tiles(runs.tiles[run[first]])
     rows = np.append(first, len(run)).astype(np.int64)
     edges = {}
     for name, matrix in (("baseT", base), ("subT", sub)):

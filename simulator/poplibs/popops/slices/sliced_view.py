@@ -90,7 +90,7 @@ def sliceable_by_columns(
 def column_runs(graph: Graph, matrix: Tensor) -> tuple[Int64Array, Int64Array]:
     """(ends, tiles) of the columns of a [slices, elements] view by where its first slice lies."""
     _, ends, device = graph.getTileMappingIntervals(matrix.slice(0, 1, 0).flatten())
-    tiles = graph._graph_tiles(device)
+    tiles = graph.state.graph_tiles(device)
     if (tiles < 0).any():
         raise poplibs_error(f"A tensor of shape {matrix.shape()} that is sliced is not mapped; call setTileMapping.")
     last = np.append(tiles[1:] != tiles[:-1], True)

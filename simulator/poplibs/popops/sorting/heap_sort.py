@@ -142,7 +142,7 @@ def _add_heaps(
         offsets = np.searchsorted(of, np.arange(len(ends) + 1), side="left").astype(np.int64)
         edges[field] = vector_edges(starts, lengths, offsets)
     flat_begins, _, device = graph.getTileMappingIntervals(rows[0].flatten())
-    tiles = graph._graph_tiles(device)[np.searchsorted(flat_begins, begins, side="right") - 1]
+    tiles = graph.state.graph_tiles(device)[np.searchsorted(flat_begins, begins, side="right") - 1]
     graph.addVertices(cs, _vertex(tuple(short_name(t.elementType()) for t in rows)), tiles, edges)
     return cs, {"ends": ends.tolist()}
 
