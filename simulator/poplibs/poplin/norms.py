@@ -18,7 +18,7 @@ from simulator.poplibs.poplin.std_deviation import inverse_std_deviation
 from simulator.poplibs.poputil import clone_mapped
 from simulator.programming.graph import Graph
 
-#: of the mean of gradients, what is taken before the sum in halves could overflow (PopLibs' own split)
+#: exponent of the part of 1 / count that scales gradients before the sum, so that halves do not overflow (as PopLibs)
 _SCALE_SPLIT = 0.75
 
 _PARAMETER_FORMS = (
@@ -33,7 +33,7 @@ def createNormGamma(graph: Graph, acts: Tensor, *arguments: Any, **named: Any) -
 
 
 def createNormBeta(graph: Graph, acts: Tensor, *arguments: Any, **named: Any) -> Tensor:
-    """One addend for each channel, placed as the factors."""
+    """One addend for each channel, mapped like the factors."""
     return _parameter(graph, acts, "beta", arguments, named)
 
 
@@ -55,15 +55,17 @@ def normStatistics(
 ) -> tuple[Tensor, Tensor]:
     """(mean, 1 / standard deviation) of every channel, in the type of the activations.
 
-    The variance gets `eps` added, and n / (n - 1) of it is taken where the estimate shall be unbiased. `stableAlgo`
-    takes the mean away before squaring: one more step, no cancellation. `partialsType`: of the mean square."""
+    `eps` is added to the variance, which an unbiased estimate multiplies by n / (n - 1). `stableAlgo` subtracts the
+    mean before squaring: one more step, but no cancellation. `partialsType` is the type of the mean square."""
     acts = actsUngrouped
     _check_acts("normStatistics", acts)
     if partialsType not in (FLOAT, HALF):
         raise type_error(f"normStatistics: partialsType is {partialsType}; FLOAT or HALF is needed.")
     count = acts.numElements() // acts.dim(1)
     if unbiasedVarEstimate and count < 2:
-        raise poplar_error("normStatistics: one element per channel has no unbiased variance; give False.")
+        raise poplar_error(
+            "normStatistics: one element per channel has no unbiased variance; set unbiasedVarEstimate to False."
+        )
     call = operation(graph, debugContext, "poplin", "normStatistics", acts=acts, eps=eps)
     name = (call, "Norm/statistics/mean")
     mean = _scaled_sum(graph, acts, 1 / count, False, acts.elementType(), prog, name)
@@ -104,8 +106,8 @@ def normParamGradients(
     partialsType: Type = FLOAT,
     debugContext: Context = "",
 ) -> tuple[Tensor, Tensor]:
-    """(gradient of gamma, gradient of beta): sums over batch and field of gradsIn * actsWhitened, and of gradsIn, kept
-    in `partialsType` until they are done."""
+    """(gradient of gamma, gradient of beta): sums over batch and field of gradsIn * actsWhitened, and of gradsIn,
+    accumulated in `partialsType`."""
     call = operation(graph, debugContext, "poplin", "normParamGradients", gradsIn=gradsIn)
     return _param_gradients(graph, actsWhitened, gradsIn, (1.0, partialsType), prog, call)
 
@@ -126,7 +128,7 @@ def normStatisticsGradients(
     debugContext: Context = "",
 ) -> Tensor:
     """The gradient of the activations from that of the whitened ones, through mean and deviation: invStdDev * (gradsIn
-    - mean(gradsIn) - actsWhitened * mean(gradsIn * actsWhitened)); means are kept in `partialsType`."""
+    - mean(gradsIn) - actsWhitened * mean(gradsIn * actsWhitened)). Means are accumulated in `partialsType`."""
     call = operation(graph, debugContext, "poplin", "normStatisticsGradients", gradsIn=gradsIn)
     scale = actsWhitened.dim(1) / actsWhitened.numElements()
     first = scale**_SCALE_SPLIT
@@ -145,7 +147,7 @@ def normStatisticsGradients(
 
 
 def per_channel(acts: Tensor, values: Tensor) -> Tensor:
-    """One value for each channel as a view that is broadcast over batch and field."""
+    """One value for each channel, as a view broadcast over batch and field."""
     if values.numElements() != acts.dim(1):
         raise graph_connection_error(
             f"Norm: {values.numElements()} values do not fit the {acts.dim(1)} channels of shape {acts.shape()}."
@@ -174,15 +176,15 @@ def _scaled_sum(
     type_: Type,
     prog: Sequence,
     name: Any,
-    kept: Type = FLOAT,
+    accumulated: Type = FLOAT,
 ) -> Tensor:
-    """scale * the sum (of squares) over all but dimension 1, summed and scaled in the type `kept`."""
+    """scale * the sum (of squares) over all dimensions but 1, accumulated and scaled in `accumulated`."""
     dims = [axis for axis in range(tensor.rank()) if axis != 1]
     op = popops.Operation.SQUARE_ADD if square else popops.Operation.ADD
-    total = popops.reduce(graph, tensor, kept, dims, op, prog, name)
+    total = popops.reduce(graph, tensor, accumulated, dims, op, prog, name)
     if scale != 1:
         popops.mulInPlace(graph, total, scale, prog, name)
-    return total if type_ is kept else popops.cast(graph, total, type_, prog, name)
+    return total if type_ is accumulated else popops.cast(graph, total, type_, prog, name)
 
 
 def _parameter(graph: Graph, acts: Tensor, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Tensor:

@@ -1,4 +1,4 @@
-"""poplin.preplan: planning ahead of the operations, into a cache."""
+"""poplin.preplan: plan operations ahead, into a cache."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ ConvPlanParams = tuple[Target, ConvParams, Options]
 
 
 def preplan(convs: Iterable[ConvPlanParams], matmuls: Iterable[MatMulPlanParams], cache: PlanningCache) -> None:
-    """Plan convolutions and products ahead: (target, parameters, options) each. Raises what the operations would."""
+    """Plan convolutions and products ahead, each given as (target, parameters, options). Raises what the operations
+    would raise."""
     for target, params, options in convs:
         look_up_convolution_plan(target, params.planned(), dict(options or {}), cache)
     for target, product, options in matmuls:

@@ -133,7 +133,7 @@ def test_an_arranged_operand_is_not_arranged_again() -> None:
     assert names
     graph = small_graph(6)
     a, b, _ = operands(graph)
-    with pytest.raises(invalid_option, match="B does not lie as the plan reads it; make B with preArrange"):
+    with pytest.raises(invalid_option, match="B is not in the layout of the plan; make B with preArrange"):
         poplin.matMul(graph, a, b, Sequence(), "x", {"inputRHSIsPreArranged": "true"})
     stacked = linear(graph, FLOAT, [2, 20, 13])
     made = poplin.preArrangeMatMulGroupedInputRHS(graph, [2, 9, 20], stacked, Sequence(), FLOAT, "pre")

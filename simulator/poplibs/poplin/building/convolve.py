@@ -27,8 +27,8 @@ def partials_type(shares: Shares) -> Type:
 
 
 def map_inputs(graph: Graph, acts: Tensor, shares: Shares) -> None:
-    """Spread [conv groups, in groups, field, group] activations over the tiles that use them: what all tiles of one
-    (group, in, field) share read lies in equal parts on them."""
+    """Map [conv groups, in groups, field, group] activations to the tiles that read them. The tiles that read the same
+    (group, in, field) share each hold an equal part of it."""
     plan = shares.plan
     size = plan.method.in_group * plan.method.conv_group
     first = shares.tiles[:: plan.out_split]
@@ -39,7 +39,7 @@ def map_inputs(graph: Graph, acts: Tensor, shares: Shares) -> None:
     rows = shares.field.size[tile]
     line = (shares.group.begin[tile] + group) * plan.in_groups + shares.inp.begin[tile] + inp
     begin = line * plan.field + shares.field.begin[tile]
-    # Positions of one share are numbered through all its groups, and cut into one part per tile.
+    # Number the positions of a share through all its groups, and cut them into one part per tile.
     done = step * rows
     total = (counts * rows[np.searchsorted(owner, np.arange(len(first)))])[owner]
     part = np.arange(1, plan.out_split)
@@ -53,8 +53,8 @@ def map_inputs(graph: Graph, acts: Tensor, shares: Shares) -> None:
 
 
 def map_weights(graph: Graph, weights: Tensor, shares: Shares) -> None:
-    """Spread [conv groups, out groups, in groups, units, group] weights over the tiles that use them: each tile of a
-    field split holds an equal part of the weights that all of them read."""
+    """Map [conv groups, out groups, in groups, units, group] weights to the tiles that read them. The tiles of a field
+    split read the same weights; each holds an equal part."""
     plan = shares.plan
     counts = shares.group.size * shares.out.size * shares.inp.size
     owner, step, _ = nested(counts)
@@ -71,7 +71,8 @@ def _weight_block(shares: Shares) -> int:
 
 
 def _weight_line(shares: Shares, tile: Int64Array, step: Int64Array) -> Int64Array:
-    """The number of each block of weights: tile's step-th in the order (conv group, out group, in group)."""
+    """The number of the block of weights that each tile reads in each step, in the order (conv group, out group, in
+    group)."""
     plan = shares.plan
     rest, inp = np.divmod(step, shares.inp.size[tile])
     group, out = np.divmod(rest, shares.out.size[tile])
@@ -80,7 +81,7 @@ def _weight_line(shares: Shares, tile: Int64Array, step: Int64Array) -> Int64Arr
 
 
 def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str) -> Tensor:
-    """The [in split, conv groups, out groups, field, block] partial sums, each run on the tile that computes it."""
+    """The [in split, conv groups, out groups, field, block] partial sums, mapped to the tiles that compute them."""
     plan = shares.plan
     shape = [plan.in_split, plan.conv_groups, plan.out_groups, plan.field, shares.block]
     partials = graph.addVariable(partials_type(shares), shape, (name, label))
@@ -90,8 +91,8 @@ def partials_variable(graph: Graph, shares: Shares, name: DebugInfo, label: str)
 
 
 def output_runs(shares: Shares) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """(tile, places, sizes, offsets): the runs of the partial sums that each tile writes, at least one per convolution
-    group and output group."""
+    """(tile, places, sizes, offsets): the runs of partial sums that each tile writes, one or more per convolution group
+    and output group."""
     plan = shares.plan
     first, begin, size = shares.runs
     runs = np.diff(first)
@@ -107,8 +108,8 @@ def output_runs(shares: Shares) -> tuple[Int64Array, Int64Array, Int64Array, Int
 def add_convolve(
     graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor, name: DebugInfo, wide_load: bool
 ) -> ComputeSet:
-    """Add the compute set. `acts` [conv groups, in groups, field, group, side] is one variable; `weights` a
-    [conv groups, out groups, in groups, units, group, side] view, whatever its layout."""
+    """Add the compute set. `acts` [conv groups, in groups, field, group, side] is one variable; `weights` is a [conv
+    groups, out groups, in groups, units, group, side] view of any layout."""
     cs = graph.addComputeSet((name, "Convolve"))
     if shares.plan.method.name == "OUTER_PRODUCT":
         _add_outer_products(graph, cs, shares, acts, weights, partials)
@@ -149,7 +150,7 @@ def _input_edges(shares: Shares, acts: Tensor) -> FieldEdges:
 
 
 def _vectors(source: Tensor, begins: Int64Array, sizes: Int64Array, offsets: Int64Array) -> FieldEdges:
-    """Inner vectors that are ranges of the flattened `source`, whose memory may lie anyhow."""
+    """Inner vectors that are ranges of the flattened `source`, whatever its layout in memory."""
     starts, lengths = source.flatten().regions()
     if len(starts) == 1:
         return rows_edges(int(starts[0]) + begins, sizes, offsets)
@@ -162,7 +163,7 @@ def _starts_of(rows: Int64Array, count: int) -> Int64Array:
 
 
 def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
-    """Per tile, convolution group, output group and input group one vector."""
+    """One vector per tile, convolution group, output group and input group."""
     size = _weight_block(shares)
     tile, step, offsets = nested(shares.group.size * shares.out.size * shares.inp.size)
     begins = _weight_line(shares, tile, step) * size
@@ -170,12 +171,12 @@ def _weight_edges(graph: Graph, shares: Shares, weights: Tensor) -> FieldEdges:
 
 
 def worker_cuts(rows: Int64Array) -> Int64Array:
-    """[tiles, 7] where the positions of each worker begin and end: equal parts, rounded down."""
+    """[tiles, 7]: where the positions of each worker begin and end, in equal parts rounded down."""
     return np.asarray(np.arange(WORKERS + 1) * rows[:, None] // WORKERS)
 
 
 def _worklists(graph: Graph, shares: Shares, name: DebugInfo) -> FieldEdges:
-    """The constant that tells each worker of each tile its positions."""
+    """The constant that lists the positions of each worker of each tile."""
     per_worker = _WORKLIST_ENTRIES * WORKERS
     cuts = worker_cuts(shares.field.size)
     width = shares.plan.method.in_group * shares.plan.method.conv_group
@@ -190,7 +191,7 @@ def _worklists(graph: Graph, shares: Shares, name: DebugInfo) -> FieldEdges:
 def _add_outer_products(
     graph: Graph, cs: ComputeSet, shares: Shares, acts: Tensor, weights: Tensor, partials: Tensor
 ) -> None:
-    """One vertex per tile, convolution group and worker that has positions."""
+    """Add one vertex per tile, convolution group and worker that has positions."""
     plan, units = shares.plan, shares.plan.method.out_group
     cuts = worker_cuts(shares.field.size)
     tile, worker = np.nonzero(np.diff(cuts, axis=1))

@@ -1,8 +1,8 @@
-"""The vertex types that compute partial sums: AMP, HMAC, VMAC, OuterProduct (see `methods` for when each is chosen).
+"""The vertex types that compute partial sums: AMP, HMAC, VMAC, OuterProduct (`methods` says when each is chosen).
 
-All read activations as one vector of [positions, input channels of a group, convolution groups side by side] per
-convolution group and input group, weights as [output channels, input channels, side] per convolution, output and input
-group, and write [positions, output channels, side]. They add in float32 and round once per output.
+Per convolution group and input group they read activations as one vector of [positions, input channels of a group,
+convolution groups side by side]; per convolution, output and input group they read weights as [output channels, input
+channels, side]. They write [positions, output channels, side]. Sums are made in float32 and rounded once per output.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simulator.poplibs.poplin.planning.canonical_params import Dtype
 from simulator.poplibs.poplin.planning.methods import Method, TileWork, partial_cycles
 from simulator.poplibs.popops.operators import wide
 
-#: the formulas of each method, those that it uses after it
+#: the cycle formulas of each method: its own, then those that it calls
 _FORMULAS: dict[str, tuple[Callable[..., Any], ...]] = {
     "AMP": (amp_1x1, amp_worker),
     "HMAC": (hmac, dot_product),
@@ -107,8 +107,8 @@ def _product(method: Method, acts: npt.ArrayLike, weights: npt.ArrayLike) -> Any
 
 @lru_cache(maxsize=16)
 def outer_product_vertex(dtype: Dtype) -> VertexType:
-    """One worker's part: `in` holds its positions, `weights` all output channels, `out` one vector per group of
-    them."""
+    """The vertex of one worker: `in` holds its positions, `weights` all output channels, `out` one vector per group of
+    output channels."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cycles = outer_product(dtype, elements["in"], elements["weights"], block.values["chansPerGroup"])

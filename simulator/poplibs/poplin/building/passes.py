@@ -1,8 +1,8 @@
-"""Serial passes: Convolve and Reduce repeated on slices of the channels, for products too large for the memory allowed.
+"""Convolve and Reduce, once or in serial passes over slices of the channels.
 
-Passes over output channels: the weights lie in slices; each trip of the loop takes one out (DynamicSlice), multiplies,
-and puts its result into its place (DynamicUpdate). Passes over input channels: activations and weights are sliced, and
-each trip's result is added to the sum (add in place), which is cast at the end."""
+Serial passes serve products too large for the memory allowed. In passes over output channels each trip of the loop
+takes a slice of the weights (DynamicSlice), multiplies, and writes its result in place (DynamicUpdate). In passes over
+input channels it slices activations and weights and adds its result to the sum; a cast follows the loop."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from simulator.programming.graph import Graph
 def add_passes(
     graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, type_: Type, name: DebugInfo, options: MatMulOptions
 ) -> tuple[list[Program], Tensor]:
-    """`acts` [in passes, ...] and `weights` [in passes, out passes, ...]. Returns the programs and the [conv groups,
-    all out groups, field, block] result."""
+    """The programs of all passes, and their [conv groups, all out groups, field, block] result. `acts` is [in passes,
+    ...], `weights` [in passes, out passes, ...]."""
     plan = shares.plan
     index = _counter(graph, name)
     body = Sequence()
@@ -92,7 +92,7 @@ def _constant(graph: Graph, name: DebugInfo) -> Tensor:
 
 
 def _like(graph: Graph, model: Tensor, type_: Type, outer: list[int], name: DebugInfo, label: str) -> Tensor:
-    """A variable of shape outer + the model's, every slice of it mapped as the model (one run of memory) is."""
+    """A variable of shape outer + the model's; each slice is mapped like the model, which is one run of memory."""
     out = graph.addVariable(type_, [*outer, *model.shape()], (name, label))
     begins, ends, tiles = graph.getTileMappingIntervals(model)
     numel = model.numElements()
@@ -118,7 +118,7 @@ def _update(graph: Graph, body: Sequence, stacked: Tensor, part: Tensor, index: 
 
 
 def _slice_vertices(graph: Graph, cs: Any, stacked: Tensor, part: Tensor, index: Tensor, update: bool) -> None:
-    """One vertex per tile that holds a part of the slice; all slices lie alike."""
+    """One vertex per tile that holds a part of the slice. All slices have the same mapping."""
     begins, ends, tiles = graph.getTileMappingIntervals(part)
     order = np.lexsort((begins, tiles))
     begins, ends, tiles = begins[order], ends[order], tiles[order]
@@ -129,7 +129,7 @@ def _slice_vertices(graph: Graph, cs: Any, stacked: Tensor, part: Tensor, index:
         "offset": vector_edges(np.full(len(used), int(index.regions()[0][0])), np.ones(len(used), np.int64)),
         "subT": _edges_of(part, begins, ends, offsets),
     }
-    # In the stack, the runs of a tile in its first slice, then in its second ...
+    # The stack holds the runs of a tile in its first slice, then those in its second, and so on.
     runs = np.diff(offsets)
     vertex = np.repeat(np.arange(len(used)), runs * passes)
     inner = np.arange(len(vertex)) - np.repeat(np.cumsum(runs * passes) - runs * passes, runs * passes)
@@ -159,7 +159,7 @@ def _count(graph: Graph, body: Sequence, index: Tensor, passes: int, name: Debug
 
 @lru_cache(maxsize=8)
 def _slice_vertex(dtype: str, update: bool) -> VertexType:
-    """Copies one of the slices of `baseT`, chosen by `offset`, to `subT`, or back."""
+    """Copies the slice of `baseT` that `offset` names to `subT`, or back."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         cycles = dynamic_slice_1d(dtype, elements["subT"], 1)
@@ -205,7 +205,7 @@ def _count_vertex() -> VertexType:
 def add_pass(
     graph: Graph, shares: Shares, acts: Tensor, weights: Tensor, type_: Type, name: DebugInfo, options: MatMulOptions
 ) -> tuple[list[Program], Tensor]:
-    """Convolve and Reduce of one pass: its programs and its [conv groups, out groups, field, block] result."""
+    """The programs of Convolve and Reduce of one pass, and its [conv groups, out groups, field, block] result."""
     alone = shares.plan.in_split == 1 and convolve.partials_type(shares) is type_
     partials = convolve.partials_variable(graph, shares, name, "partialReduceOut" if alone else "partials")
     cs = convolve.add_convolve(graph, shares, acts, weights, partials, name, options.wide_weight_load)

@@ -1,8 +1,8 @@
-"""Bringing an operand of a product into groups of input channels.
+"""Rearrange an operand of a product into groups of input channels.
 
-The vertices need, for each group of input channels, the positions one after another with the group's channels
-innermost. An operand whose channels already lie next to each other in memory is used or copied as it is; any other is
-regrouped (a copy into blocks), transposed block by block where the blocks lie, and copied on.
+For each group of input channels the vertices need the positions one after another, with the channels of the group
+innermost. An operand whose channels are adjacent in memory is used or copied as it is. Any other operand is regrouped
+(copied into blocks), transposed block by block on the tiles of the blocks, and copied to its destination.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simulator.poplibs.poputil import linear_shares
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
-#: channels that are brought next to each other: a group of the AMP units
+#: channels that become adjacent: a group of the AMP units
 AMP_GROUP = {FLOAT: IN_GROUP["float"], HALF: IN_GROUP["half"]}
 
 _ZEROS = 64  #: elements of the constant that padding is read from
@@ -36,19 +36,19 @@ _ZEROS = 64  #: elements of the constant that padding is read from
 
 def channels_adjacent(operand: Tensor, group: int) -> bool:
     """Whether the channels of a group, elements [g, p, c .. c + group) of a [groups, positions, channels] operand, are
-    one run."""
+    one run of memory."""
     return len(operand.slice([0, 0, 0], [1, 1, min(group, operand.dim(2))]).regions()[0]) == 1
 
 
 def zeros(graph: Graph, type_: Type, count: int) -> Tensor:
-    """The constant that padding is read from."""
+    """A constant of zeros, which stands for padding."""
     constant = graph.addConstant(type_, [count], 0, "ValuePadder/padding")
     graph.setTileMapping(constant, 0)
     return constant
 
 
 def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
-    """The operand with zeros after its end along every dimension: a view, the zeros are one small constant."""
+    """A view of the operand with zeros after its end along each dimension, all read from one small constant."""
     if operand.shape() == list(shape):
         return operand
     constant = zeros(graph, operand.elementType(), _ZEROS)
@@ -61,12 +61,12 @@ def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def zeros_of(graph: Graph, type_: Type, shape: list[int]) -> Tensor:
-    """Zeros of any shape: a view of one small constant."""
+    """Zeros of any shape, as a view of one small constant."""
     return _block_of(zeros(graph, type_, _ZEROS), shape)
 
 
 def _block_of(constant: Tensor, shape: list[int]) -> Tensor:
-    """Zeros of any shape, read over and over from the constant along the last dimension."""
+    """Zeros of any shape, as repeated reads of the constant along the last dimension."""
     width = shape[-1]
     block = constant.broadcast(-(-width // _ZEROS), 0).slice(0, width, 0)
     for size in reversed(shape[:-1]):
@@ -75,25 +75,25 @@ def _block_of(constant: Tensor, shape: list[int]) -> Tensor:
 
 
 def block_width(positions: int) -> int:
-    """Positions of a block: 16 where that divides them, else 8 (what the published steps of tutorial 4 take)."""
+    """Positions of a block: 16 where 16 divides them, else 8, as in the published steps of tutorial 4."""
     return 16 if positions % 16 == 0 else 8
 
 
 @dataclass
 class Rearrangement:
-    """The programs that bring the operands of one product into place, in three steps shared by both operands."""
+    """The programs that rearrange the operands of one product, in three steps that both operands share."""
 
     graph: Graph
     name: DebugInfo
     regroups: list[Program] = field(default_factory=list)
     transposes: ComputeSet | None = None
     copies: list[Program] = field(default_factory=list)
-    regrouped: list[Tensor] = field(default_factory=list)  #: what the regroups write
-    arranged: list[Tensor] = field(default_factory=list)  #: what the copies write
+    regrouped: list[Tensor] = field(default_factory=list)  #: targets of `regroups`
+    arranged: list[Tensor] = field(default_factory=list)  #: targets of `copies`
 
     def programs(self) -> list[Program]:
-        """All steps, after marks that what they write holds nothing yet: two before the first copy of a product, as
-        published program trees have them (published-numbers 6.1; those of a second product stand apart there)."""
+        """All steps, preceded by a WriteUndef for each kind of target. Published program trees have two before the
+        first copy of a product (published-numbers 6.1; those of a second product stand apart)."""
         written = [tensors for tensors in (self.regrouped, self.arranged) if tensors]
         undefined = [WriteUndef(concat([tensor.flatten() for tensor in tensors]), self.name) for tensors in written]
         turn = [] if self.transposes is None else [Execute(self.transposes)]
@@ -101,10 +101,10 @@ class Rearrangement:
 
 
 def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> Tensor:
-    """Add the regrouping of a [groups, positions, channels] operand whose positions are adjacent in memory.
+    """Regroup and transpose a [groups, positions, channels] operand whose positions are adjacent in memory.
 
-    `group` channels by `block_width` positions make a block. Returns a [groups, positions, channels] view, positions
-    and channels padded to whole blocks with zeros, in which the channels of a group are adjacent."""
+    A block is `group` channels by `block_width` positions. Returns a [groups, positions, channels] view in which the
+    channels of a group are adjacent; positions and channels are padded with zeros to whole blocks."""
     graph, name = steps.graph, steps.name
     groups, positions, channels = operand.shape()
     width = block_width(positions)
@@ -132,7 +132,7 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
 def _transpose(
     graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, shares: tuple[Int64Array, Int64Array, Int64Array]
 ) -> None:
-    """One vertex per tile that turns its blocks."""
+    """One vertex per tile that transposes its blocks."""
     begins, ends, tiles = shares
     _, rows, columns = source.shape()
     block = rows * columns
@@ -146,7 +146,7 @@ def _transpose(
 
 @lru_cache(maxsize=8)
 def transpose_vertex(type_: Type) -> VertexType:
-    """Transposes matrices of one size that lie one after another, dealt to the six workers of a tile."""
+    """Transposes matrices of one size that lie one after another; the six workers of a tile share them."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         rows, columns = block.values["numSrcRows"], block.values["numSrcColumns"]

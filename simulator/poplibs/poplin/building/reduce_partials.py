@@ -1,9 +1,10 @@
-"""The Reduce steps of a product: partial sums of the same outputs are added on the tiles that made them.
+"""The Reduce steps of a product: add the partial sums of the same outputs on the tiles that computed them.
 
-PopLibs' rule: the tiles that share outputs cut them into equal parts of whole blocks (the channels of a position stay
-together), one part for each; a tile adds the rows of its part in one vertex, its own row where it lies, the others
-brought by exchange. From a depth of 16 rows on a first stage leaves partial sums for groups of rows, from 125 on two
-stages do (published-numbers 7.4, `stage_depths`). What needs no adding but has another type is cast.
+PopLibs' rule: the tiles that share outputs cut them into equal parts of whole blocks, one part per tile (the channels
+of a position stay together). One vertex adds the rows of a tile's part: the tile's own row in place, the others
+received by exchange. A depth of 16 rows or more is added in two stages, 125 or more in three (published-numbers 7.4,
+`stage_depths`); the first stages leave partial sums of groups of rows. Outputs that need no adding but another type are
+cast.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from simulator.programming.graph import Graph
 
 
 class _Parts(NamedTuple):
-    """The outputs of one row that each adding tile takes: part p adds elements `starts[r] .. + lengths[r]` for r in
-    `offsets[p]:offsets[p + 1]`, on `tiles[p]`, whose own row of partial sums is `own[p]`."""
+    """The outputs of one row that each adding tile takes. Part p adds elements `starts[r] .. + lengths[r]` for r in
+    `offsets[p]:offsets[p + 1]` on tile `tiles[p]`, whose own row of partial sums is `own[p]`."""
 
     tiles: Int64Array
     own: Int64Array
@@ -45,7 +46,7 @@ class _Parts(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """How the partial sums of a product are added."""
+    """Options for adding the partial sums of a product."""
 
     multi_stage: bool
     fast: bool
@@ -54,8 +55,8 @@ class Reduction(NamedTuple):
 def add_reduce(
     graph: Graph, shares: Shares, partials: Tensor, type_: Type, name: DebugInfo, how: Reduction
 ) -> tuple[list[Program], Tensor]:
-    """The programs that turn [in split, ...] partial sums into a [...] result of `type_`, which lies where it was
-    added."""
+    """The programs that turn [in split, ...] partial sums into a [...] result of `type_`, mapped to the tiles that add
+    it."""
     depth = partials.dim(0)
     if depth == 1:
         return _cast(graph, shares, partials, type_, name)
@@ -77,7 +78,7 @@ def add_reduce(
 
 
 def result_variable(graph: Graph, shares: Shares, type_: Type, name: DebugInfo) -> Tensor:
-    """A [conv groups, out groups, field, block] variable that lies where the outputs of one pass are left."""
+    """A [conv groups, out groups, field, block] variable mapped like the outputs of one pass."""
     plan = shares.plan
     out = graph.addVariable(type_, [plan.conv_groups, plan.out_groups, plan.field, shares.block], name)
     if plan.in_split == 1:
@@ -124,7 +125,7 @@ def _add_rows(
     depth = rows[1] - rows[0]
     size = np.add.reduceat(parts.lengths, parts.offsets[:-1])
     whole = size % partial_reduction.accumulator(short_name(partials.elementType())) == 0
-    # A single block can be brought where the tile has a row of its own to begin with.
+    # The other rows can come as a single block where the tile has a row of its own.
     owns = (parts.own >= rows[0]) & (parts.own < rows[1]) & (partials.dim(0) == shares.plan.in_split)
     single = whole & owns & (depth > 1) if fast else np.zeros(len(size), np.bool_)
     for chosen, form in ((~single, False), (single, True)):
@@ -138,7 +139,7 @@ def _add_rows(
 
 
 def _terms(parts: _Parts, base: int, numel: int, rows: tuple[int, int], single: bool) -> dict[str, Any]:
-    """The rows that each part adds: a vector each, or the tile's own and one block of the others."""
+    """The rows that each part adds: one vector each, or the tile's own row and one block of the others."""
     numbers = np.arange(*rows)
     own = parts.own[:, None]
     if not single:
@@ -157,7 +158,7 @@ def _terms(parts: _Parts, base: int, numel: int, rows: tuple[int, int], single: 
 
 
 def _runs(parts: _Parts, rows: int) -> Int64Array:
-    """Run numbers: those of each part, `rows` times over."""
+    """Run numbers of each part, repeated `rows` times."""
     count = np.diff(parts.offsets)
     each = np.repeat(count, rows)
     begin = np.repeat(parts.offsets[:-1], rows)
@@ -166,7 +167,7 @@ def _runs(parts: _Parts, rows: int) -> Int64Array:
 
 
 def _for_rows(parts: _Parts, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(the row number of every run in the order of `_runs`, offsets of runs per (part, row))."""
+    """(row number of each run in the order of `_runs`, offsets of runs per (part, row))."""
     each = np.repeat(np.diff(parts.offsets), rows.shape[1])
     return np.repeat(rows.reshape(-1), each), np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
 
@@ -187,7 +188,7 @@ def _parts(shares: Shares, row: int, kept: int) -> _Parts:
     first = row * split // kept
     adders = max(first + 1, (row + 1) * split // kept) - first
     tile, starts, sizes, offsets = output_runs(shares)
-    # One tile of every set of tiles with the same outputs stands for it: the one with the first input share.
+    # The tile with the first input share stands for all tiles with the same outputs.
     makers = np.flatnonzero(shares.inp.number == 0)
     mine = shares.inp.number[tile] == 0
     begin, width = starts[mine], sizes[mine]
@@ -207,7 +208,7 @@ def _parts(shares: Shares, row: int, kept: int) -> _Parts:
 
 @lru_cache(maxsize=16)
 def reduce_vertex(partials_type: Type, out_type: Type, single: bool) -> VertexType:
-    """Adds rows of partial sums, in float32, rounded once. `single`: the tile's own row and one block of the others."""
+    """Adds rows of partial sums in float32 and rounds once. `single`: the tile's own row and one block of the others."""
     dtype, out_dtype = short_name(partials_type), short_name(out_type)
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:

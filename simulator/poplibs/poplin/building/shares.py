@@ -1,8 +1,8 @@
-"""Which part of a planned product each tile works on in one pass.
+"""The part of a planned product that each tile computes in one pass.
 
-Tiles are numbered (group, in, field, out) with out running fastest (PopLibs' order), so that the two tiles of an
-exchange bus receive the same activations whenever the number of output shares is even. A share is a half-open range of
-whole groups; the last may be smaller."""
+Tiles are numbered (group, in, field, out), out fastest (PopLibs' order). With an even number of output shares the two
+tiles of an exchange bus therefore receive the same activations. A share is a half-open range of whole groups; the last
+share may be smaller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simulator.poplibs.poplin.planning.plan import Plan
 class Range(NamedTuple):
     """The share of every tile along one dimension."""
 
-    number: Int64Array  #: which share
+    number: Int64Array  #: of the share
     begin: Int64Array
     end: Int64Array
 
@@ -52,7 +52,7 @@ class Shares:
 
     @property
     def block(self) -> int:
-        """Partial sums of one position and one group of output channels: they lie side by side."""
+        """Partial sums of one position and one group of output channels; they are adjacent in memory."""
         return self.plan.method.out_group * self.plan.method.conv_group
 
 
@@ -77,7 +77,7 @@ def shares_of(plan: Plan) -> Shares:
 
 
 def nested(counts: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Rows of a nested loop: (outer index, inner index, offsets) when outer i has `counts[i]` inner steps."""
+    """Rows of a nested loop, (outer index, inner index, offsets), where outer i has `counts[i]` inner steps."""
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     outer = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     return outer, np.arange(len(outer), dtype=np.int64) - offsets[outer], offsets

@@ -1,7 +1,7 @@
-"""Building a planned convolution step by step, and tensors that lie as its plan wants them.
+"""Build a planned convolution step by step, and create tensors in the layout of its plan.
 
-Operands here are [batch, groups x input channels, field] and [groups, output channels, input channels, kernel]; the
-result is stored as [conv groups, out groups, positions, block], like a product's. Steps below `<name>/Conv_KxK`:
+Operands here are [batch, groups x input channels, field] and [groups, output channels, input channels, kernel]. The
+result is stored as [conv groups, out groups, positions, block], like that of a product. Steps below `<name>/Conv_KxK`:
 preRegroup and Transpose_#0 for operands whose channels are not adjacent in memory, copies to actsRearranged and
 weightsRearranged, Convolve, Reduce0 (Reduce1 ...) or Cast.
 """
@@ -31,7 +31,7 @@ from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.programming.graph import Graph
 
-#: elements of the constant that padding is read from when a kernel becomes input channels
+#: elements of the constant that stands for padding where a kernel becomes input channels
 _ZEROS = 64
 
 
@@ -78,8 +78,8 @@ def positions_of(acts: Tensor, params: CanonicalConvParams) -> Tensor:
 
 
 def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Tensor:
-    """[groups, output positions, kernel positions x channels]: a view in which every output has its own copy of what
-    it reads; padding is read from a small constant of zeros."""
+    """[groups, output positions, kernel positions x channels]: a view in which each output has its own copy of the
+    inputs it reads. A small constant of zeros stands for padding."""
     elements = _by_group(acts, params).view.element_numbers()
     zeros = rearrange.zeros(graph, acts.elementType(), _ZEROS)
     blank = int(zeros.regions()[0][0]) + np.arange(params.in_channels) % _ZEROS
@@ -100,7 +100,7 @@ def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Te
 
 
 def _reads(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:
-    """([outputs, kernel] input element, whether there is one)."""
+    """([outputs, kernel] input element, whether it exists)."""
     place = np.arange(outputs)[:, None] * one.stride + np.arange(one.kernel) * one.kernel_dilation + one.base
     at, rest = np.divmod(place, one.input_dilation)
     inside = (rest == 0) & (at >= 0) & (at < one.size)
@@ -127,7 +127,7 @@ def _sliding(
 
 
 def _sliding_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: SlidingShares) -> Tensor:
-    """The activations as the vertices read them: as they lie where a group's channels are adjacent, else a copy."""
+    """The activations as the vertices read them: in place where the channels of a group are adjacent, else a copy."""
     plan = shares.plan
     params, method = plan.params, plan.method
     whole = params.in_channels % method.in_group == 0 and params.groups % method.conv_group == 0
@@ -154,7 +154,7 @@ def blocked_acts(steps: rearrange.Rearrangement, positions: Tensor, plan: Plan) 
 
 
 def _sliding_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: SlidingShares) -> Tensor:
-    """The weights as the vertices read them: as they lie where a group's channels are adjacent, else a copy."""
+    """The weights as the vertices read them: in place where the channels of a group are adjacent, else a copy."""
     plan = shares.plan
     params, method = plan.params, plan.method
     kernels = prod(params.kernel)
@@ -200,7 +200,7 @@ def in_runs(view: Tensor) -> bool:
     return len(view.index([0] * (view.rank() - 2)).regions()[0]) == 1
 
 
-# ---- tensors that lie as a plan wants them ---------------------------------------------------------------------
+# ---- tensors in the layout of a plan ---------------------------------------------------------------------------
 
 
 def create_input(graph: Graph, chosen: ConvPlan, params: CanonicalConvParams, type_: Type, name: DebugInfo) -> Tensor:
@@ -217,7 +217,7 @@ def create_input(graph: Graph, chosen: ConvPlan, params: CanonicalConvParams, ty
         groups, channels = plan.conv_groups * plan.method.conv_group, plan.in_groups * plan.method.in_group
         positions = by_group.reshape([groups, params.batch, *params.field, channels])
         positions = positions.slice(0, params.groups, 0).slice(0, params.in_channels, positions.rank() - 1)
-    else:  # each element is read by many tiles: groups of channels stay together, positions are spread evenly
+    else:  # many tiles read each element: keep groups of channels together, spread positions evenly
         width = IN_GROUP[params.dtype]
         width = width if params.in_channels % width == 0 else params.in_channels
         blocks = params.in_channels // width

@@ -1,8 +1,8 @@
-"""poplin.convolution and what belongs to it, under PopLibs' names.
+"""poplin.convolution and its companions, under PopLibs' names.
 
-Activations are [batch, channels, field], channels group by group; weights [groups, output channels, input channels,
-kernel], channels of one group. `createInput` and `createWeights` give tensors that lie as the plan reads them; any
-other layout is rearranged first. Options: `simulator.poplibs.poplin.planning.options.parse_convolution_options`."""
+Activations are [batch, channels, field], channels group by group; weights are [groups, output channels, input channels,
+kernel], channels of one group. `createInput` and `createWeights` give tensors in the layout that the plan reads; other
+layouts are rearranged first. Options: `simulator.poplibs.poplin.planning.options.parse_convolution_options`."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def convolution(
     options: Options = None,
     cache: Cache = None,
 ) -> Tensor:
-    """Append a convolution to `prog`; returns [batch, output channels, field], laid out as the plan leaves it.
+    """Append a convolution to `prog`; returns [batch, output channels, field] in the layout that the plan leaves.
 
-    `transposeAndFlipWeights`: `weights` are those of the forward pass, `params` those of the gradient of its input
-    (`getGradientParams`). Raises `type_error`, `graph_connection_error` for operands that do not fit, `poplar_error`,
-    `invalid_option`."""
+    With `transposeAndFlipWeights`, `weights` are those of the forward pass and `params` those of the gradient of its
+    input (`getGradientParams`). Raises `type_error`, `graph_connection_error` for operands that do not fit,
+    `poplar_error`, `invalid_option`."""
     groups, inputs, outputs = params.numConvGroups, params.inputChannels, params.outputChannels
     channels = [inputs, outputs] if transposeAndFlipWeights else [outputs, inputs]
     _check(in_, [params.batchSize, params.getNumInputChans(), *params.inputFieldShape], params.inputType, "the input")
@@ -65,10 +65,10 @@ def convolution(
 def createInput(
     graph: Graph, params: ConvParams, name: Context = "", options: Options = None, cache: Cache = None
 ) -> Tensor:
-    """A [batch, input channels, field] tensor that lies as the plan of this convolution reads it."""
+    """A [batch, input channels, field] tensor in the layout that the plan of this convolution reads."""
     call = operation(graph, name, "poplin", "createInput", params=params)
     planned = params.planned()
-    if list(planned.field) != params.inputFieldShape:  # what is cut away has no place in the plan
+    if list(planned.field) != params.inputFieldShape:  # the plan leaves out truncated elements
         shape = [params.batchSize, params.getNumInputChans(), *params.inputFieldShape]
         tensor = graph.addVariable(params.inputType, shape, call)
         mapTensorLinearly(graph, tensor)
@@ -82,7 +82,7 @@ def createInput(
 def createWeights(
     graph: Graph, params: ConvParams, name: Context = "", options: Options = None, cache: Cache = None
 ) -> Tensor:
-    """A [groups, output channels, input channels, kernel] tensor that lies as the plan of this convolution reads it."""
+    """A [groups, output channels, input channels, kernel] tensor in the layout that the plan of this convolution reads."""
     call = operation(graph, name, "poplin", "createWeights", params=params)
     planned = params.planned()
     if list(planned.kernel) != params.kernelShape:
@@ -120,7 +120,7 @@ def weightsTransposeChansFlipXY(
     turned = _flipped(turned, [True] * (weightsIn.rank() - 3), 3)
     if turned.shape() != weightsOut.shape():
         raise graph_connection_error(
-            f"weightsTransposeChansFlipXY: {weightsIn.shape()} does not turn into {weightsOut.shape()}."
+            f"weightsTransposeChansFlipXY: weights of {weightsIn.shape()} do not fit an output of {weightsOut.shape()}."
         )
     call = operation(graph, debugContext, "poplin", "weightsTransposeChansFlipXY", weightsIn=weightsIn)
     prog.add(Copy(turned, weightsOut, False, call))
@@ -207,11 +207,11 @@ def fullyConnectedWeightTranspose(
     options: Options = None,
     cache: Cache = None,
 ) -> Tensor:
-    """The weights of a fully connected layer, transposed and arranged for its backward pass: `weights` are the input of
-    the convolution that `params` describe (its positions the layer's outputs, its channels the layer's inputs), and
-    come back as the input of the backward convolution: [1, outputs, 1 .., inputs].
+    """The weights of a fully connected layer, transposed and arranged for its backward pass.
 
-    Raises `graph_connection_error` for a convolution that is no such layer."""
+    `weights` are the input of the convolution that `params` describe: its positions are the layer's outputs, its
+    channels the layer's inputs. The result is the input of the backward convolution: [1, outputs, 1 .., inputs]. Raises
+    `graph_connection_error` for a convolution that is no fully connected layer."""
     if params.kernelShape != [1] * len(params.kernelShape) or params.batchSize != 1 or len(params.kernelShape) != 1:
         raise graph_connection_error(
             f"fullyConnectedWeightTranspose: kernel {params.kernelShape} and batch {params.batchSize} are not those of "
@@ -252,7 +252,7 @@ def _convolve(
     options: Options,
     cache: Cache,
 ) -> Tensor:
-    """Build one convolution whose transforms are done; the output without its padding."""
+    """Build one convolution whose transforms are done; returns the output without its padding."""
     chosen = look_up_convolution_plan(graph.getTarget(), planned, options, cache)
     label = "Conv_" + "x".join(str(k) for k in planned.kernel)
     if any(s != 1 for s in planned.stride):
@@ -274,21 +274,21 @@ def _flipped(tensor: Tensor, flip: list[bool], first: int) -> Tensor:
 
 
 def _transformed(tensor: Tensor, transform: Any, first: int) -> Tensor:
-    """The tensor cut and flipped; dilation and padding are left to the convolution."""
+    """The tensor truncated and flipped; the convolution itself handles dilation and padding."""
     for dim, (low, high) in enumerate(zip(transform.truncationLower, transform.truncationUpper, strict=True)):
         tensor = tensor.slice(low, tensor.dim(first + dim) - high, first + dim)
     return _flipped(tensor, transform.flip, first)
 
 
 def _without_padding(tensor: Tensor, transform: OutputTransform) -> Tensor:
-    """An output without what its transform puts around it."""
+    """An output without the padding of its transform."""
     for dim, (low, high) in enumerate(zip(transform.paddingLower, transform.paddingUpper, strict=True), start=2):
         tensor = tensor.slice(low, tensor.dim(dim) - high, dim)
     return tensor
 
 
 def _padded(graph: Graph, tensor: Tensor, lower: list[int], upper: list[int], first: int) -> Tensor:
-    """The tensor with so many zeros around its dimensions from `first` on."""
+    """The tensor with zeros around its dimensions from `first` on."""
     for dim, (low, high) in enumerate(zip(lower, upper, strict=True), start=first):
         if low:
             shape = [low if axis == dim else n for axis, n in enumerate(tensor.shape())]

@@ -1,4 +1,4 @@
-"""The kernel of a convolution: the whole of it at once, in float32, written in the stored layout."""
+"""The kernel of a convolution: computes it whole in float32 and writes the stored layout."""
 
 from __future__ import annotations
 
@@ -72,17 +72,17 @@ def convolve(acts: AnyArray, weights: AnyArray, params: CanonicalConvParams) -> 
 
 
 def outputs_of(one: Geometry, kernel: int, outputs: int) -> tuple[slice, slice, int]:
-    """(outputs, inputs, how many) that meet through one kernel element."""
+    """(outputs, inputs, count) that meet through one kernel element."""
     return _met(one.stride, kernel * one.kernel_dilation + one.base, one, outputs)
 
 
 def _kernels_of(one: Geometry, output: int) -> tuple[slice, slice, int]:
-    """(kernel elements, inputs, how many) that one output meets."""
+    """(kernel elements, inputs, count) that one output meets."""
     return _met(one.kernel_dilation, output * one.stride + one.base, one, one.kernel)
 
 
 def _met(step: int, shift: int, one: Geometry, limit: int) -> tuple[slice, slice, int]:
-    """n with n * step + shift = i * input dilation, 0 <= n < limit, i an input element."""
+    """The n with 0 <= n < limit and n * step + shift = i * input dilation for an input element i."""
     apart = one.input_dilation // gcd(step, one.input_dilation)
     first = max(0, -(shift // step))
     last = min(limit - 1, ((one.size - 1) * one.input_dilation - shift) // step)

@@ -1,10 +1,10 @@
-"""poplin.ConvParams: a convolution as a program describes it, and what it means position by position.
+"""poplin.ConvParams: the parameters of a convolution, and which elements meet.
 
-Names and defaults are those of PopLibs' public header. Along one dimension of the field, output o meets element
-c = o * stride + k * kernel dilation + base of the dilated input through element k of the kernel, where input i lies at
-c = i * input dilation; what falls beside the input is zero. `planned` says so to the planner, which knows a base as a
-padding (a negative one cuts). The backward passes are convolutions of the same kind: `getGradientParams`,
-`weight_deltas`."""
+Names and defaults are those of PopLibs' public header. Along one dimension of the field, output o meets element c = o *
+stride + k * kernel dilation + base of the dilated input through element k of the kernel; input i lies at c = i * input
+dilation, and elements outside the input are zero. `planned` gives the planner the same convolution with the base as a
+padding (a negative padding truncates). The backward passes are convolutions too: `getGradientParams`, `weight_deltas`.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Ints = Sequence[int]
 
 @dataclass
 class InputTransform:
-    """What is done to the input or to the kernel, in this order: cut, dilated with zeros, padded, flipped. One entry
-    per dimension of the field; an empty list stands for none."""
+    """Transform of the input or the kernel, in this order: truncate, dilate with zeros, pad, flip. One entry per
+    dimension of the field; an empty list stands for none."""
 
     truncationLower: list[int] = field(default_factory=list)
     truncationUpper: list[int] = field(default_factory=list)
@@ -35,7 +35,7 @@ class InputTransform:
 
 @dataclass
 class OutputTransform:
-    """What is done to the output, in this order: cut, every `stride`-th taken, padded with zeros."""
+    """Transform of the output, in this order: truncate, take every `stride`-th element, pad with zeros."""
 
     truncationLower: list[int] = field(default_factory=list)
     truncationUpper: list[int] = field(default_factory=list)
@@ -74,7 +74,7 @@ class ConvParams:
         self.validate()
 
     def validate(self) -> None:
-        """`poplar_error` in one sentence for sizes that no convolution can have."""
+        """Raise `poplar_error` for sizes that no convolution can have."""
         if len(self.inputFieldShape) != len(self.kernelShape) or not self.kernelShape:
             raise poplar_error(
                 f"ConvParams: a field {self.inputFieldShape} needs a kernel of as many dimensions, not "
@@ -146,22 +146,23 @@ class ConvParams:
         return [self.getOutputSize(dim) for dim in range(self.getNumFieldDims())]
 
     def _outputs(self, dim: int) -> int:
-        """Outputs before the padding of the output."""
+        """Outputs before the output is padded."""
         o = self.outputTransform
         left = self.getUntransformedOutputSize(dim) - o.truncationLower[dim] - o.truncationUpper[dim]
         return -(-left // o.stride[dim])
 
-    # ---- what it means -------------------------------------------------------------------------------------
+    # ---- which elements meet -------------------------------------------------------------------------------
 
     def _base(self, dim: int) -> int:
-        """The place in the dilated input of output 0 and kernel element 0. A flip turns the padding around too."""
+        """The place in the dilated input of output 0 and kernel element 0. A flip also exchanges the two ends of the
+        padding."""
         t, k = self.inputTransform, self.kernelTransform
         before = t.paddingUpper[dim] if t.flip[dim] else t.paddingLower[dim]
         kernel_before = k.paddingUpper[dim] if k.flip[dim] else k.paddingLower[dim]
         return self.outputTransform.truncationLower[dim] + kernel_before - before
 
     def planned(self) -> CanonicalConvParams:
-        """The same for the planner: truncations and flips are done by views, so that they are gone."""
+        """The same convolution for the planner. Views truncate and flip, so the result has neither."""
         dims = range(self.getNumFieldDims())
         t, k, o = self.inputTransform, self.kernelTransform, self.outputTransform
         lower = [-self._base(d) for d in dims]
@@ -194,7 +195,7 @@ class ConvParams:
 
 
 def _filled(transform: Any, dims: int) -> Any:
-    """The transform with a value for every dimension. Raises `poplar_error` for another number of values."""
+    """The transform with a value for each dimension. Raises `poplar_error` for another number of values."""
     defaults = {"dilation": 1, "stride": 1, "flip": False}
     values: dict[str, Any] = {}
     for name, given in vars(transform).items():
@@ -211,11 +212,11 @@ def _transformed(t: InputTransform, size: int, dim: int) -> int:
 
 
 def getGradientParams(params: ConvParams) -> ConvParams:
-    """The convolution of the output's gradient, with the kernel's channels transposed and its field flipped
-    (`weightsTransposeChansFlipXY`), that gives the gradient of the input.
+    """The convolution that gives the gradient of the input from that of the output. Its kernel is the forward kernel
+    with channels transposed and field flipped (`weightsTransposeChansFlipXY`).
 
-    What the forward convolution cuts away of its input gets a gradient of zero (padding of the output); what it pads
-    its output with is cut away; a flip of the input is a flip of the gradient and of the kernel."""
+    Truncated inputs get a gradient of zero (padding of the output); padded outputs are truncated; a flip of the input
+    becomes a flip of the gradient and of the kernel."""
     dims = range(params.getNumFieldDims())
     forward = params.planned()
     t, k, o = params.inputTransform, params.kernelTransform, params.outputTransform
@@ -224,7 +225,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     spread = [(forward.output_size(d) - 1) * forward.stride[d] + 1 for d in dims]
     last = [(forward.field[d] - 1) * forward.input_dilation[d] for d in dims]
     upper = [last[d] + reach[d] + 1 - spread[d] - lower[d] for d in dims]
-    # A flip comes after the padding, so that the padding stays as it is; the output is cut at its other end then.
+    # A flip follows the padding and leaves it unchanged; the output is then truncated at its other end.
     ends = [(upper[d], lower[d]) if t.flip[d] else (lower[d], upper[d]) for d in dims]
     inner = InputTransform(
         list(o.paddingLower),
@@ -263,8 +264,8 @@ def getGradientParams(params: ConvParams) -> ConvParams:
 
 
 def weight_deltas(params: ConvParams) -> CanonicalConvParams:
-    """The convolution that gives the gradient of the kernel, as the planner sees it: input channels are its batch, the
-    batch its input channels, the output's gradient its kernel (dilated by the stride), the kernel its output."""
+    """The convolution that gives the gradient of the kernel, for the planner. Its input channels are the forward batch,
+    its batch the input channels, its kernel the output's gradient (dilated by the stride), its output the kernel."""
     forward = params.planned()
     dims = range(len(forward.field))
     lower = forward.padding_lower

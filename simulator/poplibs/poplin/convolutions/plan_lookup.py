@@ -1,4 +1,4 @@
-"""The plan of a convolution, from what a program says of it, and what it is expected to cost."""
+"""Look up the plan of a convolution; report its plan, its expected cost and its operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cache = PlanningCache | None
 
 
 class PlanCosts(NamedTuple):
-    """What a plan is expected to take."""
+    """The planner's estimate for one operation."""
 
     cycles: int
     memory: int  #: temporary bytes of the fullest tile
@@ -31,7 +31,7 @@ class PlanCosts(NamedTuple):
 def look_up_convolution_plan(
     target: Target, params: CanonicalConvParams, options: Options, cache: Cache = None
 ) -> ConvPlan:
-    """The plan of one convolution whose transforms are done; `invalid_option`, `poplar_error`."""
+    """The plan of one convolution whose transforms are done. Raises `invalid_option`, `poplar_error`."""
     parsed = parse_convolution_options(options)
     partials = parsed.partials if params.dtype == "half" else "float"
     what = (params, parsed.machine(target), partials, parsed.constraints)
@@ -68,7 +68,7 @@ def reportPlanEstimatedCosts(
 
 
 def getFwdFlops(params: ConvParams) -> int:
-    """Multiplications and additions of the convolution: two for each product that is no padding."""
+    """Multiplications and additions of the convolution: two for each product of elements that are not padding."""
     done = params.planned()
     met = prod(
         sum(outputs_of(one, k, n)[2] for k in range(one.kernel))
@@ -78,17 +78,17 @@ def getFwdFlops(params: ConvParams) -> int:
 
 
 def getBwdFlops(params: ConvParams) -> int:
-    """As many as forward: every product gives one of the gradient of the input."""
+    """As many as forward: each product contributes to the gradient of the input."""
     return getFwdFlops(params)
 
 
 def getWuFlops(params: ConvParams) -> int:
-    """As many as forward: every product gives one of the gradient of the weights."""
+    """As many as forward: each product contributes to the gradient of the weights."""
     return getFwdFlops(params)
 
 
 def getFwdPerfectCycleCount(graph: Graph, params: ConvParams) -> float:
-    """Cycles of the products with every tile busy all the time, as PopLibs counts them: floats a vector at a time,
+    """Cycles of the products if all tiles were busy all the time, as PopLibs counts them: floats a vector at a time,
     halves with all convolution units."""
     target = graph.getTarget()
     rate = target.getFloatVectorWidth()
@@ -102,10 +102,10 @@ def getFwdPerfectCycleCount(graph: Graph, params: ConvParams) -> float:
 
 
 def getBwdPerfectCycleCount(graph: Graph, params: ConvParams) -> float:
-    """As forward."""
+    """The same as forward."""
     return getFwdPerfectCycleCount(graph, params)
 
 
 def getWuPerfectCycleCount(graph: Graph, params: ConvParams) -> float:
-    """As forward."""
+    """The same as forward."""
     return getFwdPerfectCycleCount(graph, params)

@@ -1,4 +1,4 @@
-"""The Convolve step of a sliding plan: windows of activations with their halo, weights, worklists, vertices."""
+"""The Convolve step of a sliding plan: its windows of activations with halo, weights, worklists and vertices."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def weights_shape(plan: Plan) -> list[int]:
 
 
 def map_inputs(graph: Graph, acts: Tensor, shares: SlidingShares) -> None:
-    """Spread activations of `acts_shape` over the tiles that read them: what the tiles of one box own lies in equal
-    parts on the tiles of all output shares."""
+    """Map activations of `acts_shape` to the tiles that read them. The tiles of all output shares of a box each hold an
+    equal part of the inputs that the box owns."""
     plan = shares.plan
     size = plan.method.in_group * plan.method.conv_group
     row_offsets, row_first, row_size = rows_of(shares.owned, (plan.params.batch, *plan.params.field))
@@ -76,8 +76,8 @@ def map_inputs(graph: Graph, acts: Tensor, shares: SlidingShares) -> None:
 
 
 def map_weights(graph: Graph, weights: Tensor, shares: SlidingShares) -> None:
-    """Spread weights of `weights_shape` over the tiles that use them: each tile of a field split holds an equal part of
-    the kernel positions that all of them read."""
+    """Map weights of `weights_shape` to the tiles that read them. The tiles of a field split read the same kernel
+    positions; each holds an equal part of them."""
     plan = shares.plan
     kernels = prod(plan.params.kernel)
     owner, step, _ = nested(shares.group.size * shares.out.size * shares.inp.size * kernels)
@@ -90,7 +90,8 @@ def map_weights(graph: Graph, weights: Tensor, shares: SlidingShares) -> None:
 
 
 def _weight_line(shares: SlidingShares, tile: Int64Array, step: Int64Array) -> Int64Array:
-    """The number of each block of weights: the tile's step-th in the order (conv group, out group, in group)."""
+    """The number of the block of weights that each tile reads in each step, in the order (conv group, out group, in
+    group)."""
     plan = shares.plan
     rest, inp = np.divmod(step, shares.inp.size[tile])
     group, out = np.divmod(rest, shares.out.size[tile])
@@ -107,7 +108,8 @@ def add_sliding_convolve(
     name: DebugInfo,
     wide_load: bool,
 ) -> ComputeSet:
-    """Add the compute set. `acts` is an `acts_shape` view, `weights` a `weights_shape` view, whatever their layout."""
+    """Add the compute set. `acts` is a view of `acts_shape`, `weights` a view of `weights_shape`; both may have any
+    layout."""
     cs = graph.addComputeSet((name, "Convolve"))
     plan, method = shares.plan, shares.plan.method
     items = work_items(shares)
@@ -134,7 +136,7 @@ def add_sliding_convolve(
 
 
 def _flops(shares: SlidingShares, items: WorkItems) -> Int64Array:
-    """Of each tile: channels that are padding are multiplied too, positions that are padding are not."""
+    """FLOPs of each tile. Padded channels count, padded positions do not."""
     method = shares.plan.method
     met = np.bincount(items.tile, weights=items.outputs, minlength=len(shares.tiles)).astype(np.int64)
     channels = shares.inp.size * method.in_group * shares.out.size * method.out_group
@@ -142,7 +144,7 @@ def _flops(shares: SlidingShares, items: WorkItems) -> Int64Array:
 
 
 def windows(graph: Graph, shares: SlidingShares, acts: Tensor) -> FieldEdges:
-    """Per tile, convolution group and input group the rows of its window."""
+    """The rows of each tile's window, per convolution group and input group."""
     plan = shares.plan
     size = plan.method.in_group * plan.method.conv_group
     row_offsets, row_first, row_size = rows_of(shares.window, (plan.params.batch, *plan.params.field))
@@ -159,7 +161,7 @@ def windows(graph: Graph, shares: SlidingShares, acts: Tensor) -> FieldEdges:
 
 
 def boxes(graph: Graph, shares: SlidingShares, source: Tensor) -> FieldEdges:
-    """Per tile, convolution group and output group the rows of its box in a [(in split,) conv groups, out groups,
+    """The rows of each tile's box, per convolution group and output group, in a [(in split,) conv groups, out groups,
     positions, block] tensor."""
     _, starts, sizes, _ = output_runs(shares)
     runs = np.repeat(np.diff(shares.runs[0]), shares.group.size * shares.out.size)
@@ -168,7 +170,7 @@ def boxes(graph: Graph, shares: SlidingShares, source: Tensor) -> FieldEdges:
 
 
 def _weights(graph: Graph, shares: SlidingShares, weights: Tensor) -> FieldEdges:
-    """Per tile, convolution group, output group and input group one vector."""
+    """One vector per tile, convolution group, output group and input group."""
     method = shares.plan.method
     size = prod(shares.plan.params.kernel) * method.out_group * method.in_group * method.conv_group
     tile, step, vectors = nested(shares.group.size * shares.out.size * shares.inp.size)
@@ -179,12 +181,12 @@ def _weights(graph: Graph, shares: SlidingShares, weights: Tensor) -> FieldEdges
 def _ranges(
     graph: Graph, source: Tensor, begins: Int64Array, sizes: Int64Array, vector: Int64Array, vectors: Int64Array
 ) -> FieldEdges:
-    """Inner vectors made of ranges of the flattened `source`, `vector` the one of each range; pieces that touch are
-    joined."""
+    """Inner vectors that are ranges of the flattened `source`; `vector` gives the vector of each range. Adjacent pieces
+    are joined."""
     starts, lengths, row = regions.cuts(*source.flatten().regions(), begins, begins + sizes)
     owner = vector[row]
     fresh = np.ones(len(starts), np.bool_)
-    variable = graph.store.variable_of(starts)  # variables that follow each other do not touch
+    variable = graph.store.variable_of(starts)  # pieces of different variables are not adjacent
     fresh[1:] = (starts[1:] != (starts + lengths)[:-1]) | (owner[1:] != owner[:-1]) | (variable[1:] != variable[:-1])
     first = np.flatnonzero(fresh)
     inner = np.searchsorted(owner[first], np.arange(int(vectors[-1]) + 1), side="left").astype(np.int64)
@@ -192,7 +194,8 @@ def _ranges(
 
 
 def worklist_edges(graph: Graph, shares: SlidingShares, items: WorkItems, name: DebugInfo) -> FieldEdges:
-    """The constant that holds the work items of each tile; one item without outputs where all is padding."""
+    """The constant that holds the work items of each tile; a tile whose inputs are all padding gets one item without
+    outputs."""
     n = len(shares.tiles)
     lists = np.stack([items.kernel, items.first_output, items.outputs, items.first_input], axis=1)
     idle = np.setdiff1d(np.arange(n), items.tile)

@@ -1,8 +1,8 @@
-"""Which box of the output, and which window of the input, each tile of a sliding plan works on.
+"""The box of the output, and the window of the input, that each tile of a sliding plan works on.
 
 The output has positions [batch, field], numbered row by row. A tile's box is a range of the batch and of each dimension
-of the field; its window is what the box reads of the input through the whole kernel, clipped to what there is (padding
-is read by nobody: work items leave it out)."""
+of the field. Its window is the part of the input that the box reads through the kernel, clipped to the input: no work
+item reads padding."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from simulator.poplibs.poplin.planning.plan import Plan
 
 @dataclass(frozen=True)
 class SlidingShares(Shares):
-    """`box` and `window`: a range of the batch and of each dimension of the field, output and input, for every tile;
-    `owned`: the part of the input that tiles of this box keep (the windows without what the box before has)."""
+    """`box` and `window`: a range of the batch and of each dimension of the field, of output and input, for each tile.
+    `owned`: the part of the input that the tiles of a box hold, which is its window less the window of the box before.
+    """
 
     box: tuple[Range, ...]
     window: tuple[Range, ...]
@@ -45,7 +46,7 @@ class Geometry(NamedTuple):
     kernel: int
 
     def window(self, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """The input elements that outputs [begin, end) read; at least one, where all they read is padding."""
+        """The input elements that outputs [begin, end) read; at least one, even where all inputs are padding."""
         low = begin * self.stride + self.base
         high = (end - 1) * self.stride + self.base + (self.kernel - 1) * self.kernel_dilation
         first = np.clip(-(-low // self.input_dilation), 0, self.size - 1)
@@ -54,7 +55,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(params: CanonicalConvParams) -> list[Geometry]:
-    """Of every dimension of the field."""
+    """The geometry of each dimension of the field."""
     ones, zeros = (1,) * len(params.field), (0,) * len(params.field)
     return [
         Geometry(*values)
@@ -90,7 +91,7 @@ def sliding_shares(plan: Plan) -> SlidingShares:
 
 
 def _owned(index: Int64Array, begin: Int64Array, size: int) -> Range:
-    """From where a window begins to where the next one does; together all of the input."""
+    """From the start of a window to the start of the next; together all of the input."""
     count = int(index.max(initial=0)) + 1
     starts = np.zeros(count + 1, np.int64)
     starts[index] = begin

@@ -1,11 +1,13 @@
 """The vertices that slide over a kernel: ConvPartialnx1 (AMP), ConvPartialHorizontalMac, ConvPartialVerticalMac.
 
-All read their window of activations as one vector of [positions, input channels of a group, convolution groups side by
-side] per convolution group and input group, weights as [kernel positions, output channels, input channels, side] per
-convolution, output and input group, and write [positions, output channels, side]. They add in float32 and round once
-per output. Which outputs meet which inputs stands in the worklists, four numbers an item: kernel position, first
-output, outputs, first input. (PopLibs keeps a list for each kernel position and worker instead, three numbers an item
-and a pointer a list: about as many bytes.)"""
+Per convolution group and input group they read a window of activations as one vector of [positions, input channels of a
+group, convolution groups side by side]; per convolution, output and input group they read weights as [kernel positions,
+output channels, input channels, side]. They write [positions, output channels, side]. Sums are made in float32 and
+rounded once per output.
+
+Worklists say which outputs meet which inputs, with four numbers an item: kernel position, first output, outputs, first
+input. PopLibs has a list for each kernel position and worker, with three numbers an item and a pointer a list: about as
+many bytes."""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def type_name(method: Method, dtype: Dtype, wide_load: bool) -> str:
 
 @lru_cache(maxsize=256)
 def sliding_vertex(method: Method, dtype: Dtype, kernel: tuple[int, ...], wide_load: bool) -> VertexType:
-    """The vertex of a tile for a kernel of this shape. FLOPs are given with the vertices: they depend on padding."""
+    """The vertex of a tile for a kernel of this shape. The caller gives the FLOPs, which depend on padding."""
     positions = int(np.prod(kernel))
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:

@@ -1,8 +1,8 @@
 """Worklists of a vertex that slides over a kernel: which outputs meet which inputs, by kernel position and worker.
 
-A work item is (first output, outputs, first input), all numbered in the tile's own box and window; further outputs lie
-`out_stride` apart, their inputs `in_stride`. Rows are dealt to the six workers as `simulator.machine.cycles.worklist`
-says; what a kernel position would read beside the input is left out, so that padding costs nothing."""
+A work item is (first output, outputs, first input), numbered within the tile's box and window. The outputs of an item
+are `out_stride` apart, their inputs `in_stride`. The six workers share the rows as `simulator.machine.cycles.worklist`
+says. Items leave out inputs that are padding, so padding costs no cycles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WorkItems(NamedTuple):
 
 class _Pieces(NamedTuple):
     """Parts of rows: tile, worker, place of the row (batch and outer dimensions, in the whole output), its number in
-    the tile, outputs [begin, end) of it."""
+    the tile, its outputs [begin, end)."""
 
     tile: Int64Array
     worker: Int64Array
@@ -41,13 +41,13 @@ class _Pieces(NamedTuple):
 
 
 def strides(one: Geometry) -> tuple[int, int]:
-    """(outputs, inputs) from one element of a work item to the next."""
+    """(outputs, inputs): the distance between the elements of a work item."""
     common = gcd(one.stride, one.input_dilation)
     return one.input_dilation // common, one.stride // common
 
 
 def work_items(shares: SlidingShares) -> WorkItems:
-    """The items of all tiles. Tiles that share a box have equal ones."""
+    """The items of all tiles. Tiles with the same box have equal items."""
     params = shares.plan.params
     shapes = geometry(params)
     pieces = _dealt(shares)
@@ -89,7 +89,7 @@ def _met(one: Geometry, shift: Int64Array, begin: Int64Array, end: Int64Array) -
 
 
 def _dealt(shares: SlidingShares) -> _Pieces:
-    """Rows of every box in parts for six workers."""
+    """The rows of each box in parts for six workers."""
     *outer, inner = shares.box
     rows = prod((r.size for r in outer), start=np.ones_like(inner.begin))
     width = inner.size

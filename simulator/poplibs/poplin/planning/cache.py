@@ -1,7 +1,7 @@
-"""poplin.PlanningCache: plans found so far.
+"""poplin.PlanningCache: plans by what they plan.
 
-A product or convolution that is given a cache looks for its plan there first and leaves the plan it finds. Without a
-cache plans are still found once per process: the planner remembers them."""
+An operation with a cache looks up its plan there and stores a plan that is missing. Without a cache the planner still
+searches for each plan once per process, because it memoises its results."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Planned = TypeVar("Planned")
 
 
 class PlanningCache:
-    """Plans by what was planned: sizes, types, machine and options."""
+    """Plans by sizes, types, machine and options."""
 
     def __init__(self) -> None:
         self._plans: dict[Hashable, Any] = {}
 
     def size(self) -> int:
-        """How many plans it holds."""
+        """The number of plans in the cache."""
         return len(self._plans)
 
     def _plan(self, key: Hashable, find: Callable[[], Planned]) -> Planned:

@@ -1,7 +1,9 @@
-"""What a convolution computes: sizes of its activations, kernel and channels, before anything is divided.
+"""A convolution as the planner sees it: sizes of its activations, kernel and channels, without truncations and flips.
 
-A matrix product [g, m, k] x [g, k, n] is the convolution of g groups with a kernel of one position: m positions, k
-input channels, n output channels. Its operands may change places ([g, n, k] x [g, k, m], the product transposed)."""
+PopLibs calls this form canonical. `poplin.ConvParams`, which programs write, becomes one of these
+(`ConvParams.planned`). A matrix product [g, m, k] x [g, k, n] is the convolution of g groups with a kernel of one
+position: m positions, k input channels, n output channels. Its operands may be swapped ([g, n, k] x [g, k, m], the
+product transposed)."""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ ELEMENT_BYTES = {"float": 4, "half": 2}
 @dataclass(frozen=True)
 class CanonicalConvParams:
     """One convolution. Channels are those of one group. Empty tuples stand for strides and dilations of 1 and paddings
-    of 0. A negative padding cuts."""
+    of 0. A negative padding truncates."""
 
     dtype: Dtype
     out_dtype: Dtype
@@ -55,15 +57,15 @@ class CanonicalConvParams:
         return tuple(self.output_size(dim) for dim in range(len(self.field)))
 
     def input_range(self, dim: int, positions: int, kernel: int) -> int:
-        """Activations along one dimension that `positions` neighbouring outputs read through `kernel` positions of the
-        kernel: never more than there are."""
+        """Activations along one dimension that `positions` adjacent outputs read through `kernel` positions of the
+        kernel, at most all of them."""
         stride, reach = self._of(self.stride, dim, 1), self._of(self.kernel_dilation, dim, 1)
         dilated = (positions - 1) * stride + 1 + (kernel - 1) * reach
         return min((dilated - 1) // self._of(self.input_dilation, dim, 1) + 1, self.field[dim])
 
     @property
     def pointwise(self) -> bool:
-        """Whether every output reads one position only, so that batch and field are one row of positions."""
+        """Whether each output reads one position only, so that batch and field form one row of positions."""
         plain = (self.stride, self.kernel_dilation, self.input_dilation)
         padding = (self.padding_lower, self.padding_upper)
         return prod(self.kernel) == 1 and all(set(v) <= {1} for v in plain) and all(set(v) <= {0} for v in padding)
@@ -80,7 +82,7 @@ class CanonicalConvParams:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates, padding counted where the kernel reaches over it."""
+        """Multiply-accumulates, including those with padding."""
         return self.groups * self.positions * self.in_channels * self.out_channels * prod(self.kernel)
 
     def flattened(self) -> CanonicalConvParams:
@@ -98,11 +100,12 @@ class CanonicalConvParams:
         )
 
     def swapped(self) -> CanonicalConvParams:
-        """A pointwise convolution with activations and kernel exchanged: outputs become positions and back."""
+        """A pointwise convolution with activations and kernel exchanged: outputs become positions, and positions
+        outputs."""
         flat = self.flattened()
         return replace(flat, field=(flat.out_channels,), out_channels=flat.positions)
 
 
 def matmul_params(dtype: Dtype, out_dtype: Dtype, groups: int, m: int, k: int, n: int) -> CanonicalConvParams:
-    """[groups, m, k] x [groups, k, n], operands in their places: m positions, n output channels."""
+    """[groups, m, k] x [groups, k, n], operands not swapped: m positions, n output channels."""
     return CanonicalConvParams(dtype, out_dtype, groups, 1, (m,), (1,), k, n)

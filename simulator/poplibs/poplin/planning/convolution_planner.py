@@ -1,15 +1,15 @@
-"""The cheapest way to divide a convolution with a kernel.
+"""Search for the cheapest way to divide a convolution with a kernel over tiles.
 
-Two forms are costed by the same objective and the cheaper one wins (then the one on fewer tiles):
+The same objective costs two forms, and the cheaper one wins (of equal ones the one on fewer tiles):
 
-- *expanded*: every kernel position becomes input channels (PopLibs' expandDims), which leaves a matrix product of
+- *expanded*: each kernel position becomes input channels (PopLibs' expandDims). What remains is a matrix product of
   [positions, kernel x input channels] for `product_planner`. Activations are copied once for each kernel position.
 - *sliding*: the output is cut into boxes and a vertex slides over the kernel (n x 1, HMAC, VMAC: `sliding_work`),
-  reading its activations with their halo. No serial passes.
+  reading its activations with their halo. It has no serial passes.
 
-A kernel of one position without padding, stride or dilation is a matrix product as it stands. PopLibs' planner has more
-forms (single dimensions expanded, output channels flattened, SLIC, Winograd), which are not searched here: a plan of
-this one is never cheaper than PopLibs' own search would find.
+A convolution by a kernel of one position without padding, stride or dilation is a matrix product. PopLibs' planner has
+more forms, which are not searched here: single dimensions expanded, output channels flattened, SLIC, Winograd. A plan
+found here is therefore never cheaper than the one that PopLibs would find.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from simulator.poplibs.poplin.planning.transform_costs import Transforms
 
 Form = Literal["pointwise", "expanded", "sliding"]
 
-#: what a 16-bit entry of a worklist can name
+#: largest value of a 16-bit entry of a worklist
 _LARGEST_OFFSET = 65_535
 #: bytes of one work item of a worklist: kernel position, first output, outputs, first input
 ITEM_BYTES = 8
@@ -50,7 +50,7 @@ class ConvPlan(NamedTuple):
 
 
 def expanded(params: CanonicalConvParams) -> CanonicalConvParams:
-    """Kernel positions as input channels, positions in one row."""
+    """The convolution with kernel positions as input channels and all positions in one row."""
     return CanonicalConvParams(
         params.dtype,
         params.out_dtype,
@@ -71,9 +71,7 @@ def plan_convolution(
     constraints: Constraints = FREE,
     form: Form | None = None,
 ) -> ConvPlan:
-    """The cheapest plan; `form` insists on one of the two.
-
-    Raises ValueError where no plan meets the constraints."""
+    """The cheapest plan, of one `form` only where given. Raises ValueError where no plan meets the constraints."""
     if params.pointwise:
         best = Search(params.flattened(), machine, partials, constraints, Transforms(False, matmul=False)).run()
         if best is None:
@@ -112,7 +110,7 @@ def _sliding_plan(
 
 
 def _rate(params: CanonicalConvParams, method: Method) -> float:
-    """Peak rate on what is not padding."""
+    """The method's peak rate, padding not counted as work."""
     padded = groups_of(params.in_channels, method.in_group) * method.in_group
     padded *= groups_of(params.out_channels, method.out_group) * method.out_group
     side = params.groups / (groups_of(params.groups, method.conv_group) * method.conv_group)
@@ -146,7 +144,7 @@ def _best_split(
 
 
 def sliding_share(params: CanonicalConvParams, method: Method, splits: Splits) -> tuple[Share, Box]:
-    """What the fullest tile has: its box, its window of activations, its weights."""
+    """The share of the fullest tile: its box, its window of activations, its weights."""
     batch, *sizes = (largest(n, s) for n, s in zip((params.batch, *params.output_field), splits.field, strict=True))
     box = Box(batch * prod(sizes[:-1], start=np.ones_like(batch)), sizes[-1])
     windows = [window(params, dim, size) for dim, size in enumerate(sizes)]

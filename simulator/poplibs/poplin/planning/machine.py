@@ -1,10 +1,10 @@
-"""What the planner needs to know of a target and of the options."""
+"""The properties of a target and of the options that the planner reads."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-#: the share of a tile that a product may take while it runs, unless availableMemoryProportion says otherwise
+#: default of availableMemoryProportion: the part of a tile's memory that a product may take while it runs
 DEFAULT_PROPORTION = 0.6
 
 

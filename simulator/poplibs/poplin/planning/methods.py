@@ -1,12 +1,16 @@
-"""The vertex kinds that can compute the partial sums of a convolution, and what each takes on one tile.
+"""The vertex kinds that can compute the partial sums of a convolution, and their cycles on one tile.
 
 Rules (poplar-model 10, PopLibs' public planner):
-AMP: input channels in groups of 16 halves or 8 floats, output channels in groups of 16 or 8 convolution units; only
-types that the chip's units take. HMAC: no units; a group of input channels of any size (even for halves), one output
-channel at a time (two for half partials). VMAC: halves; 4 convolution groups side by side (8 or 16 too for half
-partials), one input and one output channel of each. OuterProduct: one input channel in all, output channels in groups
-of a vector, partial sums in the type of the inputs. SLIC slides over kernel positions: not a choice for a kernel of
-one."""
+
+- AMP: input channels in groups of 16 halves or 8 floats, output channels in groups of 16 or 8 convolution units; only
+  for types that the chip's units take.
+- HMAC: no units; a group of input channels of any size (even for halves), one output channel at a time (two for half
+  partial sums).
+- VMAC: halves; 4 convolution groups side by side (also 8 or 16 for half partial sums), one input and one output channel
+  of each.
+- OuterProduct: one input channel in all, output channels in groups of a vector, partial sums in the type of the inputs.
+
+SLIC slides over kernel positions and is no choice for a kernel of one position."""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vec
 from simulator.machine.cycles.worklist import deal
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
 
-MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT", "POOLING"]  # pooling has the shares of a convolution
+MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT", "POOLING"]  # pooling divides its work like a convolution
 METHODS: tuple[MethodName, ...] = ("AMP", "HMAC", "VMAC", "OUTER_PRODUCT")
 
 
@@ -46,7 +50,7 @@ class Method(NamedTuple):
 
 
 class TileWork(NamedTuple):
-    """What one tile has to do, one entry per candidate: positions and groups of channels, in groups of the method."""
+    """The work of one tile, one entry per candidate: positions, and channels in groups of the method."""
 
     conv_groups: Int64Array
     positions: Int64Array
@@ -57,8 +61,8 @@ class TileWork(NamedTuple):
 def candidates(params: CanonicalConvParams, units: int, partials: Dtype) -> Iterator[Method]:
     """The methods possible for a pointwise convolution on a chip with `units` units for its type.
 
-    Partial sums are no wider than they need be: a product whose input channels fit one AMP group is written in the type
-    of the output."""
+    Partial sums are no wider than needed: a product whose input channels fit one AMP group writes the type of the
+    output."""
     for count in sorted({n for n in (8, 16) if n <= units}, reverse=True):
         group = convolution.IN_GROUP[params.dtype]
         if params.dtype == "half" or partials == "float":
@@ -72,13 +76,13 @@ def candidates(params: CanonicalConvParams, units: int, partials: Dtype) -> Iter
         yield Method("OUTER_PRODUCT", params.dtype, 1, 1, vector_width(params.dtype))
 
 
-#: most sizes of HMAC groups that are tried
+#: largest number of HMAC group sizes to try
 _HMAC_SIZES = 32
 
 
 def _hmac(params: CanonicalConvParams, partials: Dtype) -> Iterator[Method]:
-    """One candidate for each number of input groups: the smallest group that gives it. Of many, some evenly apart in
-    proportion: their costs lie close together."""
+    """One candidate for each number of input groups: the smallest group that gives it. Where there are too many, take
+    sizes in even proportion; their costs differ little."""
     grain = 1 if params.dtype == "float" else 2
     channels = -(-params.in_channels // grain)
     sizes = np.unique(-(-channels // np.arange(1, channels + 1)))
@@ -90,8 +94,8 @@ def _hmac(params: CanonicalConvParams, partials: Dtype) -> Iterator[Method]:
 
 
 def peak_macs(method: Method, dtype: Dtype) -> float:
-    """Multiply-accumulates per tile and cycle that the method cannot exceed; HMAC spends four cycles and more on each
-    dot product beside its channels."""
+    """The largest number of multiply-accumulates per tile and cycle. HMAC spends at least four further cycles on each
+    dot product."""
     width = vector_width(dtype)
     if method.name == "HMAC":
         return 1 / (1 / width + 4 / method.in_group)
@@ -99,9 +103,10 @@ def peak_macs(method: Method, dtype: Dtype) -> float:
 
 
 def partial_cycles(method: Method, dtype: Dtype, work: TileWork, wide_load: bool) -> Int64Array:
-    """Tile cycles of the vertex (or, for an outer product, of the six workers' vertices).
+    """Tile cycles of the vertex (for an outer product, of the vertices of the six workers).
 
-    `wide_load`: weights of AMP come in 16 bytes a cycle from interleaved memory, else 8 (use128BitConvUnitLoad)."""
+    `wide_load`: AMP loads its weights at 16 bytes a cycle from interleaved memory, else at 8 (use128BitConvUnitLoad).
+    """
     cg, rows, inp, out = work
     if method.name == "AMP":
         return convolution.amp_1x1(
@@ -141,5 +146,5 @@ def partial_cycles(method: Method, dtype: Dtype, work: TileWork, wide_load: bool
 
 
 def groups_of(total: int, group: int) -> int:
-    """Groups that `total` channels make, the last perhaps padded."""
+    """The number of groups in `total` channels; the last may be padded."""
     return int(ceil_div(total, group))

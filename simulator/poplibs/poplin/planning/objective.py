@@ -1,12 +1,13 @@
-"""What a plan costs: the terms that PopLibs' planner adds up, in columns of candidates.
+"""The objective of the planner: the cost terms of PopLibs' planner, in columns of candidates.
 
-total = (dynamic slice + transforms (copy, exchange) + exchange (inputs, weights, partial sums) + partials + reduce
-    + dynamic update + add in place) * serial passes + inputs broadcast before the loop + rearrangement before slicing
-    + cast of the output
-subject to temporary memory within a share of the tile (published: poplar-model 10; 7.4, 7.5, 7.7; the terms as PopLibs'
-public planner counts them). The exchange takes 4 bytes a cycle, inputs 8 where the number of output shares, whose index
-runs fastest over tiles, is even: then both tiles of a bus receive the same. Of what a tile needs, the part that
-spreading it over all its users leaves there is not exchanged.
+    total = (dynamic slice + transforms (copy, exchange) + exchange (inputs, weights, partial sums) + partials + reduce
+        + dynamic update + add in place) * serial passes
+        + inputs broadcast before the loop + rearrangement before slicing + cast of the output
+
+subject to temporary memory within a part of the tile (published: poplar-model 10; 7.4, 7.5, 7.7; the terms are those of
+PopLibs' public planner). The exchange moves 4 bytes a cycle, and 8 for inputs where the number of output shares, whose
+index runs fastest over tiles, is even: both tiles of a bus then receive the same data. A tile does not exchange the
+part of its operands that its own memory holds.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from simulator.poplibs.poplin.planning.methods import Method, TileWork, groups_o
 from simulator.poplibs.poplin.planning.splits import Splits
 from simulator.poplibs.poplin.planning.transform_costs import Transforms
 
-#: terms of one pass, then those outside the loop, in the order in which they are told
+#: terms of one pass, then those outside the loop, in the order of reports
 PASS_TERMS = (
     "dynamic_slice",
     "transform_copy",
@@ -61,7 +62,7 @@ class Columns(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What the fullest tile has in one pass, one entry per candidate; elements."""
+    """The share of the fullest tile in one pass, in elements, one entry per candidate."""
 
     work: TileWork
     inputs: Int64Array
@@ -70,7 +71,7 @@ class Share(NamedTuple):
 
 
 def _largest(parts: int, splits: Int64Array) -> Int64Array:
-    """The largest share when `parts` grains are cut into `splits` shares."""
+    """The size of the largest share when `parts` grains are cut into `splits` shares."""
     table = ceil_div(parts, np.arange(1, int(splits.max(initial=1)) + 1))
     return np.asarray(table[splits - 1])
 
@@ -81,7 +82,8 @@ def share_of(params: CanonicalConvParams, method: Method, splits: Splits) -> Sha
         (_largest(size, split) for size, split in zip(params.output_field, splits.field, strict=True)),
         start=np.full_like(splits.groups, params.batch),
     )
-    in_serial, out_serial = int(splits.in_serial[0]), int(splits.out_serial[0])  # of one call all are the same
+    # All candidates of one call have the same passes.
+    in_serial, out_serial = int(splits.in_serial[0]), int(splits.out_serial[0])
     cg = _largest(groups_of(params.groups, method.conv_group), splits.groups)
     inp = _largest(groups_of(-(-params.in_channels // in_serial), method.in_group), splits.inp)
     out = _largest(-(-groups_of(params.out_channels, method.out_group) // out_serial), splits.out)
@@ -128,20 +130,20 @@ def cost_columns(
     }
     weights_kept = params.in_channels * params.out_channels * params.groups
     if machine.fully_connected:
-        # Nobody says how the weights lie: they are brought into slices once, an element a cycle, and exchanged.
+        # The layout of the weights is unknown: they are copied into slices once, an element a cycle, and exchanged.
         kept = ceil_div(weights_kept, splits.tiles)
         terms["rearrange_before_slice"] = np.where(serial, ceil_div(kept * element, machine.exchange_bytes) + kept, 0)
     return Columns(terms, splits.passes)
 
 
 def least_cycles(params: CanonicalConvParams, method: Method, splits: Splits, share: Share) -> Int64Array:
-    """Cycles that no candidate can do without: its multiply-accumulates at the method's peak rate."""
+    """A lower bound of the cycles of each candidate: its multiply-accumulates at the method's peak rate."""
     macs = share.inputs * (share.work.out_groups * method.out_group)
     return np.asarray(splits.passes * macs / peak_macs(method, params.dtype), np.int64)
 
 
 def _slices(params: CanonicalConvParams, splits: Splits, share: Share) -> Int64Array:
-    """Cutting the pass's weights, and for passes over input channels its inputs, out of what the tiles hold."""
+    """Cycles to slice the weights of a pass, and in passes over input channels also its inputs."""
     weights = ceil_div(share.weights * splits.inp * splits.out * splits.groups, splits.tiles)
     inputs = ceil_div(params.positions * params.in_channels * params.groups, splits.tiles * splits.in_serial)
     cut = np.where(splits.passes > 1, dynamic_slice_cycles(params.dtype, weights), 0)
@@ -155,7 +157,8 @@ def dynamic_slice_cycles(dtype: str, elements: Int64Array) -> Int64Array:
 
 @lru_cache(maxsize=16)
 def _stage_rows(deepest: int, multi_stage: bool) -> Int64Array:
-    """Row d: how many rows of partial sums a vertex of each stage adds, for partial sums d deep; 0 = no such stage."""
+    """Row d: the rows of partial sums that a vertex of each stage adds for partial sums d deep; 0 where the stage is
+    missing."""
     rows = np.zeros((deepest + 1, 4), np.int64)
     for depth in range(2, deepest + 1):
         left = depth
@@ -166,13 +169,13 @@ def _stage_rows(deepest: int, multi_stage: bool) -> Int64Array:
 
 
 def _stages(depths: Int64Array, machine: Machine) -> list[tuple[BoolArray, Int64Array, BoolArray]]:
-    """For each stage: (candidates that have it, rows added, whether it is their last)."""
+    """For each stage: (candidates that have it, rows added, whether it is their last stage)."""
     rows = _stage_rows(int(depths.max(initial=1)), machine.multi_stage_reduce)[depths]
     return [(rows[:, s] > 0, rows[:, s], rows[:, s + 1] == 0) for s in range(3) if (rows[:, s] > 0).any()]
 
 
 def _reduce_exchange(depths: Int64Array, outputs: Int64Array, partial: int, machine: Machine) -> Int64Array:
-    """Bringing partial sums together: as many as a tile made in the first stage, what it kept in each further one."""
+    """Cycles to exchange partial sums: in the first stage all that a tile computed, in further stages what it holds."""
     cycles, size = np.zeros_like(depths), outputs
     for here, rows, _ in _stages(depths, machine):
         cycles += np.where(here, ceil_div(size * partial, machine.exchange_bytes), 0)
@@ -183,7 +186,7 @@ def _reduce_exchange(depths: Int64Array, outputs: Int64Array, partial: int, mach
 def _reduce(
     params: CanonicalConvParams, method: Method, splits: Splits, outputs: Int64Array, machine: Machine
 ) -> Int64Array:
-    """Adding: every stage by the formula of its vertex; a cast where there is nothing to add but the type differs."""
+    """Cycles to add: each stage by the formula of its vertex; a cast where only the type differs."""
     cycles = np.where((splits.in_serial > 1) | (splits.inp > 1), 0, _cast(params, method, outputs))
     size = outputs * splits.inp
     for stage, (here, rows, last) in enumerate(_stages(splits.inp, machine)):
@@ -197,7 +200,7 @@ def _reduce(
 
 
 def _stage_cycles(dtype: str, out_dtype: str, outputs: Int64Array, rows: Int64Array, single: bool) -> Int64Array:
-    """One stage; `single`: rows that came by exchange lie in one block where outputs are whole accumulators."""
+    """Cycles of one stage. `single`: rows received by exchange form one block where outputs are whole accumulators."""
     apart = reduce_add(dtype, out_dtype, outputs, rows)
     if not single:
         return apart
@@ -216,8 +219,8 @@ def _cast(params: CanonicalConvParams, method: Method, outputs: Int64Array) -> I
 def temporary_bytes(
     params: CanonicalConvParams, method: Method, splits: Splits, share: Share, machine: Machine, transforms: Transforms
 ) -> Int64Array:
-    """Temporary bytes of the fullest tile: the larger of rearranging (before and after at once), of the vertex's
-    operands with its partial sums, and of the partial sums brought together; with sums kept between passes."""
+    """Temporary bytes of the fullest tile: the largest of rearranging (before and after together), the vertex's
+    operands with its partial sums, and the partial sums to be added. Sums that stay between passes are added."""
     moved = transforms.columns(params, method, splits.tiles, machine).temporary_bytes
     element, partial = ELEMENT_BYTES[params.dtype], ELEMENT_BYTES[method.partials]
     before = (splits.in_serial == 1) & (splits.out_serial > 1)

@@ -1,4 +1,4 @@
-"""Options of matMul, as PopLibs names them. One that is not known here is refused: none is taken and ignored."""
+"""The options of matMul and of convolutions under PopLibs' names. An unknown option is an error."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ from simulator.poplibs.poplin.planning.product_planner import FREE, Constraints
 
 PASSES = ("NONE", "INFERENCE_FWD", "TRAINING_FWD", "TRAINING_BWD", "TRAINING_WU")
 
-#: environment variable that makes every product print its plan to stderr
+#: environment variable that makes each product print its plan to stderr
 SHOW_PLANS = "POPVISION_PLAN"
 
 
 class MatMulOptions(NamedTuple):
-    """availableMemoryProportion: share of a tile that operands and partial sums may take while the product runs.
-    partialsType: type of partial sums of halves. fullyConnectedPass: NONE counts the regrouping of the result for
-    the next product; the others count that serial passes bring the weights into slices first, TRAINING_BWD that its
-    input is rearranged, TRAINING_WU input and result (no joint plan of the three passes is made).
-    use128BitConvUnitLoad: AMP loads its weights at 16 bytes a cycle, from interleaved memory, instead of 8.
-    inputRHSIsPreArranged: the right operand was made by preArrangeMatMulInputRHS, and anything else is refused.
-    enableMultiStageReduce: partial sums 16 deep or more are added in stages. enableFastReduce: the sums that come by
-    exchange lie in one block of interleaved memory, where that is possible, and are added twice as fast.
-    planConstraints: JSON with "method" and, under "0", "partition" (fieldSplit, inChanSplit, outChanSplit,
-    convGroupSplit) and "transform" (swapOperands)."""
+    """The options, under PopLibs' names:
+
+    - availableMemoryProportion: part of a tile's memory that operands and partial sums may take while the product runs.
+    - partialsType: type of the partial sums of halves.
+    - fullyConnectedPass: NONE counts regrouping the result for the next product. The others count copying weights into
+      slices before serial passes; TRAINING_BWD counts rearranging the input, TRAINING_WU input and result. The three
+      passes have no joint plan.
+    - use128BitConvUnitLoad: AMP loads its weights at 16 bytes a cycle, from interleaved memory, instead of 8.
+    - inputRHSIsPreArranged: the right operand comes from preArrangeMatMulInputRHS; others are refused.
+    - enableMultiStageReduce: partial sums 16 deep or more are added in stages.
+    - enableFastReduce: where possible, sums received by exchange form one block of interleaved memory and are added
+      twice as fast.
+    - planConstraints: JSON with "method" and, under "0", "partition" (fieldSplit, inChanSplit, outChanSplit,
+      convGroupSplit) and "transform" (swapOperands)."""
 
     memory_proportion: float = DEFAULT_PROPORTION
     partials: Dtype = "float"
@@ -43,7 +47,7 @@ class MatMulOptions(NamedTuple):
     rhs_arranged: bool = False
 
     def machine(self, target: Target) -> Machine:
-        """What the planner needs to know of a target under these options."""
+        """The machine of a target under these options."""
         return Machine(
             tiles=target.getNumTiles(),
             bytes_per_tile=target.getBytesPerTile(),
@@ -60,14 +64,14 @@ class MatMulOptions(NamedTuple):
 
 
 def parse_options(given: Mapping[str, Any] | None) -> MatMulOptions:
-    """The options of products by name; `invalid_option` for a name or a value that is none."""
+    """The options of products by name. Raises `invalid_option` for an unknown name or value."""
     return _parsed("matMul", _MATMUL_OPTIONS, given)
 
 
 def parse_convolution_options(given: Mapping[str, Any] | None) -> MatMulOptions:
-    """The options of convolutions: as those of products, but `pass` instead of `fullyConnectedPass`, which plans a
-    fully connected layer for FC_INFERENCE_FWD, FC_TRAINING_FWD, FC_TRAINING_BWD and FC_TRAINING_WU, and any other
-    convolution alike in every pass."""
+    """The options of convolutions: those of products, with `pass` instead of `fullyConnectedPass`. FC_INFERENCE_FWD,
+    FC_TRAINING_FWD, FC_TRAINING_BWD and FC_TRAINING_WU plan a fully connected layer; any other pass plans an ordinary
+    convolution."""
     return _parsed("convolution", _CONVOLUTION_OPTIONS, given)
 
 
@@ -82,7 +86,7 @@ def _parsed(api: str, known: Mapping[str, Any], given: Mapping[str, Any] | None)
 
 
 def shows_plans() -> bool:
-    """Whether the environment asks for every plan."""
+    """Whether the environment variable POPVISION_PLAN is set."""
     return os.environ.get(SHOW_PLANS, "") not in ("", "0", "false")
 
 

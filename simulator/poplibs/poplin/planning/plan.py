@@ -1,4 +1,4 @@
-"""A chosen plan: which vertex, which split, and what its terms cost."""
+"""A plan: the vertex kind, the split, and the cycles of each cost term."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS
 class Plan:
     """One way to divide a convolution. Cycles are the planner's estimates, not those of the compiled program."""
 
-    params: CanonicalConvParams  #: operands as they are multiplied: exchanged when `swapped`
+    params: CanonicalConvParams  #: operands as multiplied: exchanged when `swapped`
     swapped: bool
     method: Method
     group_split: int
@@ -57,15 +57,15 @@ class Plan:
 
     @property
     def conv_groups(self) -> int:
-        """Blocks of convolution groups that a vertex works on side by side."""
+        """Blocks of convolution groups; a vertex works on the groups of a block side by side."""
         return groups_of(self.params.groups, self.method.conv_group)
 
     def term(self, name: str) -> int:
-        """Cycles of one term; KeyError for a name that is none."""
+        """Cycles of one term. Raises KeyError for an unknown name."""
         return dict(self.terms)[name]
 
     def cost_terms(self) -> list[tuple[str, float, str]]:
-        """(term, value, source) of every term that is not 0, the total and the split, for the report."""
+        """(term, value, source) of each term that is not 0, the total and the split, for the report."""
         source = "exact: PopLibs' planning objective (poplar-model 10; published-numbers 7.4, 7.5, 7.7)"
         costs = [(f"{term.replace('_', ' ')}", float(value), source) for term, value in self.terms if value]
         splits = (

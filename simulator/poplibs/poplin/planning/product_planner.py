@@ -1,9 +1,9 @@
 """Search for the cheapest way to divide a product over tiles: `objective` costs all candidates in arrays.
 
-Fewest cycles win among plans whose temporary memory fits, then fewest tiles, then operands in the favoured places
-(swapped), then the method tried first. Serial passes are tried only where the cheapest plan without them does not fit
-(they save memory, never cycles), with the two methods of the best rate. Where nothing fits, the least memory is the
-best that can be done. A method whose peak rate cannot beat the best plan so far is skipped.
+Among plans whose temporary memory fits, the fewest cycles win; then the fewest tiles, then swapped operands (which
+products favour), then the method tried first. Serial passes save memory, never cycles: they are tried, with the two
+methods of the best rate, only where the cheapest plan without them does not fit. Where nothing fits, the plan with the
+least memory wins. A method whose peak rate cannot beat the best plan so far is skipped.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from simulator.poplibs.poplin.planning.plan import Plan
 from simulator.poplibs.poplin.planning.splits import Splits, enumerate_splits, share_counts
 from simulator.poplibs.poplin.planning.transform_costs import Transforms
 
-#: most serial passes that are tried
+#: largest number of serial passes to try
 MAX_PASSES = 64
 
-#: methods of a placement, best rate first, that serial passes are tried with
+#: number of methods, best rate first, to try with serial passes
 _SERIAL_METHODS = 2
 
 
 class Constraints(NamedTuple):
-    """What the caller insists on (planConstraints); None = free."""
+    """The caller's planConstraints; None leaves a choice free."""
 
     method: str | None = None
     swapped: bool | None = None
@@ -50,7 +50,7 @@ class Constraints(NamedTuple):
     out_passes: int | None = None
 
     def allow(self, splits: Splits) -> Splits:
-        """The candidates that keep to them."""
+        """The candidates that meet the constraints."""
         wanted = (
             (self.group_split, splits.groups),
             (self.in_split, splits.inp),
@@ -68,7 +68,7 @@ FREE = Constraints()
 
 
 class Order(NamedTuple):
-    """Plans compare by this, the least is the best: what does not fit comes last, by its memory."""
+    """The order of plans, best first: plans that do not fit come last, ordered by memory."""
 
     misfit: int
     first: int
@@ -77,7 +77,7 @@ class Order(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """One method with the operands in one place."""
+    """One method with the operands swapped or not."""
 
     params: CanonicalConvParams
     swapped: bool
@@ -85,7 +85,7 @@ class _Trial(NamedTuple):
 
 
 class Search:
-    """The best plan found so far, of one product on one machine."""
+    """Search for the best plan of one product on one machine."""
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class Search:
         transforms: Transforms | None = None,
     ) -> None:
         self.params, self.machine, self.partials, self.constraints = params, machine, partials, constraints
-        #: what must be rearranged besides what the place of the operands asks for
+        #: rearrangements needed whether the operands are swapped or not
         self.transforms = transforms or Transforms(False)
         self.best: Plan | None = None
         self._order: Order | None = None
 
     def run(self) -> Plan | None:
-        """Try every method with the operands in both places."""
+        """Try each method with the operands swapped and not."""
         for swapped in (True, False):
             if self.constraints.swapped not in (None, swapped):
                 continue
@@ -116,18 +116,18 @@ class Search:
         return self.best
 
     def _bound(self) -> float:
-        """Cycles that a better plan may take."""
+        """Upper bound of the cycles of a better plan."""
         return self.best.total if self.best is not None and self.best.fits else float("inf")
 
     def _try(self, trial: _Trial, serial: bool) -> None:
-        """All splits of one method; serial passes only where its cheapest split does not fit."""
+        """Try all splits of one method; with serial passes only where its cheapest split does not fit."""
         for pair in self._passes(trial):
             cheapest_fits = self._split(trial, pair)
             if pair == (1, 1) and (cheapest_fits or not serial):
                 break
 
     def _split(self, trial: _Trial, passes: tuple[int, int]) -> bool:
-        """Cost the splits of one number of passes. Returns whether the cheapest one fits (or cannot win)."""
+        """Cost the splits of one number of passes. Returns whether the cheapest fits, or none can win."""
         params, swapped, method = trial
         grains = (
             groups_of(params.groups, method.conv_group),
@@ -153,8 +153,8 @@ class Search:
         return self._offer(trial, splits.take(worth), memory[worth])
 
     def _passes(self, trial: _Trial) -> list[tuple[int, int]]:
-        """(input, output) passes, fewest first: one kind at a time; passes over input channels are all of one size, and
-        of whole groups."""
+        """(input, output) passes, fewest first, of one kind at a time. Passes over input channels have equal sizes of
+        whole groups."""
         params, _, method = trial
         out = share_counts(groups_of(params.out_channels, method.out_group), MAX_PASSES).tolist()
         inp = [s for s in range(2, MAX_PASSES + 1) if params.in_channels % (s * method.in_group) == 0]
@@ -163,8 +163,8 @@ class Search:
         return [p for p in pairs if all(w in (None, v) for w, v in zip(wanted, p, strict=True))]
 
     def _offer(self, trial: _Trial, splits: Splits, memory: Int64Array) -> bool:
-        """Cost these candidates and keep the best where it beats what was found before. Returns whether the cheapest
-        of them fits."""
+        """Cost these candidates and keep the best where it beats the best so far. Returns whether the cheapest of them
+        fits."""
         params, swapped, method = trial
         share = share_of(params, method, splits)
         columns = cost_columns(params, method, splits, share, self.machine, self.transforms._replace(swapped=swapped))
@@ -224,7 +224,7 @@ def plan_matmul(
 
 
 def _effective(params: CanonicalConvParams, method: Method) -> float:
-    """The method's peak rate on what is not padding."""
+    """The method's peak rate, padding not counted as work."""
     padded = _round(params.in_channels, method.in_group) * _round(params.out_channels, method.out_group)
     side = params.groups / _round(params.groups, method.conv_group)
     return peak_macs(method, params.dtype) * side * params.in_channels * params.out_channels / padded

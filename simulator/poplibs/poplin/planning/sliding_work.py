@@ -1,12 +1,12 @@
-"""What a tile does when a vertex slides over kernel positions (n x 1, HMAC, VMAC): sizes and cycles, in columns.
+"""The work of a tile whose vertex slides over kernel positions (n x 1, HMAC, VMAC): sizes and cycles, in columns.
 
-A tile has a box of the output: some of the batch, a range along each dimension of the field. Six workers share its rows
-(see `simulator.machine.cycles.worklist`); every kernel position is one round over them. The activations that the box
-reads reach over its borders (halo): the window is `input_range` positions along each dimension. Work items that fall
-into the padding are counted like others, as PopLibs' planner does before it has worklists.
+A tile has a box of the output: a range of the batch and of each dimension of the field. Six workers share its rows
+(`simulator.machine.cycles.worklist`); each kernel position is one round over the rows. The box reads activations beyond
+its borders (halo): its window is `input_range` positions along each dimension. Work items in the padding count like
+others, as in PopLibs' planner, which has no worklists yet when it plans.
 
-AMP n x 1: a unit holds as many weights as a group of IN_GROUP channels; fewer input channels leave room for n =
-IN_GROUP / channels rows of the kernel at a time (PopLibs' planner; n = 1, 2, 4)."""
+AMP n x 1: a unit holds the weights of a group of IN_GROUP channels. With fewer input channels it holds n = IN_GROUP /
+channels rows of the kernel at a time (PopLibs' planner; n = 1, 2, 4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILTER_HEIGHTS = (1, 2, 4)
 class Box(NamedTuple):
     """The output box of a tile, one entry per candidate (or per tile)."""
 
-    rows: Int64Array  #: of the innermost dimension, batch counted
+    rows: Int64Array  #: of the innermost dimension, over the batch too
     width: Int64Array  #: positions of a row
 
 
@@ -103,12 +103,12 @@ def sliding_cycles(
 
 
 def largest(parts: int, splits: Int64Array) -> Int64Array:
-    """The largest share when `parts` are cut into `splits` shares."""
+    """The size of the largest share when `parts` are cut into `splits` shares."""
     return ceil_div(parts, splits)
 
 
 def window(params: CanonicalConvParams, dim: int, positions: Int64Array) -> Int64Array:
-    """Activations along one dimension that so many neighbouring outputs read through the whole kernel."""
+    """Activations along one dimension that this many adjacent outputs read through the whole kernel."""
     table = np.unique(positions)
     sizes = np.array([params.input_range(dim, int(n), params.kernel[dim]) for n in table], np.int64)
     return np.asarray(sizes[np.searchsorted(table, positions)])

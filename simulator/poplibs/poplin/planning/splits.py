@@ -1,8 +1,8 @@
 """The ways to divide a convolution over tiles (parallel splits) and over time (serial splits), as columns.
 
-A candidate gives every tile one share of the convolution groups, of each dimension of the field, of the input channels
-and of the output channels; shares are whole grains, all of one size but the last. Of numbers of shares that leave the
-same largest share only the smallest is a candidate."""
+A candidate gives each tile one share of the convolution groups, of each dimension of the field, of the input channels
+and of the output channels. Shares are whole grains, of one size except the last. Where several numbers of shares leave
+the same largest share, only the smallest is a candidate."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Splits(NamedTuple):
 
 
 def share_counts(parts: int, limit: int) -> Int64Array:
-    """The numbers of shares worth trying for `parts` grains: the smallest for each size of the largest share."""
+    """The numbers of shares of `parts` grains to try: the smallest for each size of the largest share."""
     sizes = np.arange(1, parts + 1)
     counts = np.unique(-(-parts // sizes)).astype(np.int64)
     return counts[counts <= limit]
@@ -47,8 +47,7 @@ def share_counts(parts: int, limit: int) -> Int64Array:
 
 @lru_cache(maxsize=256)
 def parallel(parts: tuple[int, ...], tiles: int) -> tuple[Int64Array, ...]:
-    """All ways to cut dimensions of `parts` grains so that the product of the numbers of shares is at most `tiles`: one
-    column per dimension."""
+    """All ways to cut dimensions of `parts` grains into at most `tiles` shares in all: one column per dimension."""
     columns: tuple[Int64Array, ...] = ()
     used = np.ones(1, np.int64)
     for count in parts:
@@ -64,7 +63,7 @@ def parallel(parts: tuple[int, ...], tiles: int) -> tuple[Int64Array, ...]:
 def enumerate_splits(
     groups: int, field: tuple[int, ...], inp: int, out: int, tiles: int, serial: tuple[int, int] = (1, 1)
 ) -> Splits:
-    """All parallel splits of one pass when the input and output channels take `serial` passes.
+    """All parallel splits of one pass where the input and output channels take `serial` passes.
 
     groups, field, inp, out: grains of the whole convolution."""
     in_passes, out_passes = serial

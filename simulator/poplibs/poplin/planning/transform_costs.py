@@ -1,11 +1,12 @@
-"""Bringing operands into groups and results out of them, as PopLibs' planner estimates it before anything is built.
+"""The cost of rearranging operands into groups of channels, and results out of them, by PopLibs' estimate before
+building.
 
-An operand is rearranged when its channels must be padded to whole groups or when the operands are not in the places
-that matrix products favour (the right operand as activations, swapped); a result when its channels are padded or its
-operands not swapped. What is rearranged is spread over all tiles of the plan, exchanged at 4 bytes a cycle and copied
-element by element, with a surcharge of a quarter, or two thirds where elements are no whole pairs of floats or fours
-of halves. A result whose groups of channels are not what the next product reads is only regrouped, a group at a time.
-Source: PopLibs' public planner; the factors are its own ("computed from a few layers of ResNet-50")."""
+An operand is rearranged when its channels must be padded to whole groups, or when the operands are not swapped
+(products favour the right operand as activations). A result is rearranged when its channels are padded or its operands
+not swapped. The bytes are spread over all tiles of the plan, exchanged at 4 bytes a cycle and copied element by
+element, with a surcharge of 1/4, or of 2/3 where elements are not whole pairs of floats or fours of halves. A result
+whose groups of channels are not those of the next product is only regrouped, a group at a time. Source: PopLibs' public
+planner; the factors are its own ("computed from a few layers of ResNet-50")."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, Ca
 from simulator.poplibs.poplin.planning.machine import Machine
 from simulator.poplibs.poplin.planning.methods import Method
 
-_COPY_BYTES = 8  #: bytes a cycle that a copy can move on a tile
+_COPY_BYTES = 8  #: bytes a cycle that a copy moves on a tile
 
 
 class Moved(NamedTuple):
@@ -33,18 +34,18 @@ class Moved(NamedTuple):
     weights_exchange: Int64Array
     output_copy: Int64Array
     output_exchange: Int64Array
-    temporary_bytes: Int64Array  #: of the largest of them
+    temporary_bytes: Int64Array  #: of the largest rearrangement
 
 
 class Transforms(NamedTuple):
-    """Which rearrangements a product needs, whatever its split."""
+    """The rearrangements that a product needs, whatever its split."""
 
     swapped: bool
     matmul: bool = True
     expanded: bool = False  #: kernel positions become input channels, so that both operands are copied
 
     def columns(self, params: CanonicalConvParams, method: Method, tiles: Int64Array, machine: Machine) -> Moved:
-        """The costs on `tiles` tiles. `params` are those of the operands as they are multiplied (swapped or not)."""
+        """The costs on `tiles` tiles. `params` describe the operands as multiplied (swapped or not)."""
         pad_in = params.in_channels % method.in_group != 0
         pad_out = params.out_channels % method.out_group != 0
         misplaced = self.swapped != self.matmul
@@ -75,7 +76,7 @@ class Transforms(NamedTuple):
 
 
 def _spread(size: int, tiles: Int64Array) -> Int64Array:
-    """Bytes on each of so many tiles."""
+    """Bytes per tile when spread over this many tiles."""
     table = ceil_div(size, np.arange(1, int(tiles.max(initial=1)) + 1))
     return np.asarray(table[tiles - 1])
 

@@ -1,8 +1,8 @@
-"""Building a planned product step by step.
+"""Build a planned product step by step.
 
 Steps below `<name>/Conv_1`: copy into blocks (preRegroup) and Transpose_#0 for operands whose channels are not adjacent
-in memory, copy to actsRearranged and weightsRearranged, Convolve, Reduce0 (Reduce1 ...) or Cast. A copy that needs no
-rearrangement is left out, as PopLibs leaves it out. Serial passes repeat Convolve and Reduce on slices of the channels.
+in memory, copy to actsRearranged and weightsRearranged, Convolve, Reduce0 (Reduce1 ...) or Cast. As in PopLibs, a copy
+that would rearrange nothing is left out. Serial passes repeat Convolve and Reduce on slices of the channels.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def as_product(stored: Tensor, plan: Plan) -> Tensor:
 
 
 def create_operand(graph: Graph, plan: Plan, type_: Type, left: bool, name: DebugInfo) -> Tensor:
-    """A new [g, m, k] left or [g, k, n] right operand, laid out as the plan reads it."""
+    """A new [g, m, k] left or [g, k, n] right operand in the layout that the plan reads."""
     shares = shares_of(plan)
     params, method = plan.params, plan.method
     is_acts = left != plan.swapped
@@ -67,7 +67,7 @@ def create_operand(graph: Graph, plan: Plan, type_: Type, left: bool, name: Debu
 
 
 def create_product(graph: Graph, plan: Plan, type_: Type, name: DebugInfo) -> Tensor:
-    """A new [g, m, n] tensor that lies where `build` leaves the product."""
+    """A new [g, m, n] tensor mapped like the product that `build` makes."""
     shares = shares_of(plan)
     parts = []
     for _ in range(plan.out_passes):
@@ -76,7 +76,7 @@ def create_product(graph: Graph, plan: Plan, type_: Type, name: DebugInfo) -> Te
 
 
 def needs_transposing(right: Tensor) -> bool:
-    """Whether the channels of a [g, k, n] right operand must first be brought next to each other."""
+    """Whether the channels of a [g, k, n] right operand are not yet adjacent."""
     operand = right.dimShuffle([0, 2, 1])
     group = min(rearrange.AMP_GROUP[operand.elementType()], operand.dim(2))
     return not rearrange.channels_adjacent(operand, group)
@@ -104,7 +104,7 @@ def _weights_shape(plan: Plan) -> list[int]:
 
 
 def _map(graph: Graph, variable: Tensor, shares: Shares, is_acts: bool) -> None:
-    """Map every pass's part of a rearranged operand alike."""
+    """Map each pass's part of a rearranged operand alike."""
     passes = shares.plan.in_passes if is_acts else shares.plan.passes
     parts = variable.reshape([passes, variable.numElements() // passes])
     for number in range(passes):
@@ -112,8 +112,8 @@ def _map(graph: Graph, variable: Tensor, shares: Shares, is_acts: bool) -> None:
 
 
 def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares) -> Tensor:
-    """[passes, conv groups, in groups, field, in channels, side] activations, spread over the tiles that use them; an
-    operand that lies in this order already (createMatMulInputLHS or RHS) is used as it is."""
+    """[passes, conv groups, in groups, field, in channels, side] activations, spread over the tiles that read them. An
+    operand that has this layout already (createMatMulInputLHS or RHS) is used in place."""
     plan = shares.plan
     shape = _acts_shape(plan)
     method = plan.method
@@ -125,13 +125,13 @@ def _arranged_acts(steps: rearrange.Rearrangement, acts: Tensor, shares: Shares)
     out = steps.graph.addVariable(acts.elementType(), shape, (steps.name, "actsRearranged"))
     _map(steps.graph, out, shares, True)
     steps.arranged.append(out)
-    as_read = [1, 5, 3, 0, 2, 4]  # as the operand is read: by convolution group, position, channel
+    as_read = [1, 5, 3, 0, 2, 4]  # the order in which the operand is read: by convolution group, position, channel
     steps.copies.append(Copy(source.dimShuffle(as_read), out.dimShuffle(as_read), False, steps.name))
     return out
 
 
 def _acts_view(steps: rearrange.Rearrangement, acts: Tensor, plan: Plan) -> Tensor:
-    """A [groups, positions, channels] operand as `_acts_shape`."""
+    """A [groups, positions, channels] operand in the shape of `_acts_shape`."""
     shape, method = _acts_shape(plan), plan.method
     whole = _whole(steps, acts, plan, plan.field, shape[0] * shape[2] * method.in_group)
     blocks = whole.reshape([shape[1], method.conv_group, plan.field, shape[0], shape[2], method.in_group])
@@ -139,8 +139,8 @@ def _acts_view(steps: rearrange.Rearrangement, acts: Tensor, plan: Plan) -> Tens
 
 
 def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: Shares) -> Tensor:
-    """[in passes, out passes, conv groups, out groups, in groups, out channels, in channels, side] weights: a view of
-    the operand where its channels are adjacent, which each tile gathers from."""
+    """[in passes, out passes, conv groups, out groups, in groups, out channels, in channels, side] weights. Where
+    channels are adjacent this is a view of the operand, which each tile gathers from."""
     plan, method = shares.plan, shares.plan.method
     shape = _weights_shape(plan)
     outputs, inputs = shape[1] * shape[3] * method.out_group, shape[0] * shape[4] * method.in_group
@@ -160,7 +160,7 @@ def _arranged_weights(steps: rearrange.Rearrangement, weights: Tensor, shares: S
 
 
 def in_order(tensor: Tensor) -> bool:
-    """Whether a view is one run of memory, in its order."""
+    """Whether a view is one run of memory in its own order."""
     strided = tensor.strided()
     if strided is None:
         return False
@@ -173,13 +173,13 @@ def in_order(tensor: Tensor) -> bool:
 
 
 def _whole(steps: rearrange.Rearrangement, operand: Tensor, plan: Plan, rows: int, channels: int) -> Tensor:
-    """The operand with exactly so many rows and channels, padded with zeros or cut, and whole blocks of groups."""
+    """The operand with exactly this many rows and channels, padded with zeros or truncated, in whole blocks of groups."""
     operand = operand.slice(0, min(operand.dim(1), rows), 1).slice(0, min(operand.dim(2), channels), 2)
     return rearrange.padded(steps.graph, operand, (plan.conv_groups * plan.method.conv_group, rows, channels))
 
 
 def adjacent(steps: rearrange.Rearrangement, operand: Tensor) -> Tensor:
-    """The operand, or a rearranged one in which channels are adjacent in groups that AMP takes."""
+    """The operand, rearranged where needed so that channels are adjacent in groups that AMP takes."""
     group = min(rearrange.AMP_GROUP[operand.elementType()], operand.dim(2))
     if rearrange.channels_adjacent(operand, group):
         return operand

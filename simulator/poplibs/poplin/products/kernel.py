@@ -1,4 +1,4 @@
-"""The kernel of a product: the whole of it at once, in float32, written in the stored layout."""
+"""The kernel of a product: computes it whole in float32 and writes the stored layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from simulator.runtime.values.kernels import register
 
 
 def attributes_of(plan: Plan, a_shape: list[int], b_shape: list[int]) -> dict[str, Any]:
-    """What the kernel needs of a plan. Partial sums in half are rounded where a tile's or a pass's share ends."""
+    """The attributes of a plan that the kernel needs. Half partial sums are rounded where the share of a tile or a pass
+    ends."""
     rounded = plan.method.partials == "half"
     return {
         "swapped": plan.swapped,
@@ -28,7 +29,7 @@ def attributes_of(plan: Plan, a_shape: list[int], b_shape: list[int]) -> dict[st
 
 
 def _cuts(plan: Plan) -> list[int]:
-    """The input channels at which shares end, the last left out."""
+    """The input channels at which shares end, except the last."""
     step = -(-plan.in_groups // plan.in_split) * plan.method.in_group
     per_pass = -(-plan.params.in_channels // plan.in_passes)
     ends = [p * per_pass + min(s * step, per_pass) for p in range(plan.in_passes) for s in range(1, plan.in_split + 1)]
@@ -36,8 +37,7 @@ def _cuts(plan: Plan) -> list[int]:
 
 
 def _matrix(operand: AnyArray, shape: list[int]) -> AnyArray:
-    """An operand as a stack of matrices that BLAS takes; one in blocks is copied in the order that reads longer
-    runs."""
+    """An operand as a stack of matrices that BLAS takes. One in blocks is copied in the order with the longer runs."""
     x = wide(operand)
     if shape[0] == 1 and x.ndim == 4 and x.strides[1] < x.strides[3]:
         return np.ascontiguousarray(x.transpose(2, 3, 0, 1)).reshape(shape[:0:-1]).T[None]
@@ -46,7 +46,7 @@ def _matrix(operand: AnyArray, shape: list[int]) -> AnyArray:
 
 @register("poplin.matMul")
 def _matmul_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
-    """Stored as [conv groups, out groups, field, out channels x side]; what is padding is 0."""
+    """Store the product as [conv groups, out groups, field, out channels x side]; padding is 0."""
     a, b = (_matrix(x, shape) for x, shape in zip(inputs, attributes["shapes"], strict=True))
     left, right = (b.swapaxes(1, 2), a.swapaxes(1, 2)) if attributes["swapped"] else (a, b)
     product = _in_shares(left, right, attributes["cuts"], attributes["rounded"])
@@ -54,8 +54,8 @@ def _matmul_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: 
 
 
 def store_product(out: AnyArray, product: AnyArray, units: int, side: int) -> None:
-    """[groups, field, channels] stored as [conv groups, out groups, field, `units` channels x `side` groups]; what is
-    padding is 0."""
+    """Store [groups, field, channels] as [conv groups, out groups, field, `units` channels x `side` groups]; padding is
+    0."""
     if side == 1:
         for group, block in zip(product, out, strict=True):
             _store_group(block, group, units)
@@ -68,7 +68,7 @@ def store_product(out: AnyArray, product: AnyArray, units: int, side: int) -> No
 
 
 def _in_shares(left: AnyArray, right: AnyArray, cuts: list[int], rounded: bool) -> AnyArray:
-    """left @ right; `rounded`: the sum of partial products, between the cuts, that are each rounded to half."""
+    """left @ right. With `rounded`, the sum of the partial products between the cuts, each rounded to half."""
     if not rounded:
         return np.asarray(left @ right)
     bounds = [0, *cuts, left.shape[2]]
@@ -77,7 +77,7 @@ def _in_shares(left: AnyArray, right: AnyArray, cuts: list[int], rounded: bool) 
 
 
 def _store_group(out: AnyArray, product: AnyArray, units: int) -> None:
-    """One group's [field, channels] product into [out groups, field, units]."""
+    """Store one group's [field, channels] product in [out groups, field, units]."""
     field, channels = product.shape
     whole = channels // units
     store(out[:whole], product[:, : whole * units].reshape(field, whole, units).transpose(1, 0, 2))

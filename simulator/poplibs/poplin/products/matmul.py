@@ -1,4 +1,4 @@
-"""poplin.matMul and what is built on it, under PopLibs' names: grouped, into a given tensor, added to one.
+"""poplin.matMul and its forms, under PopLibs' names: grouped, into a given tensor, accumulated.
 
 Options are those of `simulator.poplibs.poplin.planning.options.MatMulOptions`."""
 
@@ -30,7 +30,7 @@ _LAST = (
     Parameter("options", dict, None),
     Parameter("cache", PlanningCache, None),
 )
-#: what follows `prog`: the type of the product may come first
+#: the parameters after `prog`; the type of the product may come first
 AFTER_PROGRAM = ((Parameter("outputType", Type, None), *_LAST), _LAST)
 
 
@@ -68,7 +68,7 @@ def matMul(
     cache: Cache = None,
 ) -> Tensor: ...
 def matMul(graph: Graph, A: Tensor, B: Tensor, prog: Sequence, *arguments: Any, **named: Any) -> Tensor:
-    """Append the product of two matrices to `prog`; returns it, laid out as the plan leaves it.
+    """Append the product of two matrices to `prog`; returns it in the layout that the plan leaves.
 
     `outputType` defaults to the operands' type. Raises `type_error`, `graph_connection_error` for operands that do not
     fit, `invalid_option`."""
@@ -95,8 +95,8 @@ def matMulWithOutput(
     options_: Options = None,
     cache: Cache = None,
 ) -> None:
-    """out = A_ x B_ (out may be one of them), in the type of `out`. `createMatMulOutput` gives a tensor that lies where
-    the product is made."""
+    """out = A_ x B_ (out may be one of them), in the type of `out`. `createMatMulOutput` gives a tensor mapped like the
+    product."""
     _check_operands("matMulWithOutput", A_, B_, 2)
     _into(graph, "matMulWithOutput", (A_, B_, out), prog, debugContext, options_, cache)
 
@@ -238,7 +238,7 @@ def _product(graph: Graph, api: str, A: Tensor, B: Tensor, prog: Sequence, given
         print(f"{api} [{m}, {k}] x [{k}, {n}]: {plan.describe()}", file=sys.stderr)
     if parsed.rhs_arranged and build.needs_transposing(b):
         raise invalid_option(
-            f"{api}: inputRHSIsPreArranged is true, but B does not lie as the plan reads it; make B with "
+            f"{api}: inputRHSIsPreArranged is true, but B is not in the layout of the plan; make B with "
             "preArrangeMatMulInputRHS and the same options."
         )
     programs, stored = build.build(graph, a, b, plan, out_type, name, parsed)

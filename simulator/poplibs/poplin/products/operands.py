@@ -1,7 +1,7 @@
-"""Operands and results of products that lie as the plan wants them, under PopLibs' names.
+"""Operands and results of products in the layout of their plan, under PopLibs' names.
 
-The functions take (graph, inputType, [outputType,] aShape, bShape, debugContext="", options={}, cache=None); with one
-type (PopLibs calls it dataType) it is that of operands and product. Shapes are those of A and B, [m, k] and [k, n], or
+The functions take (graph, inputType, [outputType,] aShape, bShape, debugContext="", options={}, cache=None). A single
+type (PopLibs calls it dataType) is that of operands and product. Shapes are those of A and B, [m, k] and [k, n], or
 with groups [g, m, k] and [g, k, n]."""
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _FORMS = (
 
 
 def createMatMulInputLHS(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
-    """An [m, k] left operand that lies as the plan of this product reads it, so that nothing need be rearranged."""
+    """An [m, k] left operand in the layout that the plan of this product reads, so that it needs no rearrangement."""
     return _operand(graph, "createMatMulInputLHS", 2, arguments, named)
 
 
 def createMatMulInputRHS(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
-    """A [k, n] right operand that lies as the plan of this product reads it."""
+    """A [k, n] right operand in the layout that the plan of this product reads."""
     return _operand(graph, "createMatMulInputRHS", 2, arguments, named)
 
 
 def createMatMulOutput(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
-    """An [m, n] tensor of `outputType` that lies where the plan leaves this product (`matMulWithOutput`)."""
+    """An [m, n] tensor of `outputType` mapped like the product (for `matMulWithOutput`)."""
     return _operand(graph, "createMatMulOutput", 2, arguments, named)
 
 
@@ -66,9 +66,8 @@ def createMatMulGroupedOutput(graph: Graph, *arguments: Any, **named: Any) -> Te
 def preArrangeMatMulInputRHS(
     graph: Graph, aShape: list[int], B: Tensor, prog: Sequence, *arguments: Any, **named: Any
 ) -> Tensor:
-    """Append the rearrangement of a right operand that products of this shape would do; returns the rearranged B, to be
-    given to them with the option `inputRHSIsPreArranged`: (..., [outputType,] debugContext="", options={},
-    cache=None)."""
+    """Append the rearrangement that products of this shape would apply to B; returns the rearranged B for products with
+    the option `inputRHSIsPreArranged`: (..., [outputType,] debugContext="", options={}, cache=None)."""
     return _arranged(graph, "preArrangeMatMulInputRHS", 2, (aShape, B, prog), arguments, named)
 
 
@@ -122,7 +121,7 @@ def _arranged(
 
 
 def _grouped(api: str, rank: int, aShape: list[int], bShape: list[int]) -> tuple[list[int], list[int]]:
-    """Both shapes with a dimension of groups; `graph_connection_error` for another number of dimensions."""
+    """Both shapes with a dimension of groups. Raises `graph_connection_error` for another number of dimensions."""
     if len(aShape) != rank or len(bShape) != rank:
         raise graph_connection_error(f"{api}: {list(aShape)} and {list(bShape)} must both have {rank} dimensions.")
     groups, m, k, n = sizes_of(aShape, bShape)

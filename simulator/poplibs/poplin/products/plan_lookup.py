@@ -1,4 +1,4 @@
-"""The plan of a product, from what a program says of it."""
+"""Look up the plan of a product from the types and shapes that a program gives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def look_up_product_plan(
 
 
 def sizes_of(aShape: Sequence[int], bShape: Sequence[int]) -> tuple[int, int, int, int]:
-    """(groups, m, k, n) of two shapes, or `graph_connection_error`."""
+    """(groups, m, k, n) of two shapes. Raises `graph_connection_error`."""
     rank = len(aShape)
     fits = rank == len(bShape) and rank in (2, 3) and aShape[-1] == bShape[-2] and aShape[:-2] == bShape[:-2]
     if not fits:
