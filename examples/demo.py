@@ -1,4 +1,4 @@
-"""Runs the sample programs with profiling on, each into its own folder: `python -m examples.demo [FOLDER]`."""
+"""Run the sample programs with profiling on, each into its own folder: `python -m examples.demo [FOLDER]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-#: Folder of the report -> what it shows, program and arguments.
+#: folder of the report -> (what it shows, program and arguments)
 PROGRAMS: dict[str, tuple[str, list[str]]] = {
     "matmul_chain": ("two matrix products on the IPU Model", ["matmul_chain.py"]),
     "matmul_chain_hardware": ("the same on simulated hardware", ["matmul_chain.py", "--hw"]),
@@ -23,7 +23,7 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
 
 
 def run(name: str, folder: Path) -> float:
-    """Run one program with every report on, its output in `folder`/output.txt; seconds it took."""
+    """Run one program with all reports on and its output in `folder`/output.txt; returns the seconds that it took."""
     _, command = PROGRAMS[name]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -38,7 +38,7 @@ def run(name: str, folder: Path) -> float:
 
 
 def main() -> None:
-    """Run every program, one line each."""
+    """Run all programs and print a line for each."""
     into = Path(sys.argv[1] if len(sys.argv) > 1 else "demo_reports")
     for name, (what, _) in PROGRAMS.items():
         print(f"  {name:<24} {what} ...", end=" ", flush=True)

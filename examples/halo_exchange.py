@@ -1,11 +1,11 @@
-"""A grid in blocks on tiles, each cell averaged with its eight neighbours: the halo exchange of the IPU HPC cookbook.
+"""A grid in blocks on tiles; each cell becomes the mean of itself and its eight neighbours. From the IPU HPC cookbook.
 
     python examples/halo_exchange.py -n 4 -b 10             on the IPU Model
     python examples/halo_exchange.py -n 4 -b 10 --hw        on a simulated hardware IPU
     python examples/halo_exchange.py -n 4 -b 10 --tiles 8   on fewer tiles
 
-The implicit strategy: a vertex is connected to its block and to the cells around it, which are slices of other tiles'
-blocks; the compiler brings them. Two grids take turns, as no vertex may read what another writes.
+This is the implicit strategy: a vertex is connected to its block and to slices of the blocks around it, and the
+compiler exchanges the slices. There are two grids, used in turn, because no vertex may read what another writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.poplar import FLOAT, Device, DeviceManager, Engine, Graph, IPUMod
 from simulator.poplar.program import Execute, Program, Repeat, Sequence
 
 CODELETS = Path(__file__).with_name("halo_codelets.cpp")
-COLUMNS = 2  #: of blocks
+COLUMNS = 2  #: columns of blocks
 
 
 class Blocks:
@@ -37,7 +37,7 @@ class Blocks:
         return self.tensor.slice([row, column], [row + self.side, column + self.side])
 
     def with_halo(self, tile: int) -> Tensor:
-        """The block and the cells around it; zeros of the tile's own beyond the edge of the grid."""
+        """The block and the cells around it; beyond the edge of the grid these are zeros on the tile itself."""
         height, width = self.tensor.shape()
         top, left = tile // COLUMNS * self.side - 1, tile % COLUMNS * self.side - 1
         bottom, right = top + self.side + 2, left + self.side + 2

@@ -2,8 +2,8 @@
 
     python examples/host_trace.py [FOLDER]
 
-writes FOLDER/<date>_<pid>.pvti (default `demo_reports/host_trace`) and prints what is in it; `popvision view FOLDER`
-shows it. The model is logistic regression on made-up data, in NumPy; nothing runs on a simulated device.
+writes FOLDER/<date>_<pid>.pvti (default `demo_reports/host_trace`) and prints its contents; `popvision view FOLDER`
+shows it. The model is logistic regression on generated data, in NumPy; nothing runs on a simulated device.
 """
 
 import json
@@ -16,7 +16,7 @@ from queue import Queue
 import numpy as np
 
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else "demo_reports/host_trace")
-# Tracing is decided when popvision.pvti is imported; usually the variable is set in the shell.
+# popvision.pvti reads this variable when it is imported; usually the shell sets it.
 os.environ.setdefault("PVTI_OPTIONS", json.dumps({"enable": "true", "directory": str(FOLDER)}))
 
 import popvision.pvti as pvti  # noqa: E402
@@ -28,7 +28,7 @@ training = pvti.createTraceChannel("training")
 
 
 class Digits:
-    """Batches of two made-up classes that overlap a little."""
+    """Batches of two generated classes that overlap a little."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -43,7 +43,7 @@ class Digits:
 
 
 def load(digits: Digits, batches: Queue) -> None:
-    """Runs on a thread of its own, a few batches ahead of training."""
+    """Load batches ahead of training, on a thread of its own."""
     for _ in range(EPOCHS):
         for index in range(len(digits)):
             batches.put(digits[index])
@@ -51,7 +51,7 @@ def load(digits: Digits, batches: Queue) -> None:
 
 @pvti.instrument_fn(training)
 def step(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """One step of gradient descent; loss and accuracy in percent before it."""
+    """Do one step of gradient descent; returns the loss and the accuracy in percent before it."""
     with pvti.Tracepoint(training, "forward"):
         share = 1 / (1 + np.exp(-inputs @ weights))
         loss = -np.mean(np.log(np.where(labels, share, 1 - share) + 1e-12))

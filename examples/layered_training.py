@@ -1,10 +1,10 @@
-"""Training of a network whose layers have names in the report: six dense layers on one IPU of 1,472 tiles.
+"""Train a network whose layers have names in the report: six dense layers on one IPU of 1,472 tiles.
 
     popvision run -d report examples/layered_training.py
     python examples/analysis/layers.py report
 
-Each layer is a record of a software layer of the program's own, "network", above the PopLibs calls that it makes:
-forward, backward and update. So reports answer by layer ("operations" of "network") and by call (of "poplibs").
+Each layer is a debug context of the program's own software layer, "network", above its PopLibs calls: forward, backward
+and update. So reports can group by layer ("operations" of "network") and by call (of "poplibs").
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Dense:
         return self.out
 
     def backward(self, graph: Graph, slope: Tensor, step: Sequence) -> Tensor:
-        """Slope of the input; the weights are updated after it was computed with them."""
+        """The gradient of the input; the weights are updated after it is computed."""
         assert self.x is not None
         assert self.out is not None
         slope = popnn.nonLinearityInputGradient(graph, NonLinearityType.RELU, self.out, slope, step, (self.info, "bwd"))
@@ -64,7 +64,7 @@ def dense_layers(graph: Graph, seed: int = 7) -> list[Dense]:
 
 
 def training(graph: Graph, steps: int) -> Program:
-    """So many batches: stream in, forward, loss, backward with update, stream out the error."""
+    """A program of this many batches: stream in, forward, loss, backward with update, stream out the error."""
     step, layers = Sequence(), dense_layers(graph)
     data = graph.addDebugInfo("data", "network", op_type="stream")
     loss = graph.addDebugInfo("loss", "network", op_type="loss")
@@ -94,7 +94,7 @@ def main() -> None:
     arguments = parser.parse_args()
     model = IPUModel()
     model.tilesPerIPU = arguments.tiles
-    model.compileIPUCode = True  # so that code has a size
+    model.compileIPUCode = True  # gives code a size
     device = model.createDevice()
     graph = Graph(device)
     program = training(graph, arguments.steps)

@@ -2,7 +2,7 @@
 
 python examples/matmul_chain.py            on the IPU Model (estimates)
 python examples/matmul_chain.py --hw       on simulated hardware
-python examples/matmul_chain.py --plan     how the planner split both products
+python examples/matmul_chain.py --plan     print how the planner splits both products
 POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python examples/matmul_chain.py && popvision view .
 """
 
@@ -19,7 +19,7 @@ SHAPES = {"m1": [800, 500], "m2": [500, 400], "m3": [400, 200]}
 
 
 def build(graph: Graph, shapes: dict[str, list[int]] = SHAPES) -> Sequence:
-    """m4 = m1 x m2, m5 = m4 x m3. The inputs are mapped linearly; the library decides where the products lie."""
+    """m4 = m1 x m2, m5 = m4 x m3. The inputs are mapped linearly; the library maps the products."""
     matrices = [graph.addVariable(FLOAT, shape, name) for name, shape in shapes.items()]
     for name, matrix in zip(shapes, matrices, strict=True):
         poputil.mapTensorLinearly(graph, matrix)

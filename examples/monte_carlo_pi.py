@@ -1,10 +1,10 @@
-"""Pi from random points, counted by all workers of all tiles: the Monte Carlo example of the IPU HPC cookbook.
+"""Estimate pi from random points, counted by all workers of all tiles: the Monte Carlo example of the IPU HPC cookbook.
 
     python examples/monte_carlo_pi.py                                      a million points
     python examples/monte_carlo_pi.py --iterations 20000000 --precision 8
 
-The original draws its numbers from the hardware's generator; here a xorshift generator in the codelet does, so that
-every run gives the same number.
+The original draws its numbers from the hardware's generator. Here a xorshift generator in the codelet draws them, so
+that every run gives the same result.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A product too large for one IPU: what simulated hardware does with it, and the report it leaves.
+"""A product too large for one IPU: the error that simulated hardware raises, and the report that it leaves.
 
-    python examples/out_of_memory.py       ends with exit code 1; open the report: popvision view oom_report
-    python examples/out_of_memory.py 300 200 100       [300, 200] x [200, 100]: what fits ends with exit code 0
+    python examples/out_of_memory.py       exit code 1; open the report with `popvision view oom_report`
+    python examples/out_of_memory.py 300 200 100       [300, 200] x [200, 100]: this fits, exit code 0
 
-On hardware such a program does not link: the Engine raises graph_memory_allocation_error, after saving the graph
-profile, so that the memory pages show which tiles are full and of what.
+On hardware such a program does not link. The Engine saves the graph profile, then raises graph_memory_allocation_error;
+the memory pages of the report show which tiles are full, and of what.
 """
 
 import sys

@@ -1,13 +1,13 @@
-"""A pipeline over two IPUs: while IPU 1 works on one batch, IPU 0 works on the next, and I/O tiles move a third.
+"""A pipeline over two IPUs: IPU 1 works on one batch, IPU 0 on the next, and I/O tiles move a third.
 
     python examples/pipeline.py
     python examples/pipeline.py --batches 40
 
-Each IPU has 24 tiles that compute and 4 I/O tiles, which run no vertex and hold what streams bring or take away. In one
-trip of the loop four things happen at once: I/O tiles of IPU 0 get the next batch from the host, IPU 0 runs stage one,
-IPU 1 runs stage two, and I/O tiles of IPU 1 send results to the host. Then everything moves one place on: results of
-stage one cross over to IPU 1 (GlobalExchange, after an external sync of both IPUs), batch and results move between I/O
-tiles and the others. The execution trace shows the I/O in lanes of its own, beside the compute that hides it.
+Each IPU has 24 compute tiles and 4 I/O tiles. I/O tiles run no vertex; they hold the data of streams. In one trip of
+the loop four things happen at once: I/O tiles of IPU 0 receive the next batch from the host, IPU 0 runs stage one, IPU
+1 runs stage two, and I/O tiles of IPU 1 send results to the host. Then the data moves on: results of stage one go to
+IPU 1 (GlobalExchange, after an external sync of both IPUs), and batch and results move between I/O tiles and compute
+tiles. The execution trace shows I/O in its own lanes, beside the compute that hides it.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from simulator.poplibs.poputil import mapTensorLinearly
 
 COMPUTE_TILES, IO_TILES = 24, 4
 BATCH, FEATURES, HIDDEN, CLASSES = 48, 64, 96, 16
-#: trips of the loop between the input of a batch and its output: in, stage one, stage two, out
+#: trips of the loop from the input of a batch to its output: in, stage one, stage two, out
 DEPTH = 3
 
 
@@ -43,7 +43,7 @@ def layer(graph: Graph, inputs: Tensor, weights: Tensor, kind: NonLinearityType,
 
 
 def build(graph: Graph, weights: list[np.ndarray]) -> Sequence:
-    """One trip of the loop."""
+    """The program of one trip of the loop."""
     per_ipu = graph.getTarget().getTilesPerIPU()
     compute = per_ipu - IO_TILES
     ipu0, io0 = graph.createVirtualGraph(0, compute), graph.createVirtualGraph(compute, per_ipu)
@@ -69,7 +69,7 @@ def build(graph: Graph, weights: list[np.ndarray]) -> Sequence:
 
 
 def run(count: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """(results [count, batch, classes], what NumPy gives, cycles for each trip of the loop)."""
+    """(results [count, batch, classes], the same from NumPy, cycles of each trip of the loop)."""
     rng = np.random.default_rng(5)
     sizes = [FEATURES, HIDDEN, HIDDEN, HIDDEN, CLASSES]
     weights = [rng.normal(0, (2 / n) ** 0.5, (n, m)).astype(np.float32) for n, m in itertools.pairwise(sizes)]

@@ -1,8 +1,8 @@
 """A stream callback that fills the next transfer while the device works on the last: Graphcore's prefetch example.
 
-python examples/prefetch_callbacks.py
+    python examples/prefetch_callbacks.py
 
-What is prefetched is the data of a transfer that may come later, by whichever callback is connected then.
+Prefetched data may serve a later transfer, through whichever callback is connected then.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Increment : public Vertex {
 
 
 class FillCallback(StreamCallback):
-    """Fills the buffer with one value and says when."""
+    """Fills the buffer with one value and prints when."""
 
     def __init__(self, value: float) -> None:
         self.value = value

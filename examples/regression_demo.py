@@ -1,12 +1,12 @@
 """Softmax regression, y = W x + b, trained image by image: Graphcore's regression demo, on synthetic digits.
 
-python examples/regression_demo.py            3 epochs of 3,000 images on an IPU Model of 4 tiles
-python examples/regression_demo.py 2 50       2 epochs of half the images
-python examples/regression_demo.py -IPU 1 10  on a simulated hardware IPU
+    python examples/regression_demo.py            3 epochs of 3,000 images on an IPU Model of 4 tiles
+    python examples/regression_demo.py 2 50       2 epochs of half the images
+    python examples/regression_demo.py -IPU 1 10  on a simulated hardware IPU
 
-The original trains on MNIST; here seven-segment digits under noise are made on the spot (train_mlp.py). Beside the
-accuracy it reaches it prints that of linear regression: W by least squares on all the images at once. The losses of the
-first 50 steps are committed, as PyTorch computes them (regression_losses.py).
+The original trains on MNIST; this program generates noisy seven-segment digits (train_mlp.py). It prints its accuracy
+and that of linear regression, which fits W to all images at once by least squares. The repository holds the losses of
+the first 50 steps as PyTorch computes them (regression_losses.py).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from simulator.poplibs import popnn, popops
 from simulator.poplibs.poplin import matMul
 from simulator.poplibs.poputil import mapTensorLinearly
 
-IMAGES, BATCH, STEPS = 3000, 300, 50  #: STEPS have their losses committed
-RATE = 0.05  #: the original has 0.0009, for twenty times the images
+IMAGES, BATCH, STEPS = 3000, 300, 50  #: the first STEPS losses are committed
+RATE = 0.05  #: 0.0009 in the original, which has twenty times the images
 
 
 def images_and_labels() -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ def initial(features: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def linear_baseline(images: np.ndarray, labels: np.ndarray) -> float:
-    """Per cent of the images whose largest output is right, W x + b fitted to one-hot labels by least squares."""
+    """The percentage of images whose largest output of W x + b is right, fitted to one-hot labels by least squares."""
     inputs = np.hstack([images, np.ones((len(images), 1), np.float32)])
     fitted = np.linalg.lstsq(inputs, np.eye(CLASSES)[labels], rcond=None)[0]
     return 100 * float(((inputs @ fitted).argmax(1) == labels).mean())
@@ -80,7 +80,7 @@ def training_program(graph: Graph, features: int) -> Sequence:
 
 
 def train(device: Device, epochs: int, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The loss of every step."""
+    """The loss of each step."""
     graph = Graph(device.getTarget())
     program = training_program(graph, images.shape[1])
     batches = len(images) // BATCH

@@ -1,9 +1,9 @@
-"""The losses of the first steps of regression_demo.py as PyTorch computes them.
+"""Print the losses of the first steps of regression_demo.py as PyTorch computes them.
 
-python examples/regression_losses.py > examples/regression_losses.json
+    python examples/regression_losses.py > examples/regression_losses.json
 
-Needs torch, which nothing else does: the values are committed, and tests/examples/test_regression_demo.py computes them
-again where torch is installed.
+Only this script needs torch: its output is committed, and tests/examples/test_regression_demo.py checks it where torch
+is installed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Two IPUs that take turns: one works on a row while the other moves rows to and from remote memory.
+"""Two IPUs that alternate: one works on a row while the other moves rows to and from remote memory.
 
     python examples/remote_buffers.py                     rows of 6,000 numbers
     python examples/remote_buffers.py --elements 60000
 
-The program of the IPU HPC cookbook. Every row has 1 added to it, in a loop that takes its time:
+A program of the IPU HPC cookbook. It adds 1 to each row, in a deliberately slow loop:
 
     read 0 | work on 0, read 1 | write 0, work on 1 | next row: read 0, write 1 | work on 0, read 1 | ...
 """
@@ -37,7 +37,7 @@ class ProcessData : public Vertex {
 
 
 def process(graph: Graph, data: Tensor) -> Execute:
-    """A vertex for each run of the data on its tile."""
+    """Add a vertex for each run of the data, on its tile."""
     cs = graph.addComputeSet("processData")
     for tile, held in enumerate(graph.getTileMapping(data)):
         for run in held:

@@ -1,11 +1,11 @@
-"""Data-parallel training: four replicas of a small network, each on an IPU and a quarter of every batch.
+"""Data-parallel training: four replicas of a small network, each with its own IPU and a quarter of every batch.
 
     python examples/replicated_training.py                 four replicas with 32 samples each
-    python examples/replicated_training.py --replicas 1    one replica with all 128: the same weights, but for rounding
+    python examples/replicated_training.py --replicas 1    one replica with all 128: equal weights except for rounding
 
-The graph describes one replica. Each replica streams in its own samples and finds its own gradients; an all-reduce adds
-the gradients of all of them over the links between IPUs, so that every replica takes the same step. In the execution
-trace the four IPUs work side by side and meet at the external syncs in front of each GlobalExchange.
+The graph describes one replica. Each replica streams in its own samples and computes its own gradients. An all-reduce
+adds the gradients of all replicas over the links between IPUs, so that every replica takes the same step. In the
+execution trace the four IPUs work side by side and meet at the external sync before each GlobalExchange.
 """
 
 import argparse
@@ -24,7 +24,7 @@ JOINT_BATCH, BATCHES, FEATURES, HIDDEN, CLASSES, TILES = 128, 6, 32, 48, 4, 24
 
 def samples(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(points [batches, batch, features] float32, labels [batches, batch] uint32): noisy points around two centres per
-    class, so that no straight line parts them."""
+    class, so that no straight line separates them."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(0, 1, (2 * CLASSES, FEATURES))
     centre = rng.integers(0, 2 * CLASSES, (BATCHES, JOINT_BATCH))
@@ -83,7 +83,7 @@ def train(replicas: int, epochs: int, rate: float) -> tuple[list[np.ndarray], li
     losses, accuracies = [], []
     with Engine(graph, Repeat(BATCHES, training_step(graph, JOINT_BATCH // replicas, rate))) as engine:
         engine.load(device)
-        # Replicas take turns at a stream: each batch lies in memory as replica 0's samples, replica 1's, and so on.
+        # Replicas read a stream in turn: each batch holds replica 0's samples, then replica 1's, and so on.
         for handle, buffer in (
             ("points", points),
             ("labels", labels),

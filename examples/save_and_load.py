@@ -4,8 +4,8 @@
     python examples/save_and_load.py --model --exe-name saved --save-exe       the same, and write saved.poplar
     python examples/save_and_load.py --model --exe-name saved --load-exe       read saved.poplar and run it
 
-Four programs of one executable: write x and y; z = x + y by a C++ codelet; sum of z and a constant by a library;
-read z and the sum. A loaded executable finds its streams and tensors by their names.
+One executable has four programs: write x and y; z = x + y by a C++ codelet; the sum of z and a constant by a library;
+read z and the sum. A loaded executable finds its streams and tensors by name.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def buildGraphAndPrograms(graph: Graph) -> list[Program]:
 
 
 def executable(device: Device, given: argparse.Namespace) -> Executable:
-    """Compiled, and saved where that is wished; or loaded, without any graph."""
+    """The executable: compiled, and saved if requested, or loaded without a graph."""
     path = Path(f"{given.exe_name}.poplar")
     if given.load_exe:
         try:

@@ -1,11 +1,11 @@
-"""A small convolutional network in training on synthetic digits: convolution, pooling, dense layer, SGD.
+"""Train a small convolutional network on synthetic digits: convolution, pooling, dense layer, SGD.
 
     python examples/train_cnn.py                    four epochs on the IPU Model
     python examples/train_cnn.py --channels 32 --type half
 
 Each step streams in a batch, runs forward and backward passes and updates all weights: 3x3 convolution, ReLU, 2x2 max
-pooling, twice, then a dense layer with softmax. In the report, look at the Convolve steps: which vertex each of the
-three passes of a layer uses, and how many bytes of halo its exchange brings.
+pooling, twice, then a dense layer with softmax. In the report, look at the Convolve steps: the vertex of each of the
+three passes of a layer, and the bytes of halo in its exchange.
 """
 
 import argparse
@@ -25,7 +25,8 @@ BATCHES, TILES = 12, 64
 
 
 class ConvLayer:
-    """3x3 convolution that keeps the field, bias, ReLU, 2x2 max pooling; `deltas` of its output give the update."""
+    """3x3 convolution that keeps the size of the field, bias, ReLU, 2x2 max pooling. `deltas` of its output give the
+    update."""
 
     def __init__(self, graph: Graph, type_: Type, side: int, inputs: int, outputs: int, name: str) -> None:
         around = InputTransform(paddingLower=[1, 1], paddingUpper=[1, 1])
@@ -48,7 +49,7 @@ class ConvLayer:
         return self.pooled
 
     def backward(self, slope: Tensor, rate: float, step: Sequence, first: bool) -> Tensor | None:
-        """Update the weights; the gradient of the input, unless this is the first layer."""
+        """Update the weights; returns the gradient of the input, None for the first layer."""
         graph, name = self.graph, self.name
         slope = poolInputGradient(graph, self.pool, self.acts, self.pooled, slope, False, step, f"{name}/poolBwd")
         slope = popnn.nonLinearityInputGradient(graph, NonLinearityType.RELU, self.acts, slope, step, name)

@@ -1,11 +1,11 @@
-"""A three-layer network trained on synthetic digits: forward, loss, backward and SGD on the simulated IPU.
+"""Train a three-layer network on synthetic digits: forward, loss, backward and SGD on the simulated IPU.
 
     python examples/train_mlp.py                        five epochs on the IPU Model
     python examples/train_mlp.py --epochs 2 --hidden 256
     POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' PVTI_OPTIONS='{"enable":"true"}' python examples/train_mlp.py
 
-One run of the program is one epoch: a Repeat that streams in a batch, trains on it and streams out its loss and the
-probabilities it gave. With PVTI_OPTIONS set the host draws graphs of loss and accuracy.
+One run of the program is one epoch: a Repeat that streams in a batch, trains on it and streams out its loss and
+probabilities. With PVTI_OPTIONS set the host also records graphs of loss and accuracy.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from simulator.poplibs.popnn import LossType, NonLinearityType
 from simulator.poplibs.poputil import mapTensorLinearly
 
 SIDE, CLASSES, BATCH, BATCHES = 16, 10, 64, 30
-#: which of the seven bars (top, upper left, upper right, middle, lower left, lower right, bottom) each digit shows
+#: the bars of each digit, of seven: top, upper left, upper right, middle, lower left, lower right, bottom
 BARS = ("1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "1101111", "1010010", "1111111", "1111011")
 
 
 def digits(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(images [count, SIDE * SIDE] float32, labels [count] uint32): seven-segment digits, shifted, under noise."""
+    """(images [count, SIDE * SIDE] float32, labels [count] uint32): shifted seven-segment digits with noise."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, CLASSES, count).astype(np.uint32)
     places = [(0, 1, 1, 7), (1, 0, 5, 1), (1, 7, 5, 1), (6, 1, 1, 7), (7, 0, 5, 1), (7, 7, 5, 1), (12, 1, 1, 7)]

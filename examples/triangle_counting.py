@@ -1,12 +1,12 @@
-"""Triangles of a graph by products of matrices, block by block on several IPUs.
+"""Count the triangles of a graph by matrix products, block by block on several IPUs.
 
     python examples/triangle_counting.py                         64 nodes on 4 IPUs
     python examples/triangle_counting.py --scale 7 --degree 16   a Kronecker graph of 2 ** 7 nodes
 
-A graph's adjacency matrix A is cut into its lower and upper triangle, A = L + U. (L U)[i, j] counts the nodes before
-both i and j that are joined to both, so that the sum of A and L U multiplied element by element is twice the number of
-triangles. L, U and A are cut into blocks; each block of the result is computed on tiles of its own (a virtual graph),
-by the IPU whose turn its row is.
+The adjacency matrix A of a graph is cut into its lower and upper triangle, A = L + U. (L U)[i, j] counts the nodes that
+come before i and j and are joined to both, so the sum of A * (L U), element by element, is twice the number of
+triangles. L, U and A are cut into blocks. Each block of the result is computed on its own tiles (a virtual graph); the
+IPUs take the rows of blocks in turn.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from simulator.poplar import FLOAT, Device, Engine, Graph, IPUModel, Tensor
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import poplin, popops
 
-ROWS = 4  #: blocks in a row
-#: probabilities of the quarters of the matrix in which an edge falls, again at every scale (Graph500's)
+ROWS = 4  #: rows and columns of blocks
+#: probability that an edge falls into each quarter of the matrix, at every scale (those of Graph500)
 QUARTERS = (0.57, 0.19, 0.19, 0.05)
 
 
@@ -45,7 +45,7 @@ def blocks(matrix: np.ndarray) -> np.ndarray:
 
 
 def count_on(ipu: int, ipus: int, adjacency: np.ndarray, device: Device) -> int:
-    """Twice the triangles that the blocks of one IPU find, in a program of its own."""
+    """Twice the number of triangles in the blocks of one IPU, in a program of its own."""
     side = len(adjacency) // ROWS
     shape = [side, side]
     parts = {"L": blocks(np.tril(adjacency)), "U": blocks(np.triu(adjacency)), "A": blocks(adjacency)}
@@ -63,7 +63,7 @@ def count_on(ipu: int, ipus: int, adjacency: np.ndarray, device: Device) -> int:
         print(f"Block {i * ROWS + j} start {place * tiles} end {(place + 1) * tiles}")
         own = graph.createVirtualGraph(place * tiles, (place + 1) * tiles)
         product = None
-        for k in range(min(i, j) + 1):  # L has no blocks right of its diagonal, U none below
+        for k in range(min(i, j) + 1):  # L has no blocks to the right of its diagonal, U none below
             left = poplin.createMatMulInputLHS(own, FLOAT, shape, shape, f"LHS_{i}_{j}_{k}")
             right = poplin.createMatMulInputRHS(own, FLOAT, shape, shape, f"RHS_{i}_{j}_{k}")
             streamed(own, left, "L", i, k, f"{j}")
@@ -85,7 +85,7 @@ def count_on(ipu: int, ipus: int, adjacency: np.ndarray, device: Device) -> int:
 
 
 def counted(graph: Graph, device: Device, program: Sequence, total: Tensor, given: dict[str, np.ndarray]) -> int:
-    """Run the program with the blocks it reads, and read the total."""
+    """Run the program with the blocks that it reads, and read the total."""
     program.add(Copy(total, graph.addDeviceToHostFIFO("out", FLOAT, 1)))
     result = np.zeros(1, np.float32)
     with Engine(graph, program) as engine:

@@ -15,7 +15,7 @@ from simulator.poplar.program import Copy, PrintTensor, Sequence
 
 
 def attached_ipu() -> Device:
-    """The first hardware IPU that nobody else uses."""
+    """The first hardware IPU that is free."""
     print("Trying to attach to IPU")
     for device in DeviceManager().getDevices(TargetType.IPU, 1):
         if device.attach():

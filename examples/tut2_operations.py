@@ -13,7 +13,7 @@ def main() -> None:
     graph = Graph(device.getTarget())
     popops.addCodelets(graph)
 
-    # Two 2 x 2 variables, their elements on four tiles in another order each, filled from constants by the program.
+    # Two 2 x 2 variables on four tiles, each with another order of tiles; the program fills them from constants.
     v1 = graph.addVariable(FLOAT, [2, 2], "v1")
     v2 = graph.addVariable(FLOAT, [2, 2], "v2")
     for row in range(2):
@@ -26,7 +26,7 @@ def main() -> None:
         graph.setTileMapping(constant, 0)
     program = Sequence(Copy(c1, v1.flatten()), Copy(c2, v2.flatten()))
 
-    # add() makes a new tensor for its result; transpose() is a view and costs nothing.
+    # add() returns a new tensor; transpose() is a view and costs nothing.
     v3 = popops.add(graph, v1, v2, program, "Add")
     program.add(PrintTensor("v3", v3))
     v4 = popops.add(graph, v3, v2, program, "Add")

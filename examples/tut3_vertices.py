@@ -1,4 +1,4 @@
-"""A vertex of one's own, its codelet in C++: Graphcore's third Poplar tutorial on the simulated IPU.
+"""A custom vertex with a C++ codelet: Graphcore's third Poplar tutorial on the simulated IPU.
 
 python examples/tut3_vertices.py
 """
@@ -29,7 +29,7 @@ def main() -> None:
     graph.setTileMapping(c1, 0)
     prog.add(Copy(c1, v1))
 
-    # Vertex i adds up elements i to 3 of v1, which lie on other tiles, into element i of v2 on its own.
+    # Vertex i sums elements i to 3 of v1, which are on other tiles, into element i of v2 on its own tile.
     compute_set = graph.addComputeSet("computeSet")
     for i in range(4):
         vertex = graph.addVertex(compute_set, "SumVertex")

@@ -1,9 +1,9 @@
 """A profile summary of two matrix products in a row: Graphcore's fourth Poplar tutorial on the simulated IPU.
 
-python examples/tut4_profiling.py          on the IPU Model
-python examples/tut4_profiling.py --hw     on a simulated hardware IPU
+    python examples/tut4_profiling.py          on the IPU Model
+    python examples/tut4_profiling.py --hw     on a simulated hardware IPU
 
-The same program with values that are checked, and shapes of published reports: matmul_chain.py.
+matmul_chain.py is the same program with the shapes of published reports, and checks its values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.poplibs import poplin, popops, poputil
 
 
 def attached_ipu() -> Device:
-    """The first hardware IPU that nobody else uses."""
+    """The first hardware IPU that is free."""
     print("Trying to attach to IPU")
     for device in DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 1):
         if device.attach():
@@ -45,7 +45,7 @@ def main() -> None:
     m4 = poplin.matMul(graph, m1, m2, prog, "m4")
     poplin.matMul(graph, m4, m3, prog, "m5")
 
-    # Names of variables and of steps are kept for the summary; hardware counts its cycles when it is asked to.
+    # The options make the summary show variables and steps, and hardware count its cycles.
     options = {"debug.retainDebugInformation": "true"} | ({"debug.instrument": "true"} if hardware else {})
     engine = Engine(graph, prog, options)
     engine.load(device)

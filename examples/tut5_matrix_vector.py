@@ -1,7 +1,7 @@
-"""A matrix times a vector, one vertex with a C++ codelet for each row: Graphcore's fifth Poplar tutorial.
+"""A matrix times a vector, with a C++ vertex for each row: Graphcore's fifth Poplar tutorial.
 
-python examples/tut5_matrix_vector.py 40 50          on the CPU target, which has one tile and maps everything to it
-python examples/tut5_matrix_vector.py 40 50 --ipu    on a simulated IPU, a tile for each row
+python examples/tut5_matrix_vector.py 40 50          on the CPU target, which maps everything to its only tile
+python examples/tut5_matrix_vector.py 40 50 --ipu    on a simulated IPU, one row per tile
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CODELETS = Path(__file__).with_name("matrix_mul_codelets.cpp")
 
 
 def checkResult(matrix: np.ndarray, vector: np.ndarray, output: np.ndarray) -> int:
-    """Whether every output is the sum of products in float, added from the first column on: to the last bit."""
+    """Whether each output equals, to the last bit, the float sum of products added from the first column on."""
     for row, actual in enumerate(output):
         total = np.float32(0)
         for a, b in zip(matrix[row], vector, strict=True):
@@ -31,7 +31,7 @@ def checkResult(matrix: np.ndarray, vector: np.ndarray, output: np.ndarray) -> i
 
 
 def buildMultiplyProgram(graph: Graph, matrix: Tensor, vector: Tensor, out: Tensor, on_ipu: bool) -> Program:
-    """One vertex for each row; on an IPU the row, its vertex and its output lie on a tile of their own."""
+    """One vertex for each row. On an IPU each row, its vertex and its output have their own tile."""
     numRows = matrix.dim(0)
     tiles = graph.getTarget().getNumTiles()
     if on_ipu and numRows > tiles:

@@ -1,11 +1,11 @@
-"""A matrix times a vector, rows cut into parts as a cost estimate advises: Graphcore's sixth Poplar tutorial.
+"""A matrix times a vector, with rows cut into parts by a cost estimate: Graphcore's sixth Poplar tutorial.
 
     python examples/tut6_matrix_vector_opt.py 40 50                         on the IPU Model of the Mk2
     python examples/tut6_matrix_vector_opt.py 40 50 --device model-ipu1     of the Mk1
     python examples/tut6_matrix_vector_opt.py 40 50 --device ipu            on a simulated hardware IPU
 
-Each part of a row is a dot product on a tile of its own; a second compute set adds up the parts of a row. More parts
-mean shorter products, but more of them, and longer sums: `estimateCycles` weighs that up.
+Each part of a row is a dot product on its own tile; a second compute set adds the parts of a row. More parts mean
+shorter products but longer sums. `estimateCycles` finds the best number.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def ceilDiv(a: int, b: int) -> int:
 
 
 def estimateCycles(graph: Graph, numRows: int, numCols: int, split: int, verbose: bool = False) -> int:
-    """Cycles of the slowest tile when each row is cut into `split` parts: dot products at two products a cycle, six
-    workers side by side; the exchange of what they read; the same for the sums of the parts."""
+    """Cycles of the slowest tile when each row is cut into `split` parts: dot products at two products a cycle, with
+    six workers side by side; the exchange of their operands; the same for the sums of the parts."""
     target = graph.getTarget()
     tiles, workers = target.getNumTiles(), target.getNumWorkerContexts()
     rate = int(target.getExchangeBytesPerCycle())
@@ -60,7 +60,7 @@ def estimateCycles(graph: Graph, numRows: int, numCols: int, split: int, verbose
 
 
 def calcOptimalColAxisSplit(graph: Graph, numRows: int, numCols: int) -> int:
-    """The number of parts of the least cost, the first of several."""
+    """The cheapest number of parts, the smallest of equal ones."""
     costs = [estimateCycles(graph, numRows, numCols, split) for split in range(1, numCols)] or [0]
     best = 1 + costs.index(min(costs))
     print("Best split chosen:")
@@ -74,7 +74,7 @@ def buildMultiplyProgram(graph: Graph, matrix: Tensor, vector: Tensor, out: Tens
     split = calcOptimalColAxisSplit(graph, numRows, numCols)
     partials = graph.addVariable(FLOAT, [numRows, split], "partials")
     tiles = graph.getTarget().getNumTiles()
-    for i in range(numCols):  # every tile reads the vector: it is spread over all of them
+    for i in range(numCols):  # every tile reads the vector, so spread it over all of them
         graph.setTileMapping(vector[i], i * tiles // numCols)
 
     mulCS = graph.addComputeSet("mulCS")
@@ -120,7 +120,7 @@ def deviceOf(name: str) -> Device:
                 return device
         raise SystemExit("Error attaching to device")
     model = IPUModel(name.removeprefix("model-"))
-    model.minIPUSyncDelay = 0  # an exchange fabric without the delays of its syncs
+    model.minIPUSyncDelay = 0  # syncs without delay
     model.relativeSyncDelay = RelativeSyncDelayType.NO_DELAY
     return model.createDevice()
 

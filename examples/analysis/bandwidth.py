@@ -1,4 +1,4 @@
-"""Bytes and bandwidth of every kind of step that moves data, on one IPU.
+"""Print the bytes and the bandwidth of each kind of step that moves data, on one IPU.
 
 python examples/analysis/bandwidth.py REPORT_FOLDER [IPU [ROWS]]
 """

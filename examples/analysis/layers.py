@@ -1,9 +1,10 @@
-"""Code and cycles of each layer of a network: operations of the libraries rolled up to what the program calls a layer.
+"""Print code and cycles of each layer of a network: library operations summed by the program's layers.
 
-An operation belongs to the context of the given software layer above it ("network" of examples/layered_training.py,
-"onnx", "poptorch" of frameworks); where there is none, to the first part of its name.
+An operation belongs to the nearest context above it that comes from the given software layer ("network" in
+examples/layered_training.py, "onnx" or "poptorch" in frameworks). Without such a context it belongs to the first part
+of its name.
 
-python examples/analysis/layers.py REPORT_FOLDER [SOFTWARE_LAYER]
+    python examples/analysis/layers.py REPORT_FOLDER [SOFTWARE_LAYER]
 """
 
 import json

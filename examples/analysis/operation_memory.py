@@ -1,4 +1,4 @@
-"""Memory of each operation of the libraries: code, and the variables that its programs read and write.
+"""Print the memory of each library operation: its code, and the variables that its programs read and write.
 
 python examples/analysis/operation_memory.py REPORT_FOLDER [ROWS]
 """

@@ -1,6 +1,7 @@
-"""Whether a program fits into the tiles, and if not, what stands in the way. Ends with 1 where it does not fit.
+"""Tell whether a program fits into its tiles, and if not, what takes the memory. The exit code is 1 where it does not
+fit.
 
-python examples/analysis/out_of_memory.py REPORT_FOLDER
+    python examples/analysis/out_of_memory.py REPORT_FOLDER
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The step at which most memory is live, and what is live there.
+"""Print the step with the most live memory, and what is live there.
 
 python examples/analysis/peak_liveness.py REPORT_FOLDER [ROWS]
 """

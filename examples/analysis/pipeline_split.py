@@ -1,10 +1,10 @@
-"""Where to cut a program into stages for several IPUs, from the lifetimes of its lowered variables.
+"""Find where to cut a program into stages for several IPUs, from the lifetimes of its lowered variables.
 
-Cuts lie between operations. A stage needs the memory of every variable that lives during one of its steps, also of
-those it only passes on; of all ways to cut, the one whose largest stage is smallest is taken. Variables need not live
-at once, so the figure is an upper bound.
+Cuts lie between operations. A stage needs the memory of each variable that is live during one of its steps, including
+variables that it only passes on. The best cuts are those with the smallest largest stage. The variables of a stage need
+not all be live at once, so its size is an upper bound.
 
-python examples/analysis/pipeline_split.py REPORT_FOLDER [STAGES]
+    python examples/analysis/pipeline_split.py REPORT_FOLDER [STAGES]
 """
 
 import sys
@@ -16,7 +16,7 @@ import popvision.pva as pva
 
 
 def lifetimes(report) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """(first step, end, bytes) of what lives for a while, and the bytes that live always."""
+    """(first step, end, bytes) of each temporary variable, and the bytes of those that are always live."""
     by_class: dict[int, int] = defaultdict(int)
     classes = {}
     for variable in report.compilation.loweredVariables.allBriefVars:
@@ -34,7 +34,7 @@ def lifetimes(report) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
 
 
 def boundaries(report) -> dict[int, str]:
-    """The step after each operation, and the operation's name; no operation is cut."""
+    """The step after each operation, and the operation's name."""
     operations = [op for op in pva.OperationAnalysis(report).operations if op.programs()]
     spans = sorted((op.firstStepIndex, op.lastStepIndex + 1, op.name) for op in operations)
     found, reach = {}, 0
@@ -46,7 +46,7 @@ def boundaries(report) -> dict[int, str]:
 
 
 def best_cuts(cuts: list[int], steps: int, stages: int, need) -> list[int]:
-    """The cuts of the split whose largest stage is smallest, by dynamic programming over the places to cut."""
+    """The cuts whose largest stage is smallest, by dynamic programming over the boundaries."""
     places = [0, *cuts, steps]
     best = {j: (need(0, places[j]), []) for j in range(1, len(places))}
     for _ in range(1, stages):

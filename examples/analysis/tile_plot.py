@@ -1,4 +1,4 @@
-"""Memory of every tile: a plot where matplotlib is installed, else bars of text.
+"""Show the memory of every tile: a plot where matplotlib is installed, else bars of text.
 
 python examples/analysis/tile_plot.py REPORT_FOLDER [PICTURE.png]
 """
@@ -30,7 +30,7 @@ def main(folder: str, picture: str = "MemoryByTilePlot.png") -> None:
 
 
 def print_bars(bytes_by_tile: list[int]) -> None:
-    """The fullest tile of each stretch of tiles."""
+    """Print a bar for the fullest tile of each range of tiles."""
     each = -(-len(bytes_by_tile) // LINES)
     most = max(bytes_by_tile, default=0) or 1
     for first in range(0, len(bytes_by_tile), each):

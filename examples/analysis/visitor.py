@@ -1,4 +1,4 @@
-"""What a program consists of, by a visitor that goes once through every program.
+"""Print what a program consists of, by a visitor that goes through every program once.
 
 python examples/analysis/visitor.py REPORT_FOLDER
 """
@@ -10,7 +10,7 @@ import popvision.pva as pva
 
 
 class Inventory(pva.ProgramVisitor):
-    """Counts what it meets."""
+    """Counts the programs that it visits."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,7 @@
-"""Block programs: a pipeline of two stages on two IPUs, five times, after Graphcore's lightweight profiling tutorial.
+"""Block programs: a pipeline of two stages on two IPUs, run five times, after Graphcore's lightweight profiling
+tutorial.
 
-python examples/lightweight_profiling/example_1.py
+    python examples/lightweight_profiling/example_1.py
 """
 
 from __future__ import annotations

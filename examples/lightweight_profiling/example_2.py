@@ -1,9 +1,10 @@
-"""Implicit blocks: one compute set five times, chosen by its name, after Graphcore's lightweight profiling tutorial.
+"""Implicit blocks: one compute set run five times and selected by name, after Graphcore's lightweight profiling
+tutorial.
 
-The published output grows with each line, because the vertex does more each time. Here a vertex takes what its estimate
-says, so the five are alike (docs/blocks.md).
+The published times grow from line to line, because the vertex does more work each time. Here a vertex takes its
+estimated cycles, so all five are equal (docs/blocks.md).
 
-python examples/lightweight_profiling/example_2.py
+    python examples/lightweight_profiling/example_2.py
 """
 
 from __future__ import annotations

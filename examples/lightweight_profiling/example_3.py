@@ -36,8 +36,8 @@ def main() -> None:
     vertex = graph.addVertex(op, "DummyVertex")
     graph.setTileMapping(vertex, COMPUTE_TILE)
 
-    in1 = graph.addVariable(INT, [])  # receives from the host
-    in2 = graph.addVariable(INT, [])  # is computed with
+    in1 = graph.addVariable(INT, [])  # target of the host copy
+    in2 = graph.addVariable(INT, [])  # operand of the computation
     graph.setTileMapping(in1, IO_TILE)
     graph.setTileMapping(in2, COMPUTE_TILE)
     graph.connect(vertex["input"], in2)

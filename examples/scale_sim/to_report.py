@@ -1,7 +1,8 @@
-"""A run of SCALE-Sim 3 as a report: `python -m examples.scale_sim.to_report examples/scale_sim/encoder report`.
+"""Convert a run of SCALE-Sim 3 into a report: `python -m examples.scale_sim.to_report examples/scale_sim/encoder
+report`.
 
 Reads `array.cfg`, `topology.csv` (matrix products), `COMPUTE_REPORT.csv` and `DETAILED_ACCESS_REPORT.csv` of a folder
-and writes profile.pop through `popvision.formats`. README.md beside this file says what the figures mean.
+and writes profile.pop through `popvision.formats`. README.md in the same folder explains the figures.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from popvision.formats.profile import ProfileWriter, model
 
 KB = 1024
 VERSION = "SCALE-Sim 3.0.0"
-#: the parts of a layer: program type, name, and what the report calls a copy to or from DRAM
+#: the parts of a layer: program type, name, and the report's name of a copy to or from DRAM
 PARTS = (("StreamCopyMid", "prefetch"), ("OnTileExecute", "compute"), ("StreamCopyMid", "drain"))
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One matrix product, M x K by K x N, as simulated alone. Cycles of the array, bytes (= words of SCALE-Sim)."""
+    """One matrix product, M x K by K x N, simulated alone. Cycles of the array, bytes (= words of SCALE-Sim)."""
 
     name: str
     flops: int
@@ -53,20 +54,22 @@ def read_layers(folder: Path) -> list[Layer]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Rows of a table of SCALE-Sim, whose cells have blanks around them and whose lines end in a comma."""
+    """The rows of a SCALE-Sim table, without the blanks around cells and the comma at the end of each line."""
     with path.open(newline="", encoding="utf-8") as file:
         head, *body = ([cell.strip() for cell in line] for line in csv.reader(file) if line)
     return [dict(zip(head, line, strict=True)) for line in body]
 
 
 def layer(topology: dict[str, str], compute: dict[str, str], access: dict[str, str]) -> Layer:
-    """Cycle 0 of a layer is where its computation begins; DRAM is read before and written after."""
+    """One layer. Cycle 0 is the start of its computation; DRAM is read before and written after."""
     first_read = min(float(access["DRAM IFMAP Start Cycle"]), float(access["DRAM Filter Start Cycle"]))
     busy, written = int(compute["Total Cycles"]), round(float(access["DRAM OFMAP Stop Cycle"]))
     cycles = (round(-first_read), busy, written - busy)
     whole = int(compute["Total Cycles (incl. prefetch)"])
     if sum(cycles) != whole:
-        raise ValueError(f"layer {topology['Layer']} takes {whole} cycles with its prefetch, its parts {cycles}")
+        raise ValueError(
+            f"layer {topology['Layer']} takes {whole} cycles with its prefetch, but its parts take {cycles}"
+        )
     sram = {name: int(access[name]) for name in ("SRAM IFMAP Reads", "SRAM Filter Reads", "SRAM OFMAP Writes")}
     return Layer(
         name=topology["Layer"],
@@ -110,7 +113,7 @@ def compilation(name: str, array: configparser.SectionProxy, layers: list[Layer]
 
 
 def programs(layers: list[Layer]) -> model.Programs:
-    """Program 0 holds the others: prefetch, compute and drain of each layer."""
+    """The programs: 0 contains the others, which are prefetch, compute and drain of each layer."""
     count = 3 * len(layers)
     sets = [-1, *(place // 3 if place % 3 == 1 else -1 for place in range(count))]
     return model.Programs(
@@ -136,13 +139,13 @@ def parts(layers: list[Layer]) -> list[tuple[int, int, int]]:
 
 
 def figures(place: int, step: tuple[int, int, int]) -> model.ProgramOnIpu:
-    """The same of one program, as compiled."""
+    """(cycles, bytes from DRAM, bytes to DRAM) of one program, as compiled."""
     cycles, read, written = (np.array([figure]) for figure in step)
     return model.ProgramOnIpu(place + 1, 0, cycles=cycles, rx=read, tx=written)
 
 
 def terms(program: int, each: Layer) -> list[model.CostTerm]:
-    """What the cycles of a layer's computation are made of, and its accesses of the scratchpads."""
+    """The terms of the cycles of a layer's computation, and its accesses of the scratchpads."""
     owner, busy = f"program:{program}", each.cycles[1] - each.stalls
     facts = [model.CostTerm(owner, name, count, f"unknown: counted by {VERSION}") for name, count in each.sram.items()]
     added = [("+ cycles without stalls", busy), ("+ stalls", each.stalls)]
@@ -150,13 +153,13 @@ def terms(program: int, each: Layer) -> list[model.CostTerm]:
 
 
 def scratchpads(sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> model.LoweredTile:
-    """The three of them, one after the other."""
+    """The three scratchpads, one after the other."""
     zero, rows = np.zeros(len(sizes), int), np.arange(len(sizes))
     return model.LoweredTile(0, 0, sizes, np.cumsum(sizes) - sizes, zero, zero, rows, zero - 1, rows)
 
 
 def run(layers: list[Layer]) -> model.RunRecord:
-    """Every step once, one after the other, on the only tile there is."""
+    """One run of all steps, in order, on the only tile."""
     steps = np.array(parts(layers))
     cycles, number, zero = steps[:, 0], np.arange(len(steps)), np.zeros(1, int)
     return model.RunRecord(

@@ -1,4 +1,4 @@
-"""Debug records of library calls: which function was called, with what, from where."""
+"""The calls of library functions: their debug records, the forms of their arguments, addCodelets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 
-#: The layer of all libraries together, as libpva's OperationAnalysis expects it.
+#: the debug layer of all libraries, as libpva's OperationAnalysis expects it
 LAYER = "poplibs"
 
 
 def operation(graph: Graph, context: Context, library: str, api: str, **arguments: Any) -> DebugInfo:
-    """Record a call of `api` ("matMul") of a library ("poplin"). Tensors are kept as type and shape. Give the result,
-    or a pair of it and a name, as the context of what the call makes."""
+    """Record a call of `api` ("matMul") of a library ("poplin"), with tensors as type and shape. The result, or a pair
+    of it and a name, is the context of all that the call makes."""
     kept = {name: _described(value) for name, value in arguments.items()}
     return graph.addDebugInfo(context, LAYER, library=library, api=api, **kept)
 
@@ -30,16 +30,16 @@ def _described(value: Any) -> Any:
     return value if isinstance(value, (int, float, str, bool)) else str(value)
 
 
-#: a number, but no truth value
+#: a number, but not a truth value
 NUMBER = Real
-#: what a parameter without a class accepts
+#: the class of a parameter that accepts anything
 ANYTHING = object
 
 Form = Sequence[overloads.Parameter]
 
 
 def Parameter(name: str, kind: Any = ANYTHING, default: Any = overloads.REQUIRED) -> overloads.Parameter:
-    """A parameter that takes a class (or classes), and its default by name too."""
+    """A parameter that accepts instances of a class (or of classes), and its default."""
 
     def accepts(value: Any) -> bool:
         if value is default:
@@ -50,14 +50,14 @@ def Parameter(name: str, kind: Any = ANYTHING, default: Any = overloads.REQUIRED
 
 
 def match(api: str, forms: Sequence[Form], arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of every parameter of the first form that fits; a form's own parameters only. Raises `poplibs_error`,
+    """The value of each parameter of the first form that fits, without those of other forms. Raises `poplibs_error`,
     naming the forms, when none fits."""
     return overloads.Overloads(api, poplibs_error, tuple(map(tuple, forms))).choose(arguments, named)[1]
 
 
 def addCodelets(graph: Graph) -> None:
-    """Make a library's vertices known to a graph. Those of the simulator's libraries are known to every graph from the
-    beginning, so that nothing changes and programs that do not call this run too.
+    """Add a library's vertices to a graph. Every graph has the vertices of the simulator's libraries from the start, so
+    this changes nothing, and programs without the call run too.
 
     Raises poplar_error for anything but a graph."""
     if not isinstance(graph, Graph):

@@ -1,8 +1,8 @@
-"""Views for kernels that work element by element: the operands in the order in which the output lies in memory.
+"""Views for element-wise kernels: the operands in the memory order of the output.
 
-An output that a product left in blocks is no strided view of its variable, and reading or writing it as it is would
-mean gathering element by element. The order of elements does not matter to an element-wise kernel, so it may as well go
-through memory: then the output, and every operand laid out like it, is one run.
+An output that a product left in blocks is no strided view of its variable, so reading or writing it in its own order
+means gathering element by element. An element-wise kernel may process the elements in any order, so it follows memory:
+the output, and each operand with the same layout, is then one run.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from simulator.graph.view import View
 
 
 def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
-    """The operands, then the output: all in the blocks of an operand when the output is strided, else all flat, in the
-    output's order in memory. Operands of one element stay one element."""
+    """The operands, then the output. With a strided output all are in the blocks of an operand where possible, else all
+    are flat in the output's memory order. Operands of one element stay one element."""
     if out.strided() is not None:
         return _in_blocks([*operands, out])
     order = np.argsort(regions.elements(*out.regions()), kind="stable")
@@ -29,7 +29,7 @@ def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _in_blocks(tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors in the blocks of the first that is in blocks, where all the others allow it."""
+    """The tensors in the blocks of the first tensor that is in blocks, where all others allow it."""
     shape = tensors[-1].shape()
     views = [blocked_view(t) for t in tensors]
     blocks = next((v.shape() for v in views if v.rank() == 4 and v.strided() is not None), None)
@@ -43,7 +43,7 @@ def _in_blocks(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A view of `tensor` with the given shape, dimensions of size 1 or absent ones repeated."""
+    """A view of `tensor` with the given shape; dimensions of size 1 and missing ones are repeated."""
     missing = len(shape) - tensor.rank()
     out = tensor.expand([0] * missing) if missing else tensor
     for axis, (have, want) in enumerate(zip(out.shape(), shape, strict=True)):
@@ -53,8 +53,11 @@ def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def blocked_view(matrix: Tensor) -> Tensor:
-    """A strided tensor of shape [rows / r, r, columns / c, c] with the elements of `matrix` in the same order, or
-    `matrix` itself when it is strided already or has no such form."""
+    """A strided tensor of shape [rows / r, r, columns / c, c] with the elements of `matrix` in the same order. Returns
+    `matrix` itself when it is strided already or has no such form.
+
+    A product is stored as [out groups, field, units]; as a matrix it is no strided view, but each of its axes has one
+    step within blocks and another from block to block. This view lets a kernel read memory directly."""
     if matrix.strided() is not None or matrix.rank() != 2 or len(matrix.view.variables()) != 1:
         return matrix
     elements = matrix.view.element_numbers()

@@ -1,9 +1,9 @@
-"""Cutting tensors into the runs that vertices work on.
+"""Cut tensors into the runs that vertices work on.
 
-An element-wise vertex writes runs of memory on its own tile and reads the elements of its operands that stand at the
-same places of the flattened tensors. `aligned_runs` finds the runs of a whole tensor at once: the output's regions are
-cut where its tile mapping changes, put in memory order and joined where they touch; a tile with several runs has them
-dealt to six workers in equal shares of whole vectors; the operands are cut alike.
+An element-wise vertex writes runs of memory on its own tile and reads the elements of its operands at the same places
+of the flattened tensors. `aligned_runs` finds the runs of a whole tensor at once: it cuts the output's regions where
+its tile mapping changes, sorts them by memory and joins adjacent ones. Six workers share the runs of a tile in equal
+parts of whole vectors. The operands are cut at the same places.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from simulator.machine.cycles.rounding import WORKERS
 class Runs:
     """Runs of the output, by tile, then in memory order, and the operands' regions for each.
 
-    Run i covers elements `starts[i] .. + lengths[i]` on `tiles[i]` and is given to worker `workers[i]`; -1 = it is the
-    only run of its tile. Operand j's regions of run i are rows `offsets[j][i] : offsets[j][i + 1]` of `operands[j]`."""
+    Run i covers elements `starts[i] .. + lengths[i]` on `tiles[i]` and belongs to worker `workers[i]`, or to all six
+    (-1) as the only run of its tile. Operand j's regions of run i are rows `offsets[j][i] : offsets[j][i + 1]` of
+    `operands[j]`."""
 
     tiles: Int64Array
     starts: Int64Array
@@ -36,7 +37,7 @@ class Runs:
     offsets: list[Int64Array]
 
     def take(self, keep: BoolArray) -> Runs:
-        """Only the runs named by the mask."""
+        """The runs of a mask."""
         if keep.all():
             return self
         operands, offsets = [], []
@@ -62,10 +63,10 @@ class _Pieces:
 def aligned_runs(
     store: GraphStore, out: Tensor, operands: Sequence[Tensor], grain: int = 1, always_dealt: bool = False
 ) -> Runs:
-    """Runs of `out` and the regions of equally large `operands` at the same places of the flattened tensors.
+    """Runs of `out` and the regions of `operands` of the same size at the same places of the flattened tensors.
 
-    `grain`: elements that no cut between workers divides. `always_dealt`: a tile's only run is dealt too. Every
-    element of `out` must be mapped."""
+    `grain`: cuts between workers are at multiples of this many elements. `always_dealt`: workers also share the only
+    run of a tile. Each element of `out` must be mapped."""
     pieces = _mapped_pieces(store, out)
     head = _run_heads(store, pieces)
     pieces, workers = _dealt(pieces, head, grain, 0 if always_dealt else 1)
@@ -81,8 +82,8 @@ def aligned_runs(
 
 
 def places_of(out: Tensor, runs: Runs) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Where runs of a tensor that holds no element twice stand in its flattened form: (places, lengths, run of each),
-    one row for each stretch of a run whose places follow each other, in order of the runs."""
+    """The places of runs in the flattened form of a tensor that holds no element twice: (places, lengths, run of each),
+    one row for each stretch of a run with consecutive places, in order of the runs."""
     if out.isContiguous() and out.strided() is not None:
         return runs.starts - int(out.regions()[0][0]), runs.lengths, np.arange(len(runs.starts))
     starts, lengths = out.regions()
@@ -103,7 +104,7 @@ def _mapped_pieces(store: GraphStore, out: Tensor) -> _Pieces:
     ends, tiles = mapping_of(store, out)
     sequence = np.cumsum(lengths) - lengths
     cut, size, row = regions.split_by_table(starts, lengths, ends)
-    # Cutting keeps the order, so the distance into the sequence says which region a piece came from.
+    # Cutting keeps the order, so the distance into the sequence identifies the region of each piece.
     source = np.searchsorted(sequence, np.cumsum(size) - size, side="right") - 1
     tile = np.asarray(tiles[row], dtype=np.int64)
     order = np.argsort(tile, kind="stable")
@@ -120,7 +121,7 @@ def mapping_of(store: GraphStore, tensor: Tensor) -> tuple[Int64Array, Int64Arra
 
 
 def _run_heads(store: GraphStore, pieces: _Pieces) -> BoolArray:
-    """Which pieces begin a new run: another tile, a gap in memory, or another variable."""
+    """The pieces that begin a new run: another tile, a gap in memory, or another variable."""
     head = np.ones(len(pieces.starts), dtype=np.bool_)
     if len(head) > 1:
         touching = pieces.starts[1:] == (pieces.starts + pieces.lengths)[:-1]
@@ -133,7 +134,7 @@ def _run_heads(store: GraphStore, pieces: _Pieces) -> BoolArray:
 
 
 def _dealt(pieces: _Pieces, head: BoolArray, grain: int, more_than: int) -> tuple[_Pieces, Int64Array]:
-    """Cut the pieces of tiles that hold more than so many runs into six equal shares: (pieces, worker of each)."""
+    """Cut the pieces of tiles with more than this many runs into six equal shares: (pieces, worker of each)."""
     runs_of_tile = np.bincount(pieces.tiles[head], minlength=int(pieces.tiles.max(initial=0)) + 1)
     several = runs_of_tile > more_than
     if not several.any():
@@ -163,7 +164,7 @@ def _operand(
     if len(starts) > 1:
         fresh = np.ones(len(starts), dtype=np.bool_)
         fresh[1:] = (starts[1:] != (starts + sizes)[:-1]) | (owner[1:] != owner[:-1])
-        if not fresh.all():  # variables that follow each other do not touch
+        if not fresh.all():  # pieces of different variables are not adjacent
             variable = store.variable_of(starts)
             fresh[1:] |= variable[1:] != variable[:-1]
         first = np.flatnonzero(fresh)
@@ -172,7 +173,7 @@ def _operand(
 
 
 def vector_edges(starts: Int64Array, lengths: Int64Array, offsets: Int64Array | None = None) -> FieldEdges:
-    """Edges of a vector field, region rows `offsets[i]:offsets[i + 1]` for vertex i; None = one each."""
+    """Edges of a vector field, region rows `offsets[i]:offsets[i + 1]` for vertex i; None = one row each."""
     if offsets is not None and (np.diff(offsets) == 1).all():
         offsets = None
     return FieldEdges(starts, lengths, offsets)
@@ -182,7 +183,7 @@ def rows_edges(
     starts: Int64Array, lengths: Int64Array, rows: Int64Array, offsets: Int64Array | None = None
 ) -> FieldEdges:
     """Edges of a field of vectors: vertex i has inner vectors `rows[i]:rows[i + 1]`, inner vector j has regions
-    `offsets[j]:offsets[j + 1]`; None = one each."""
+    `offsets[j]:offsets[j + 1]`; None = one region each."""
     if offsets is not None and (np.diff(offsets) == 1).all():
         offsets = None
     return FieldEdges(starts, lengths, rows, offsets)

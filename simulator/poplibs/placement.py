@@ -1,6 +1,6 @@
-"""Placing the vertices of an operation that works element by element: on the tiles that hold its output.
+"""Place the vertices of an element-wise operation on the tiles that hold its output.
 
-A tile whose share is one run gets one vertex over that run (flat: a MultiVertex that six workers share); a tile with
+A tile whose part is one run gets one vertex over that run (flat: a MultiVertex for its six workers). A tile with
 several runs gets up to six worker vertices over rows.
 """
 
@@ -23,7 +23,7 @@ from simulator.programming.graph import Graph
 
 @dataclass(frozen=True)
 class Forms:
-    """The two vertex types of an operation: over one run (None = it has only the other), and over rows."""
+    """The two vertex types of an operation: over one run (None where it has none), and over rows."""
 
     flat: VertexType | None
     rows: VertexType
@@ -39,9 +39,9 @@ def place_elementwise(
     values: Mapping[str, Any] | None = None,
     only: Int64Array | None = None,
 ) -> None:
-    """Add the vertices, on the tiles `only` where given. `out` = (field, tensor) that decides the tiles; `vectors` =
-    operands as large as it, by field;
-    `scalars` = tensors of one element that every vertex reads; `values` = simple fields, the same for every vertex."""
+    """Add the vertices, on the tiles `only` where given. `out` = (field, tensor) determines the tiles; `vectors` =
+    operands of the same size, by field; `scalars` = tensors of one element that each vertex reads; `values` = simple
+    fields, equal for all vertices."""
     field, tensor = out
     if tensor.numElements() == 0:
         return
@@ -95,7 +95,7 @@ def _add_rows(
 
 
 def _scalars(scalars: Mapping[str, Tensor], n: int) -> dict[str, FieldEdges]:
-    """The same element for every vertex."""
+    """The same element for each vertex."""
     return {
         name: vector_edges(np.full(n, int(tensor.regions()[0][0]), np.int64), np.ones(n, np.int64))
         for name, tensor in scalars.items()

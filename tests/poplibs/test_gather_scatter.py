@@ -102,7 +102,7 @@ def test_wrong_gathers_and_scatters_are_named() -> None:
     graph, program = small_graph(), Sequence()
     t, i, f = linear(graph, FLOAT, [4, 6]), linear(graph, UNSIGNED_INT, [3, 2]), linear(graph, FLOAT, [3])
     wrong: list[tuple[str, Callable[[], Any]]] = [
-        ("axis 2 is none", lambda: popops.gather(graph, t, i, 2, program, GatherParams())),
+        ("has no axis 2", lambda: popops.gather(graph, t, i, 2, program, GatherParams())),
         ("the indices hold float", lambda: popops.gather(graph, t, f, 0, program, GatherParams())),
         ("index vectors of 2", lambda: popops.gather(graph, t, i, 1, [], [1, 1], [0, 1], [0], program)),
         ("do not fit", lambda: popops.gather(graph, t, i, 1, [], [5, 1], [1], [0, 1], program)),

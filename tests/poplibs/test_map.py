@@ -246,11 +246,11 @@ def test_wrong_expressions_are_named() -> None:
     wrong: list[tuple[str, Callable[[], Any]]] = [
         ("stands for tensor 2", lambda: popops.map(graph, _1 + _2, [a], program)),
         ("hold float and int", lambda: popops.map(graph, _1 + _2, [a, b], program)),
-        ("is no value of type int", lambda: popops.map(graph, _1 + 0.5, [b], program)),
+        ("is not a value of type int", lambda: popops.map(graph, _1 + 0.5, [b], program)),
         ("must be bool", lambda: popops.map(graph, Select(_1, _1, _1), [a], program)),
         ("the expression is bool", lambda: popops.mapInPlace(graph, _1 < 1, [a], program)),
         ("no tensors", lambda: popops.map(graph, Const(1), [], program)),
-        ("is no expression", lambda: popops.map(graph, 3, [a], program)),
+        ("is not an expression", lambda: popops.map(graph, 3, [a], program)),
         ("do not broadcast into the first", lambda: popops.mapInPlace(graph, _1 + _2, [a[0:1], a], program)),
         ("it must be bool", lambda: popops.select(graph, a, a, b, program)),
         ("cast them", lambda: popops.clamp(graph, a, b, b, program)),

@@ -179,7 +179,7 @@ def test_a_graph_function_is_built_once_and_used_on_other_tensors(inlined: bool)
         assert [machine.read(d).tolist() for d in doubled] == [[22] * 6, [220] * 6]
     with pytest.raises(poputil.poplibs_error, match="takes 3 arguments"):
         f([a], program)
-    with pytest.raises(poputil.poplibs_error, match="did not make"):
+    with pytest.raises(poputil.poplibs_error, match="did not create"):
         graphfn.VoidFunction(graph, [graphfn.created("x")], lambda args, seq: None)
 
 

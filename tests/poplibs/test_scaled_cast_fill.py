@@ -203,7 +203,7 @@ def test_fills_of_tiles_intervals_and_mappings() -> None:
         machine.write(t, np.full(24, -1))
         machine.run(program)
         assert machine.read(t).tolist() == expected.tolist()
-    with pytest.raises(poplibs_error, match=r"0\.5 is no value of type int"):
+    with pytest.raises(poplibs_error, match=r"0\.5 is not a value of type int"):
         popops.fill(graph, t, program, 0.5)
 
 

@@ -247,7 +247,7 @@ def test_wrong_slices_are_named() -> None:
     offsets, s = linear(graph, UNSIGNED_INT, [3, 1]), linear(graph, FLOAT, [3, 1, 6])
     plan = SlicePlan(1, 1, 1, 9, 9)
     wrong: list[tuple[str, Callable[[], Any]]] = [
-        ("no part of shape", lambda: popops.dynamicSlice(graph, t, o, [0], [5], program)),
+        ("from shape", lambda: popops.dynamicSlice(graph, t, o, [0], [5], program)),
         ("each dimension once", lambda: popops.dynamicSlice(graph, t, o, [0, 0], [1, 1], program)),
         ("offsets of shape", lambda: popops.dynamicSlice(graph, t, o, [0, 1], [1, 1], program)),
         ("the update holds", lambda: popops.dynamicUpdate(graph, t, t, o, [0], [1], program)),

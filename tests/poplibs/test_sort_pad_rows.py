@@ -230,16 +230,16 @@ def test_wrong_arguments_are_named() -> None:
         ("k is 7, rows have 6", lambda: popops.topK(graph, program, t, params)),
         ("short of shape", lambda: popops.topK(graph, program, s, params)),
         ("must have one shape", lambda: popops.topKKeyValue(graph, program, t, i, params)),
-        ("dimension 2 is none", lambda: popops.sort(graph, t, 2, program)),
+        ("has no dimension 2", lambda: popops.sort(graph, t, 2, program)),
         ("must have one shape", lambda: popops.sortKeyValue(graph, t, i, 0, program)),
-        ("one amount for each", lambda: popops.pad(graph, t, [1], [1])),
+        ("one number for each", lambda: popops.pad(graph, t, [1], [1])),
         ("cut more than", lambda: popops.pad(graph, t, [-5, 0], [0, 0])),
-        ("dimension 3 is none", lambda: popops.pad(graph, t, 1, 1, 3)),
+        ("has no dimension 3", lambda: popops.pad(graph, t, 1, 1, 3)),
         ("the value holds", lambda: popops.pad(graph, t, 1, 1, 0, t)),
         ("cannot be padded", lambda: popops.pad(t, 4, 0, 0, popops.padding.Type.REFLECT)),
         ("cannot be padded", lambda: popops.pad(t[0:0], 1, 0, 0, edge)),
         ("an UNSIGNED_INT for each row", lambda: popops.selectScalarFromRows(graph, t, i[:2], program)),
-        ("not finite", lambda: popops.hasNaN(graph, i, program)),
+        ("only finite numbers", lambda: popops.hasNaN(graph, i, program)),
     ]
     for text, call in wrong:
         with pytest.raises(poplibs_error, match=text):

@@ -53,7 +53,7 @@ def batchNormStatistics(
 def batchNormWhiten(
     graph: Graph, acts: Tensor, mean: Tensor, invStdDev: Tensor, prog: Sequence, debugContext: Context = ""
 ) -> Tensor:
-    """A new tensor, each channel less its mean and divided by its deviation."""
+    """A new tensor: each channel less its mean, times 1 / its deviation."""
     call = operation(graph, debugContext, "popnn", "batchNormWhiten", acts=acts)
     return norms.normWhiten(graph, acts, mean, invStdDev, prog, call)
 
@@ -110,5 +110,5 @@ def batchNormParamUpdate(
     prog: Sequence,
     debugContext: Context = "",
 ) -> None:
-    """gamma += scale * gammaDelta and beta += scale * betaDelta, both in one step (a negative scale descends)."""
+    """gamma += scale * gammaDelta and beta += scale * betaDelta in one operation (a negative scale descends)."""
     update_parameters(graph, (gammaDelta, betaDelta), scale, (gamma, beta), prog, debugContext, "BN/paramUpdate")

@@ -1,8 +1,8 @@
-"""popnn.argMax, argMin and what comes with them: the largest or smallest element of each row and its place.
+"""popnn.argMax, argMin and topK: the largest or smallest elements of each row and their indices.
 
-As PopLibs builds it: the elements of all rows are cut evenly over tiles, from the last tile on; on each, six workers
-find the extreme of their part of a row (ReduceMaxClassGather). Then, 32 partial results at a time, vertices on further
-tiles find the extreme of those (ReduceMaxClassSparse), until every row has one. Among equals the first wins."""
+As in PopLibs the elements of all rows are cut evenly over tiles, starting at the last tile. On each tile six workers
+find the extreme of their part of a row (ReduceMaxClassGather). Then vertices on further tiles reduce 32 partial results
+at a time (ReduceMaxClassSparse) until each row has one. Of equal elements the first wins."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ ESTIMATORS = "PopLibs' public cycle estimators of popnn"
 
 
 def argMax(graph: Graph, input: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """The place of the largest element of each row of [batch, values], UNSIGNED_INT, [batch]."""
+    """The index of the largest element of each row of [batch, values], UNSIGNED_INT, [batch]."""
     call = operation(graph, debugContext, "popnn", "argMax", input=input)
     return extremes(graph, input, UNSIGNED_INT, True, prog, call)[1]
 
 
 def argMin(graph: Graph, input: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """The place of the smallest element of each row, UNSIGNED_INT, [batch]."""
+    """The index of the smallest element of each row, UNSIGNED_INT, [batch]."""
     call = operation(graph, debugContext, "popnn", "argMin", input=input)
     return extremes(graph, input, UNSIGNED_INT, False, prog, call)[1]
 
 
 def maxAndArgMax(graph: Graph, input: Tensor, prog: Sequence, debugContext: Context = "") -> tuple[Tensor, Tensor]:
-    """(the largest element of each row in the type of `input`, its place)."""
+    """(the largest element of each row in the type of `input`, its index)."""
     call = operation(graph, debugContext, "popnn", "maxAndArgMax", input=input)
     return _both(graph, input, True, prog, call)
 
 
 def minAndArgMin(graph: Graph, input: Tensor, prog: Sequence, debugContext: Context = "") -> tuple[Tensor, Tensor]:
-    """(the smallest element of each row in the type of `input`, its place)."""
+    """(the smallest element of each row in the type of `input`, its index)."""
     call = operation(graph, debugContext, "popnn", "minAndArgMin", input=input)
     return _both(graph, input, False, prog, call)
 
@@ -67,7 +67,7 @@ def _both(graph: Graph, tensor: Tensor, largest: bool, prog: Sequence, call: Any
 
 
 class _Cuts(NamedTuple):
-    """What each vertex of the first stage takes: elements `begin .. + size` of `row`, `workers` parts of
+    """The part of each vertex of the first stage: elements `begin .. + size` of `row`, in `workers` parts of
     `worker_size`."""
 
     tile: Int64Array
@@ -81,7 +81,7 @@ class _Cuts(NamedTuple):
 def extremes(
     graph: Graph, tensor: Tensor, place_type: Type, largest: bool, prog: Sequence, call: Any
 ) -> tuple[Tensor, Tensor]:
-    """(values, FLOAT for halves too; places) of [rows, columns]. Raises `type_error`, `graph_connection_error`."""
+    """(values, FLOAT for halves too; indices) of [rows, columns]. Raises `type_error`, `graph_connection_error`."""
     name = "max" if largest else "min"
     if tensor.rank() != 2 or tensor.numElements() == 0:
         raise graph_connection_error(f"arg{name}: shape {tensor.shape()} is not [batch, values].")
@@ -103,7 +103,7 @@ def extremes(
 def _gathered(
     graph: Graph, tensor: Tensor, place_type: Type, largest: bool, programs: list[Program], name: tuple[Any, str]
 ) -> tuple[Tensor, Tensor, Int64Array]:
-    """The first stage: (partial values, their places, how many there are of each row)."""
+    """The first stage: (partial values, their indices, the number of them for each row)."""
     call, label = name
     cuts = _first_cuts(graph, tensor.dim(0), tensor.dim(1))
     kind = FLOAT if tensor.elementType() in (FLOAT, HALF) else tensor.elementType()
@@ -160,7 +160,7 @@ def _narrowed(
     name: tuple[Any, str],
     stage: int,
 ) -> tuple[Tensor, Tensor, Int64Array, int]:
-    """One more stage, over rows that have several partial results; those of the others stay where they are."""
+    """Add one more stage for the rows that have several partial results; the other rows keep theirs."""
     values, places, counts, tile = what
     call, label = name
     after = np.where(counts > 1, ceil_div(counts, cycles.PARTIALS), 0)
@@ -190,7 +190,7 @@ def _narrowed(
 
 
 def _kept(part: Tensor, out: Tensor, counts: Int64Array, after: Int64Array) -> Tensor:
-    """Row by row the new results, or the one that a row had already."""
+    """For each row the new results, or the only one that it had."""
     whole = concat([part, out])
     alone = counts == 1
     size = np.where(alone, 1, after)
@@ -271,8 +271,8 @@ def _sparse_vertex(dtype: str, label: str, largest: bool) -> VertexType:
 def topK(
     graph: Graph, input: Tensor, K: int, sort: bool, prog: Sequence, debugContext: Context = ""
 ) -> tuple[Tensor, Tensor]:
-    """(the K largest elements of each row of [batch, values], their places in the row), each [batch, 1, K]; with
-    `sort` the largest first, else in no order. C++ returns the places in an argument.
+    """(the K largest elements of each row of [batch, values], their indices in the row), each [batch, 1, K]. With
+    `sort` the largest comes first, else they have no order. C++ returns the indices in an argument.
 
     Raises `poplibs_error` for another rank, more elements than a row has, and types that `popops.topK` refuses."""
     call = operation(graph, debugContext, "popnn", "topK", input=input, K=K, sort=sort)

@@ -1,8 +1,8 @@
 """popnn.gn: normalisation of each group of channels of each batch element, under PopLibs' names.
 
-Activations are [batch, channels, field] or [batch, channels]; statistics [batch x groups], those of a batch element
-together; gamma and beta one for each channel. Option `groupNormStridedChannelGrouping` (true, false) [false]: group g
-is channels g, g + groups, ... instead of neighbours."""
+Activations are [batch, channels, field] or [batch, channels]; statistics are [batch x groups], those of a batch element
+together; gamma and beta have one value per channel. With the option `groupNormStridedChannelGrouping` (true, false)
+[false] group g is channels g, g + groups, ... instead of adjacent ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pair = tuple[Tensor, Tensor]
 
 _LAST = (Parameter("debugContext", default=""), Parameter("options", dict, None))
 _GRADIENT_LAST = (Parameter("prog", Sequence), Parameter("partialsType", Type, FLOAT), *_LAST)
-#: normParamGradients and normGradients: activations with statistics, or whitened ones
+#: arguments of normParamGradients and normGradients: activations with statistics, or whitened activations
 PARAM_GRADIENTS = (
     (
         Parameter("acts", Tensor),
@@ -89,7 +89,7 @@ def groupNormWhiten(
     debugContext: Context = "",
     options: Options = None,
 ) -> Tensor:
-    """A new tensor, each group less its mean and divided by its deviation."""
+    """A new tensor: each group less its mean, times 1 / its deviation."""
     strided, groups = _strided(options), _groups(acts, mean)
     call = operation(graph, debugContext, "popnn", "groupNormWhiten", acts=acts)
     whitened = norms.normWhiten(graph, _grouped(acts, groups, strided), mean, invStdDev, prog, call)
@@ -162,7 +162,7 @@ def groupNormParamUpdate(
     debugContext: Context = "",
     options: Options = None,
 ) -> None:
-    """gamma += scale * gammaDelta and beta += scale * betaDelta, both in one step (a negative scale descends)."""
+    """gamma += scale * gammaDelta and beta += scale * betaDelta in one operation (a negative scale descends)."""
     _strided(options)
     update_parameters(graph, (gammaDelta, betaDelta), scale, (gamma, beta), prog, debugContext, "GN/paramUpdate")
 
@@ -170,7 +170,7 @@ def groupNormParamUpdate(
 def update_parameters(
     graph: Graph, deltas: Pair, scale: float | Tensor, parameters: Pair, prog: Sequence, context: Context, name: str
 ) -> None:
-    """parameters += scale * deltas, joined into one operation."""
+    """parameters += scale * deltas, all in one operation."""
     call = operation(graph, context, "popnn", name, scale=scale)
     joined = [concat([t.flatten() for t in reversed(pair)]) for pair in (parameters, deltas)]
     popops.scaledAddTo(graph, joined[0], joined[1], scale, prog, (call, name))
@@ -189,7 +189,7 @@ def _strided(options: Options) -> bool:
 
 
 def _groups(acts: Tensor, statistics: Tensor) -> int:
-    """Groups of each batch element, from the number of statistics."""
+    """Groups of each batch element, by the number of statistics."""
     groups, rest = divmod(statistics.numElements(), acts.dim(0))
     if rest or groups == 0:
         raise graph_connection_error(

@@ -1,5 +1,5 @@
-"""popnn.in (`popnn.in_` in Python): normalisation of each channel of each batch element: group norm with as many groups
-as channels."""
+"""popnn.in (`popnn.in_` in Python): normalisation of each channel of each batch element, which is group norm with as
+many groups as channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""popnn.ln: normalisation of each batch element over all its channels: group norm with one group."""
+"""popnn.ln: normalisation of each batch element over all its channels, which is group norm with one group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""popnn.calcLoss and calcAccuracy: losses of classified rows, their gradients, and how many rows are right."""
+"""popnn.calcLoss and calcAccuracy: losses of classified rows, their gradients, and the number of correct rows."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ def calcLoss(
     """A program that sets `loss` ([batch]) to the loss of each row, and `deltas` ([batch, classes]) to the gradient of
     their sum: (..., [deltasScale, modelOutputScaling,] [numCorrect,] lossType, debugContext="").
 
-    `modelOutputs` FLOAT or HALF, [batch, classes]; `expected` UNSIGNED_INT or INT classes, [batch].
-    CROSS_ENTROPY_LOSS: modelOutputs are softmax probabilities, `modelOutputScaling` times as large (one element, of
-    their type; 1 where left out); loss = -log(probability of the expected class), deltas = deltasScale *
-    (probability - one-hot), the gradient by the input of the softmax. Rows labelled MASKED_LABEL_CODE get 0.
-    SUM_SQUARED_LOSS: half the sum of squares of modelOutputs - one-hot, which is `deltas`; it takes no scales.
+    `modelOutputs` are FLOAT or HALF, [batch, classes]; `expected` are UNSIGNED_INT or INT classes, [batch].
+
+    - CROSS_ENTROPY_LOSS: modelOutputs are softmax probabilities times `modelOutputScaling` (one element of their type,
+      default 1); loss = -log(probability of the expected class), deltas = deltasScale * (probability - one-hot), the
+      gradient by the input of the softmax. Rows labelled MASKED_LABEL_CODE get 0.
+    - SUM_SQUARED_LOSS: half the sum of squares of modelOutputs - one-hot, which is `deltas`; it takes no scales.
+
     `numCorrect`: see `calcAccuracy`. Raises `type_error`, `graph_connection_error`, `poplar_error`."""
     given = match("calcLoss", _FORMS, arguments, named)
     kind: LossType = given["lossType"]
@@ -61,7 +63,7 @@ def calcLoss(
     dtype = short_name(modelOutputs.elementType())
     cs = graph.addComputeSet((call, f"Loss{name}/on_tile_transform"))
     operands = {"probs": modelOutputs, "expected": one_hot, "deltas": deltas}
-    # The terms decide the tiles; deltas are written beside them and moved on where they are mapped elsewhere.
+    # The mapping of the terms decides the tiles. Deltas are written there, then copied where they are mapped elsewhere.
     forms = Forms(loss_vertex(name, dtype, True), loss_vertex(name, dtype, False))
     place_elementwise(graph, cs, forms, ("transformed", terms), operands, scales)
     read = [modelOutputs, one_hot, *scales.values()]
@@ -78,9 +80,9 @@ def calcLoss(
 def calcAccuracy(
     graph: Graph, modelOutputs: Tensor, expected: Tensor, numCorrect: Tensor, debugContext: Context = ""
 ) -> Sequence:
-    """A program that adds to `numCorrect`, one UNSIGNED_INT, the rows of `modelOutputs` ([batch, classes]) whose
-    largest element stands where `expected` says; rows labelled MASKED_LABEL_CODE do not count. (As PopLibs' vertex, it
-    adds: write 0 first where the count shall begin anew.)"""
+    """A program that adds to `numCorrect`, one UNSIGNED_INT, the number of rows of `modelOutputs` ([batch, classes])
+    whose largest element is at the index in `expected`. Rows labelled MASKED_LABEL_CODE do not count. Like PopLibs'
+    vertex it adds: write 0 first to start a new count."""
     if numCorrect.numElements() != 1 or numCorrect.elementType() is not UNSIGNED_INT:
         raise graph_connection_error(
             f"calcAccuracy: numCorrect is {numCorrect.elementType()}{numCorrect.shape()}; it must be one UNSIGNED_INT."
@@ -115,7 +117,7 @@ def _one_vector(tensor: Tensor) -> Any:
 
 
 def _scales(graph: Graph, name: str, outputs: Tensor, given: dict[str, Any], call: Any) -> dict[str, Tensor]:
-    """The scales of a cross entropy: as given, else ones."""
+    """The scales of a cross entropy: those given, else ones."""
     if name == "SumSquared":
         if "deltasScale" in given:
             raise poplar_error(
@@ -137,7 +139,7 @@ def _scales(graph: Graph, name: str, outputs: Tensor, given: dict[str, Any], cal
 
 
 def _mask(graph: Graph, expected: Tensor, deltas: Tensor, prog: Sequence, call: Any) -> None:
-    """deltas of masked rows = 0."""
+    """Set the deltas of masked rows to 0."""
     code = MASKED_LABEL_CODE if expected.elementType() is UNSIGNED_INT else -1
     masked = graph.addConstant(expected.elementType(), [], code, call)
     graph.setTileMapping(masked, 0)

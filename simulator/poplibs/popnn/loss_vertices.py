@@ -1,4 +1,4 @@
-"""What computes popnn's losses: vertex types over a run or over rows, and the kernel of a whole tensor."""
+"""The vertex types of popnn's losses, over a run or over rows, and their kernel over a whole tensor."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.runtime.values.kernels import register
 
-#: least probability whose logarithm is taken
+#: lower bound of a probability before its logarithm
 SMALLEST = {"float": np.float32(1.17549435e-38), "half": np.float32(6.103515625e-05)}
-#: the scalars that a cross entropy is scaled with
+#: the scales of a cross entropy
 SCALES = ("deltasScale", "modelOutputScaling")
 
 
@@ -67,7 +67,7 @@ def loss_vertex(name: str, dtype: str, flat: bool) -> VertexType:
         flops = flop_counts.cross_entropy(n) if is_softmax else flop_counts.sum_squared(n)
         source = described("7.6", loss_transform)
         if flat:
-            # One worker vertex does the whole run of its tile.
+            # One worker vertex computes the whole run of its tile.
             return BlockCosts(loss_transform(dtype, n, is_softmax), "exact", source, flops)
         edges = block.edges["transformed"]
         spent = sum_rows(loss_transform(dtype, row_lengths(edges), is_softmax), edges)
@@ -94,7 +94,7 @@ def loss_vertex(name: str, dtype: str, flat: bool) -> VertexType:
 
 
 def hits(places: AnyArray, expected: AnyArray) -> int:
-    """How many rows have their largest element where it is expected; masked labels never."""
+    """The number of rows whose largest element is at the expected index; masked labels never count."""
     labels = expected.astype(np.int64) & MASKED_LABEL_CODE
     return int(((places.astype(np.int64) == labels) & (labels != MASKED_LABEL_CODE)).sum())
 
@@ -106,7 +106,7 @@ def _accuracy_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes
 
 @lru_cache(maxsize=4)
 def accuracy_vertex(label: str) -> VertexType:
-    """Adds the rows that hit to a count."""
+    """Adds the number of hits to a count."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent = classes.accuracy(elements["expected"])

@@ -1,14 +1,14 @@
-"""popnn.lstm: a layer of long short-term memory, step by step over a sequence, and its gradients.
+"""popnn.lstm: a layer of long short-term memory over a sequence, and its gradients.
 
-Each step multiplies the input and the last output with the weights of all four units at once, adds the biases, and
-takes the gates:
+Each step multiplies the input and the last output by the weights of all four units in one product, adds the biases, and
+applies the gates:
 
     cell = forget * cell + input * candidate          output = output gate * activation(cell)
 
 Sequences are [steps, batch, size]; weights are [4, in, out] and [4, out, out], biases [4, out], in the order of
-`cellOrder`. A loop (`popops.countedLoop`) does the steps. Where C++ returns results in arguments that are pointers,
-these functions return them. Gradients of weights are sums over all steps in one product after the loop; PopLibs adds
-them up step by step. Layers of different sequence lengths in one batch and recomputation are not there.
+`cellOrder`. The steps run in a loop (`popops.countedLoop`). Results that C++ returns in pointer arguments are returned
+here. One product after the loop sums the gradients of weights over all steps; PopLibs adds them step by step. There are
+no sequences of different lengths in one batch, and no recomputation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ Cache = PlanningCache | None
 def createInput(
     graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
 ) -> Tensor:
-    """A mapped sequence of inputs [steps, batch, in], each step as its product with the weights reads it."""
+    """A mapped sequence of inputs [steps, batch, in]; each step has the layout that its product with the
+    weights reads."""
     fan_in, out = params.layerSizes
     call = operation(graph, debugContext, "popnn", "createInput", timeSteps=params.timeSteps)
     one = createMatMulInputLHS(
@@ -54,7 +55,7 @@ def createInput(
 def createInitialState(
     graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
 ) -> LstmState:
-    """A mapped state; what is in it is up to the caller (`zeroInitialState`)."""
+    """A mapped state; the caller sets its values (`zeroInitialState`)."""
     out, given = params.layerSizes[1], parse(options).forward()
     call = operation(graph, debugContext, "popnn", "createInitialState", batchSize=params.batchSize)
     shapes = [params.batchSize, out], [out, 4 * out]
@@ -97,8 +98,8 @@ def lstmFwd(
     options: Options = None,
     planningCache: Cache = None,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """(outputs of all steps or, without `outputFullSequence`, of the last; the last cell state; what the backward pass
-    needs, None with the option inferenceOnly).
+    """(outputs of all steps or, without `outputFullSequence`, of the last; the last cell state; the values that the
+    backward pass needs, None with the option inferenceOnly).
 
     Raises `poplibs_error` for shapes that do not fit, `invalid_option`."""
     _check("lstmFwd", params, input, weights)
@@ -146,7 +147,7 @@ def lstmBwd(
     options: Options = None,
     planningCache: Cache = None,
 ) -> tuple[LstmState, Tensor | None, Tensor]:
-    """(gradient of the initial state; of the input, None without `calcInputGradients`; what `lstmWU` needs).
+    """(gradient of the initial state; of the input, None without `calcInputGradients`; the values that `lstmWU` needs).
 
     `outputGrad` has the shape of the output of `lstmFwd`."""
     _check("lstmBwd", params, input, weights)
@@ -166,7 +167,7 @@ def lstmBwd(
     made: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
-        """Sequences are read and written from their ends."""
+        """Read and write sequences from their ends."""
         step = Sequence()
         if params.outputFullSequence:
             upstream = at_step(graph, outputGrad.reverse(0), counter, step, call)

@@ -1,4 +1,4 @@
-"""One step of popnn.lstm, forward and backward, and what describes a layer."""
+"""One step of popnn.lstm, forward and backward, and the parameters of a layer."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class LstmWeights(NamedTuple):
 
 
 class LstmOptions(NamedTuple):
-    """inferenceOnly: nothing is kept for a backward pass. preCalcWeights: inputs are multiplied by their weights for
-    all steps at once, before the loop. What products take besides is in `products`."""
+    """inferenceOnly: store nothing for a backward pass. preCalcWeights: multiply the inputs of all steps by their
+    weights at once, before the loop. `products` holds the options of the products."""
 
     inference_only: bool = False
     pre_calculate: bool = False
@@ -95,7 +95,7 @@ class LstmOptions(NamedTuple):
         return self.of_pass("INFERENCE_FWD" if self.inference_only else "TRAINING_FWD")
 
     def of_pass(self, name: str) -> dict[str, Any]:
-        """The options of a product."""
+        """The options of a product in one of the layer's passes."""
         return dict(self.products) | {"fullyConnectedPass": name}
 
 
@@ -104,7 +104,7 @@ _PRODUCTS = ("partialsType", "availableMemoryProportion")
 
 
 def parse(options: Mapping[str, Any] | None) -> LstmOptions:
-    """The options by name; `invalid_option` for a name or a value that is none."""
+    """The options by name. Raises `invalid_option` for an unknown name or value."""
     fields: dict[str, Any] = {}
     products = {}
     for name, value in (options or {}).items():
@@ -157,7 +157,7 @@ class Layer:
     def step(
         self, weighted: Tensor, output: Tensor, cell: Tensor, prog: Sequence
     ) -> tuple[list[Tensor], Tensor, Tensor]:
-        """(what the backward pass needs, the cell state afterwards, the output)."""
+        """(the values that the backward pass needs, the cell state afterwards, the output)."""
         graph, params = self.graph, self.params
         total = self.product(output, self.output_weights, "fwd/weightedOutput", "", prog)
         popops.addInPlace(graph, total, weighted, prog, (self.call, "fwd/weighted"))
@@ -199,14 +199,15 @@ class Layer:
 
 
 def at_step(graph: Graph, sequence: Tensor, counter: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
-    """The element of a sequence that a counter says."""
+    """The element of a sequence at the counter's index."""
     return popops.dynamicSlice(graph, sequence, counter, [0], [1], prog, (call, "step")).squeeze([0])
 
 
 def put_step(
     graph: Graph, sequence: Tensor | None, value: Tensor, counter: Tensor, steps: int, prog: Sequence, call: DebugInfo
 ) -> Tensor:
-    """Put a value into a sequence where a counter says; the sequence, made to fit the value if there is none."""
+    """Write a value into a sequence at the counter's index; returns the sequence, a new one that fits the value where
+    none is given."""
     one = value.expand([0])
     if sequence is None:
         sequence = popops.createSliceableTensorFromSlice(graph, one, [0], [steps], (call, "sequence"))

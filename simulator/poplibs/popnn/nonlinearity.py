@@ -1,6 +1,6 @@
-"""popnn.nonLinearity and its gradient, under PopLibs' names.
+"""popnn.nonLinearity, its gradient, and the short names (popnn.relu, popnn.tanhInPlace, ...), under PopLibs' names.
 
-SIGMOID, RELU, TANH, GELU, GELU_ERF and SWISH have vertices of their own; HARD_SIGMOID, max(0, min(1, 0.2 x + 0.5)), and
+SIGMOID, RELU, TANH, GELU, GELU_ERF and SWISH have their own vertices. HARD_SIGMOID, max(0, min(1, 0.2 x + 0.5)), and
 the softmaxes are made of popops' operations."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NonLinearityType(Enum):
     SOFTMAX_SCALED = "SOFTMAX_SCALED"
 
 
-#: beyond this distance from 0 HARD_SIGMOID is flat, and its slope within
+#: HARD_SIGMOID is flat beyond this distance from 0; its slope within
 _BEND, _SLOPE = 2.5, 0.2
 
 _CONTEXT = Parameter("debugContext", default="")
@@ -53,7 +53,7 @@ def nonLinearity(graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, *a
 
     The softmaxes work along the last dimension of t, of any rank from 1. With a number before `prog`,
     `nonLinearityScaling`, returns (tensor, the factor by which its elements are too large): 16384 for SOFTMAX_SCALED,
-    else 1; the number itself is not read, as C++ overwrites it. Raises `type_error` unless t is FLOAT or HALF."""
+    else 1. The number itself is ignored, as C++ overwrites it. Raises `type_error` unless t is FLOAT or HALF."""
     given = match("nonLinearity", _WITH_PROGRAM, arguments, named)
     out = _applied(graph, nonLinearityType, t, given["prog"], given["debugContext"])
     return (out, scaling_of(nonLinearityType)) if "nonLinearityScaling" in given else out
@@ -62,15 +62,16 @@ def nonLinearity(graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, *a
 def nonLinearityInPlace(
     graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, *arguments: Any, **named: Any
 ) -> float | None:
-    """The function applied to every element where it lies: (..., prog, debugContext="") or (..., cs, debugContext="").
+    """Apply the function to each element in place: (..., prog, debugContext="") or (..., cs, debugContext="").
 
     With a compute set the vertices are added to it and the caller executes it; the softmaxes and HARD_SIGMOID take
-    several steps and no compute set (`poplar_error`). With a number first, returns the scaling as `nonLinearity`."""
+    several steps and no compute set (`poplar_error`). With a number before `prog`, returns the scaling like
+    `nonLinearity`."""
     given = match("nonLinearityInPlace", (*_WITH_PROGRAM, *_WITH_COMPUTE_SET), arguments, named)
     _checked(t)
     if not t.isParallelWriteable():
         raise poplar_error(
-            f"nonLinearityInPlace: a tensor of shape {t.shape()} has elements that are constant or stand in it twice, "
+            f"nonLinearityInPlace: a tensor of shape {t.shape()} has elements that are constant or occur twice, "
             "and cannot be written; use nonLinearity."
         )
     _apply_in_place(graph, nonLinearityType, t, given)
@@ -82,8 +83,8 @@ def nonLinearityInputGradient(
 ) -> Tensor:
     """The gradient of the input, laid out like `act`: (..., prog, debugContext="") or (..., cs, debugContext="").
 
-    `act` is the function's output; for GELU, GELU_ERF and SWISH its input, and for HARD_SIGMOID too (its slope is taken
-    where |act| <= 2.5, as PopLibs does). Raises `graph_connection_error` for different shapes."""
+    `act` is the function's output; for GELU, GELU_ERF, SWISH and HARD_SIGMOID its input (the slope of HARD_SIGMOID
+    applies where |act| <= 2.5, as in PopLibs). Raises `graph_connection_error` for different shapes."""
     given = match("nonLinearityInputGradient", (_WITH_PROGRAM[0], _WITH_COMPUTE_SET[0]), arguments, named)
     if act.shape() != outGradient.shape():
         raise graph_connection_error(f"Gradient: shapes {act.shape()} and {outGradient.shape()} differ.")
@@ -107,7 +108,7 @@ def nonLinearityInputGradient(
 
 
 def scaling_of(nonLinearityType: NonLinearityType) -> float:
-    """The factor by which the outputs of a function are larger than its name says."""
+    """The factor by which the outputs of a scaled function are too large."""
     return softmax_steps.SCALING if nonLinearityType is NonLinearityType.SOFTMAX_SCALED else 1.0
 
 

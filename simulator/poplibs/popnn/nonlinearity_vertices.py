@@ -1,4 +1,4 @@
-"""What computes popnn's non-linearities: vertex types over a run or over rows, and kernels over whole tensors."""
+"""The vertex types of popnn's non-linearities, over a run or over rows, and their kernels over whole tensors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from simulator.poplibs.popops.operators import UNARY, wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.runtime.values.kernels import register
 
-#: functions that have vertices of their own
+#: functions with their own vertices
 VERTEX_FUNCTIONS = ("SIGMOID", "RELU", "TANH", "GELU", "GELU_ERF", "SWISH")
 
 
 def gradient(op: str, act: AnyArray, out_gradient: AnyArray) -> AnyArray:
-    """The gradient in float32; `act` = output for RELU, SIGMOID and TANH, input for GELU, GELU_ERF and SWISH."""
+    """The gradient in float32. `act` is the output for RELU, SIGMOID and TANH, the input for GELU, GELU_ERF
+    and SWISH."""
     y, g = wide(act), wide(out_gradient)
     if op == "RELU":
         return np.asarray(g * (y > 0))

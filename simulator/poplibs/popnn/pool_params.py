@@ -1,8 +1,8 @@
-"""What popnn.pooling pools over, and how that is divided over tiles.
+"""The parameters of popnn.pooling, their plan, and their counts of operations.
 
-A pooling has the shape of a convolution with one input and one output channel for each of many groups, so that it
-shares boxes, windows with halos and worklists with `simulator.poplibs.poplin`. The plan is the cheapest split of
-channels, batch and field under: window exchange (4 bytes a cycle) + pooling vertex (published-numbers 7.6)."""
+A pooling has the shape of a convolution with many groups of one input and one output channel, so it shares boxes,
+windows with halos and worklists with `simulator.poplibs.poplin`. Its plan is the split of channels, batch and field
+with the fewest cycles: window exchange (4 bytes a cycle) + pooling vertex (published-numbers 7.6)."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class PoolingType(Enum):
 
 @dataclass
 class PoolParams:
-    """Names as in PopLibs; a negative `inputTruncationOrPadding` cuts, a positive one pads. AVG divides by the elements
-    of the window that are no padding.
+    """Names as in PopLibs; a negative `inputTruncationOrPadding` truncates, a positive one pads. AVG divides by the
+    number of elements of the window that are not padding.
 
     Raises `poplar_error` for sizes that no pooling can have."""
 
@@ -57,7 +57,10 @@ class PoolParams:
     def __post_init__(self) -> None:
         sizes = (self.kernelShape, self.stride, self.inputTruncationOrPaddingLower, self.inputTruncationOrPaddingUpper)
         if any(len(values) != len(self.inputFieldShape) for values in sizes) or not self.inputFieldShape:
-            raise poplar_error(f"PoolParams: a field {list(self.inputFieldShape)} needs as many entries everywhere.")
+            raise poplar_error(
+                f"PoolParams: the field {list(self.inputFieldShape)} needs kernel, stride and padding of as many "
+                "dimensions."
+            )
         if min(self.numChannels, self.batchSize, *self.inputFieldShape, *self.kernelShape, *self.stride) < 1:
             raise poplar_error("PoolParams: batch, channels, field, kernel and stride must all be at least 1.")
         if min(self.getOutputFieldShape()) < 1:
@@ -80,7 +83,7 @@ class PoolParams:
         ]
 
     def forward(self, dtype: Dtype) -> CanonicalConvParams:
-        """The pooling as a convolution of one channel in every group."""
+        """The pooling as a convolution of one channel in each group."""
         return CanonicalConvParams(
             dtype,
             dtype,
@@ -96,7 +99,7 @@ class PoolParams:
         )
 
     def backward(self, dtype: Dtype) -> CanonicalConvParams:
-        """Its gradient: every input meets the outputs whose windows it lies in."""
+        """Its gradient: each input meets the outputs whose windows contain it."""
         there = self.forward(dtype)
         dims = range(len(there.field))
         lower = tuple(there.kernel[d] - 1 - there.padding_lower[d] for d in dims)
@@ -112,7 +115,7 @@ class PoolParams:
         )
 
     def window_sizes(self) -> Int64Array:
-        """[output field] how many elements of each window are no padding."""
+        """[output field]: the number of elements of each window that are not padding."""
         sizes = np.ones((1,), np.int64)
         for dim, one in enumerate(geometry(self.forward("float"))):
             begin = np.arange(self.getOutputFieldShape()[dim]) * one.stride + one.base
@@ -122,8 +125,8 @@ class PoolParams:
 
 
 def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, groups: Int64Array) -> Int64Array:
-    """Tile cycles of a pooling vertex: `deal`'s longest worker, whose items are the kernel positions of each part of a
-    row, an average part long (published-numbers 7.6)."""
+    """Tile cycles of a pooling vertex: those of its longest worker under `deal`. Its items are the kernel positions of
+    each part of a row, of average length (published-numbers 7.6)."""
     work = deal(*box)
     parts = work.items.max(axis=0)
     positions = (work.first + work.between * work.width + work.last).max(axis=0)
@@ -179,24 +182,24 @@ def getOutputFieldShape(params: PoolParams) -> list[int]:
 
 
 def getFwdFlops(params: PoolParams) -> int:
-    """One for each element of each window that is no padding; AVG one more for each output."""
+    """One for each element of each window that is not padding; with AVG one more for each output."""
     sizes = params.window_sizes()
     scaled = sizes.size if params.poolingType is PoolingType.AVG else 0
     return int(params.batchSize * params.numChannels * (int(sizes.sum()) + scaled))
 
 
 def getBwdFlops(params: PoolParams) -> int:
-    """As many meetings of inputs and outputs as forward; AVG one more for each input."""
+    """As many pairs of inputs and outputs as forward; with AVG one more for each input."""
     scaled = prod(params.inputFieldShape) if params.poolingType is PoolingType.AVG else 0
     return int(params.batchSize * params.numChannels * (int(params.window_sizes().sum()) + scaled))
 
 
 def getFwdPerfectCycleCount(graph: Graph, params: PoolParams) -> float:
-    """Cycles that the flops take with every tile doing a vector of them in each."""
+    """Cycles of the flops if each tile did a vector of them in each cycle."""
     target = graph.getTarget()
     return getFwdFlops(params) / (target.getVectorWidth(params.dType) * target.getNumTiles())
 
 
 def getBwdPerfectCycleCount(graph: Graph, params: PoolParams) -> float:
-    """Twice those of the pooling: PopLibs' estimate of the gradient."""
+    """Twice the cycles of the pooling, as PopLibs estimates the gradient."""
     return 2 * getFwdPerfectCycleCount(graph, params)

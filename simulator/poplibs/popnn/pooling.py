@@ -42,7 +42,7 @@ from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
-#: groups of channels that are looked for: those that AMP vertices write and read
+#: sizes of channel groups to look for: those that AMP vertices write and read
 _WIDTHS = (16, 8, 4, 2)
 
 
@@ -67,8 +67,8 @@ def pool(
     debugContext: Context = "",
     options: dict[str, Any] | None = None,
 ) -> Tensor:
-    """[batch, channels, output field]. Raises `type_error`, `graph_connection_error` for another input; no option is
-    known (`invalid_option`)."""
+    """[batch, channels, output field]. Raises `type_error`, `graph_connection_error` for another input, and
+    `invalid_option` for any option: there are none."""
     _no_options(options)
     _check("pool", in_, params, params.inputFieldShape)
     call = operation(graph, debugContext, "popnn", "pool", input=in_, type=params.poolingType.value)
@@ -83,8 +83,8 @@ def poolInputGradient(graph: Graph, params: PoolParams, *arguments: Any, **named
     """[batch, channels, input field]: (graph, params, in, pooled, pooledGradient, useScaledGradient, prog,
     debugContext="", options={}), or for AVG and SUM (graph, params, fwdChansPerGroup, pooledGradient, prog, ...).
 
-    The gradient of MAX goes to every element that equals the largest; `useScaledGradient` divides it among them.
-    `fwdChansPerGroup` asks for groups of so many channels in the result, if the field and the type allow it."""
+    The gradient of MAX goes to each element that equals the largest; `useScaledGradient` divides it among them.
+    `fwdChansPerGroup` asks for groups of this many channels in the result, where the field and the type allow it."""
     given = match("poolInputGradient", _GRADIENT_FORMS, arguments, named)
     _no_options(given["options"])
     slope, prog = given["pooledGradient"], given["prog"]
@@ -122,12 +122,10 @@ def _dtype(params: PoolParams) -> Dtype:
 
 def _check(api: str, tensor: Tensor, params: PoolParams, field: SequenceOf[int]) -> None:
     if params.dType not in (FLOAT, HALF) or tensor.elementType() is not params.dType:
-        raise type_error(f"{api}: a tensor of {tensor.elementType()} was given, the parameters say {params.dType}.")
+        raise type_error(f"{api}: the tensor holds {tensor.elementType()}, the parameters say {params.dType}.")
     shape = [params.batchSize, params.numChannels, *field]
     if tensor.shape() != shape:
-        raise graph_connection_error(
-            f"{api}: a tensor of shape {tensor.shape()} was given, the parameters say {shape}."
-        )
+        raise graph_connection_error(f"{api}: the tensor has shape {tensor.shape()}, the parameters say {shape}.")
 
 
 def _scaled(graph: Graph, tensor: Tensor, params: PoolParams, prog: Sequence, name: Context) -> Tensor:
@@ -149,8 +147,8 @@ def _pooled(
     name: tuple[DebugInfo, str],
     wanted: int = 0,
 ) -> Tensor:
-    """Add one pooling: the first sources are read in windows, the others where the output lies. `wanted`: channels of
-    a group, where they divide the channels into whole vectors."""
+    """Add one pooling. The first sources are read in windows, the others at the places of the outputs. `wanted`:
+    channels of a group, if they divide the channels into whole vectors."""
     side = _side(planned, sources[-1])
     if wanted > 1 and planned.groups % wanted == 0 and wanted % vector_width(planned.dtype) == 0:
         side = wanted
@@ -176,8 +174,8 @@ def _pooled(
 
 
 def _side(params: CanonicalConvParams, model: Tensor) -> int:
-    """Channels of a group: the widest group of whole vectors that lies together in `model`; the widest that divides the
-    channels where none does (it is copied then)."""
+    """Channels of a group: the widest group of whole vectors that is adjacent in `model`. Where none is, the widest
+    that divides the channels; the tensor is then copied."""
     vector = vector_width(params.dtype)
     possible = [n for n in _WIDTHS if n >= vector and params.groups % n == 0] or [vector]
     first = model.slice(0, 1, 0).flatten(2)
@@ -186,7 +184,7 @@ def _side(params: CanonicalConvParams, model: Tensor) -> int:
 
 
 def _of_output(plan: Plan) -> Plan:
-    """A plan whose activations have the shape of this one's output."""
+    """A plan whose activations have the shape of this plan's output."""
     return replace(
         plan,
         params=replace(
@@ -202,7 +200,7 @@ def _of_output(plan: Plan) -> Plan:
 
 
 def _blocked(steps: rearrange.Rearrangement, source: Tensor, plan: Plan, shares: SlidingShares | None) -> Tensor:
-    """[batch, channels, field] as [groups of channels, 1, batch, field, 1, side]: as it lies where the channels of a
+    """[batch, channels, field] as [groups of channels, 1, batch, field, 1, side]: in place where the channels of a
     group are adjacent, else a copy."""
     view = build.blocked_acts(steps, build.positions_of(source, plan.params), plan)
     if plan.params.groups % plan.method.conv_group == 0 and build.in_runs(view):

@@ -1,4 +1,4 @@
-"""What computes popnn.pooling: vertices that follow worklists, and one kernel over whole tensors."""
+"""The vertices of popnn.pooling, which follow worklists, and its kernel over whole tensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _VERTEX = {
     "max backward": "MaxPoolingGrad",
     "max scale": "MaxPoolingGradientScale",
 }
-#: (fields read in windows, fields read where the output lies, output)
+#: (fields read in windows, fields read at the places of the output, output)
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "max": (("in",), (), "out"),
     "sum": (("in",), (), "out"),
@@ -44,7 +44,7 @@ _VALUES = ("numChanGroupsM1", "chansPerGroupD", "inStride", "outStride", "numRow
 
 @lru_cache(maxsize=64)
 def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int) -> VertexType:
-    """One vertex per tile whose six workers follow the worklists (as those of a convolution, four numbers an item)."""
+    """One vertex per tile whose six workers follow worklists (four numbers an item, like those of a convolution)."""
     windows, boxes, target_field = FIELDS[kind]
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
@@ -80,7 +80,7 @@ def _start(kind: Kind) -> float:
 
 
 def _meet(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: list[AnyArray]) -> None:
-    """Take what the outputs `here` meet through one element of the window."""
+    """Combine the outputs `here` with the inputs that they meet through one element of the window."""
     if kind == "max":
         total[here] = np.maximum(total[here], wide(read[0]))
     elif kind == "sum":
@@ -92,13 +92,13 @@ def _meet(kind: Kind, total: AnyArray, here: Any, read: list[AnyArray], mine: li
 
 
 def _finished(kind: Kind, total: AnyArray) -> AnyArray:
-    """How many elements equal the largest becomes the share of each."""
+    """Turn the number of elements that equal the largest into the share of each."""
     return np.asarray(1 / np.maximum(total, 1)) if kind == "max scale" else total
 
 
 @register("popnn.pool")
 def _pool_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
-    """All windows at once, one kernel position after another; stored [channel groups, 1, positions, side]."""
+    """All windows at once, one kernel position after another; stored as [channel groups, 1, positions, side]."""
     params, kind = attributes["params"], attributes["kind"]
     whole: tuple[Any, ...] = (slice(None), slice(None))
     in_windows = len(FIELDS[kind][0])

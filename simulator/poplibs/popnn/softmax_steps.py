@@ -1,7 +1,8 @@
-"""Softmax along the last dimension, its gradient, and its logarithm, made of popops' operations in PopLibs' order.
+"""Softmax along the last dimension, its gradient and its logarithm, made of popops' operations in PopLibs' order.
 
-exp(x) / sum(exp(x)): exponentials, their sum in FLOAT, its inverse, the product. The stable forms take the largest
-element of each row away first; SOFTMAX_SCALED makes all elements 16384 times as large, so that halves use their range.
+exp(x) / sum(exp(x)) takes four steps: exponentials, their sum in FLOAT, its inverse, the product. The stable forms
+subtract the largest element of each row first. SOFTMAX_SCALED multiplies all elements by 16384, so that halves use
+their range.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def apply(graph: Graph, kind: str, t: Tensor, prog: Sequence, name: Any) -> Tens
 
 
 def apply_in_place(graph: Graph, kind: str, t: Tensor, prog: Sequence, name: Any) -> None:
-    """The softmax of `kind` where t lies."""
+    """The softmax of `kind` in place."""
     last = _last(t)
     if kind != "SOFTMAX":
         popops.subInPlace(graph, t, _largest(graph, t, prog, name), prog, name)
@@ -57,8 +58,8 @@ def input_gradient(graph: Graph, out: Tensor, outGradient: Tensor, prog: Sequenc
 
 
 def logSoftmax(graph: Graph, t: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """A new tensor with the logarithm of the softmax along the last dimension, for which no softmax is made: what is
-    left of each row without its largest element, less the logarithm of the sum of its exponentials."""
+    """A new tensor with the logarithm of the softmax along the last dimension, computed without the softmax: each row
+    less its largest element, less the logarithm of the sum of its exponentials."""
     name = (_call(graph, "logSoftmax", t, debugContext), "LogSoftmax")
     out = popops.sub(graph, t, _largest(graph, t, prog, name), prog, name)
     _less_log_sum(graph, out, prog, name)
@@ -66,7 +67,7 @@ def logSoftmax(graph: Graph, t: Tensor, prog: Sequence, debugContext: Context = 
 
 
 def logSoftmaxInPlace(graph: Graph, t: Tensor, prog: Sequence, debugContext: Context = "") -> None:
-    """`logSoftmax` where t lies."""
+    """`logSoftmax` in place."""
     name = (_call(graph, "logSoftmaxInPlace", t, debugContext), "LogSoftmax")
     popops.subInPlace(graph, t, _largest(graph, t, prog, name), prog, name)
     _less_log_sum(graph, t, prog, name)
@@ -86,7 +87,7 @@ def _last(t: Tensor) -> int:
 
 
 def _largest(graph: Graph, t: Tensor, prog: Sequence, name: Any) -> Tensor:
-    """The largest element of every row, with the last dimension kept as 1."""
+    """The largest element of each row; the last dimension stays, with size 1."""
     return popops.reduce(graph, t, [_last(t)], popops.Operation.MAX, prog, name).expand([_last(t)])
 
 

@@ -49,12 +49,13 @@ def cast(graph: Graph, src: Tensor, dst: Tensor, debugContext: Context = "") -> 
 @overload
 def cast(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None: ...
 def cast(graph: Graph, src: Tensor, *rest: Any, **named: Any) -> Any:
-    """(dstType, prog): a new tensor with the values of `src` as that type, made by `prog` or a compute set; (dst): the
-    program that casts into a tensor; (dst, cs): the vertices that do. Casting to the same type is a copy.
+    """Convert `src` to another element type: (dstType, prog) returns a new tensor, filled by `prog` or a compute set;
+    (dst) returns the program that casts into a tensor; (dst, cs) adds the vertices to a compute set. A cast to the same
+    type is a copy.
 
-    Floats become integers by truncation, and halves by one rounding. To QUARTER takes the metadata of the new tensor
-    behind the type; from one QUARTER to another converts where their metadata are two tensors. Raises
-    `graph_connection_error` where shapes differ, `poplibs_error` where metadata is missing or not asked for."""
+    Floats become integers by truncation and halves by one rounding. A cast to QUARTER takes the metadata of the new
+    tensor after the type; a cast from QUARTER to QUARTER converts where the metadata are different tensors. Raises
+    `graph_connection_error` where shapes differ, `poplibs_error` where metadata is missing or superfluous."""
     arguments = list(rest)
     to = arguments.pop(0) if arguments else named.pop("dstType", None) or named.pop("dst")
     metadata = arguments.pop(0) if arguments and isinstance(arguments[0], Tensor) else named.pop("metadata", None)
@@ -147,7 +148,7 @@ def checkAccuracyWhenCast(
 
 
 def survives(value: AnyArray, tolerance: float) -> AnyArray:
-    """Whether floats cast to half are as near as the tolerance says."""
+    """Whether floats, cast to half, stay within the tolerance."""
     with np.errstate(over="ignore"):
         after = value.astype(np.float16).astype(np.float32)
     near = np.abs(after - value) <= np.abs(value) * np.float32(tolerance)
@@ -160,7 +161,7 @@ def _check_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: M
 
 
 def convert(source: AnyArray, out: AnyArray) -> None:
-    """out[...] = source in the type of `out`; finite values too large for half become its largest."""
+    """out[...] = source in the type of `out`; finite values beyond the range of half become its largest."""
     store(out, np.asarray(source))
 
 
@@ -186,7 +187,7 @@ def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         source = described("7.3", *((movement.cast_1d, movement.cast_core) if flat else (movement.cast_core,)))
         flops = flop_counts.cast(from_dtype, to_dtype, elements["dst"])
-        provenance: Literal["exact", "guess"] = "guess" if coded else "exact"  # no figure of 8-bit floats is published
+        provenance: Literal["exact", "guess"] = "guess" if coded else "exact"  # no cycles of 8-bit floats are published
         if flat:
             return BlockCosts(movement.cast_1d(from_dtype, to_dtype, elements["dst"]), provenance, source, flops)
         edges = block.edges["dst"]
@@ -205,7 +206,7 @@ def _vertex(from_dtype: str, to_dtype: str, flat: bool) -> VertexType:
         *(FieldSpec(metadata_field(field), "scalar", "in", QUARTER_METADATA) for field in coded),
     )
     name = f"popops::{'Cast1D' if flat else 'Cast2D'}<{from_dtype},{to_dtype}>"
-    apart = (("src", "dst"),)  # as the public codelets ask
+    apart = (("src", "dst"),)  # as in the public codelets
     doc = "values in another type"
     return VertexType(name, "multi" if flat else "worker", fields, costs, compute, doc=doc, apart=apart)
 

@@ -1,4 +1,4 @@
-"""Building element-wise operations: one compute set, vertices on the tiles that hold the output."""
+"""Build element-wise operations: one compute set, with vertices on the tiles that hold the output."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def binary(
     in_place: bool,
     vector_broadcasts: bool = True,
 ) -> Tensor:
-    """Append `op` of two operands to `prog`. A number becomes a constant of the other operand's type; shapes that
-    differ are broadcast as NumPy does, by vertices of their own unless `vector_broadcasts` is false.
+    """Append `op` of two operands to `prog`. A number becomes a constant of the other operand's type. Different shapes
+    are broadcast as in NumPy, by vertices for broadcast vectors unless `vector_broadcasts` is false.
 
     Raises `graph_connection_error` for shapes that do not fit, `type_error` for types that differ or that the operator
     does not take."""
@@ -123,7 +123,7 @@ def build(
 
 
 def _name(call: DebugInfo, op: str, suffix: str = "") -> tuple[DebugInfo, str]:
-    """The context of what an operation makes: "<name>/Op/Add"."""
+    """The context of an operation's compute set or output: "<name>/Op/Add"."""
     return call, "Op/" + "".join(word.capitalize() for word in op.split("_")) + suffix
 
 
@@ -162,9 +162,9 @@ def _joint_shape(op: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
 def createOutputForElementWiseOp(
     graph: Graph, inputs: SequenceOf[Tensor], outputType: Type, debugContext: Context = ""
 ) -> Tensor:
-    """A mapped tensor for the result of an element-wise operation on inputs of one shape: laid out as the input that
-    is spread over most tiles among those that hold no element twice (the one in fewest regions where several are),
-    linearly where there is none.
+    """A mapped tensor for the result of an element-wise operation on inputs of one shape. Its layout is that of the
+    input spread over most tiles, of those that hold no element twice (of equal ones that in fewest regions); without
+    such an input it is linear.
 
     Raises `poplibs_error` for no inputs and for inputs of different shapes."""
     if not inputs:

@@ -1,4 +1,4 @@
-"""popops.fill and popops.zero: one value everywhere, or on some tiles."""
+"""popops.fill and popops.zero: one value in a whole tensor, or in its part on some tiles."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def fill(graph: Graph, t: Tensor, tile: int, fillCS: ComputeSet, fillValue: floa
 @overload
 def fill(graph: Graph, t: Tensor, mapping: Mapping_, fillCS: ComputeSet, fillValue: float) -> None: ...
 def fill(graph: Graph, t: Tensor, *rest: Any, **named: Any) -> None:
-    """Set every element of `t` to a value: (prog, fillValue, debugContext=""). With a compute set in place of the
-    program only elements on one tile: (tileRegions, tile, fillCS, fillValue), (tile, fillCS, fillValue), or those of
-    a mapping, whatever tile they lie on: (mapping, fillCS, fillValue).
+    """Set each element of `t` to a value: (prog, fillValue, debugContext=""). With a compute set in place of the
+    program only the elements on one tile: (tileRegions, tile, fillCS, fillValue), (tile, fillCS, fillValue), or those
+    of a mapping, on whatever tile: (mapping, fillCS, fillValue).
 
-    Raises `poplibs_error` for a value that is none of the tensor's type."""
+    Raises `poplibs_error` for a value that does not fit the tensor's type."""
     if (rest and isinstance(rest[0], Sequence)) or "prog" in named:
         given = dict(zip(("prog", "fillValue", "debugContext"), rest, strict=False)) | named
         _fill_all(graph, t, given["prog"], given["fillValue"], given.get("debugContext", ""))
@@ -60,7 +60,7 @@ def zero(graph: Graph, t: Tensor, tile: int, zeroCS: ComputeSet) -> None: ...
 @overload
 def zero(graph: Graph, t: Tensor, mapping: Mapping_, zeroCS: ComputeSet) -> None: ...
 def zero(graph: Graph, t: Tensor, *rest: Any, **named: Any) -> None:
-    """`fill` with 0; arguments as those of `fill` without the value."""
+    """`fill` with 0; the arguments are those of `fill` without the value."""
     if (rest and isinstance(rest[0], Sequence)) or "prog" in named:
         given = dict(zip(("prog", "debugContext"), rest, strict=False)) | named
         _fill_all(graph, t, given["prog"], 0, given.get("debugContext", ""))
@@ -70,7 +70,7 @@ def zero(graph: Graph, t: Tensor, *rest: Any, **named: Any) -> None:
 
 
 def _part(graph: Graph, t: Tensor, where: list[Any]) -> Tensor:
-    """The elements that a compute set is to fill."""
+    """The elements that a compute set fills."""
     flat = t.flatten()
     if len(where) == 2:
         intervals = where[0]
@@ -85,7 +85,7 @@ def _part(graph: Graph, t: Tensor, where: list[Any]) -> Tensor:
 def _check_value(t: Tensor, value: float) -> None:
     dtype = t.elementType().dtype
     if dtype is not None and dtype.kind in "iu" and not float(value).is_integer():
-        raise poplibs_error(f"fill: {value} is no value of type {t.elementType()}.")
+        raise poplibs_error(f"fill: {value} is not a value of type {t.elementType()}.")
 
 
 def _fill_all(graph: Graph, t: Tensor, prog: Sequence, value: float, context: Context) -> None:

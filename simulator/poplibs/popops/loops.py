@@ -36,7 +36,7 @@ def countedLoop(graph: Graph, *arguments: Any, debugContext: Context = "", **nam
     """A program that runs the body for i = begin, begin + step, ... below end, or for 0 to count - 1. `body(i)` is
     called once and returns the program of the body; i is an UNSIGNED_INT tensor of one element.
 
-    Raises `poplibs_error` for a step of 0 and for a range that is empty."""
+    Raises `poplibs_error` for a step of 0 and for an empty range."""
     rest = list(arguments)
     numbers = [rest.pop(0) for _ in range(len(rest)) if isinstance(rest[0], (int, np.integer))]
     body = rest.pop(0) if rest else named.pop("body")
@@ -83,7 +83,7 @@ def countedForLoop(
 ) -> Sequence: ...
 def countedForLoop(graph: Graph, *arguments: Any, **named: Any) -> Sequence:
     """A program that runs the body for count = initialCount, initialCount + countStep, ... until it equals the tensor
-    `countLimit`. `count` is a tensor of one element that the body may read; it is made when it is not given.
+    `countLimit`. `count` is a tensor of one element that the body may read; without one the loop makes its own.
 
     Raises `poplibs_error` unless both hold INT or both UNSIGNED_INT."""
     rest = list(arguments)
@@ -120,7 +120,7 @@ def addForLoopCounterVertex(
     prog: Sequence,
     debugContext: Context = "",
 ) -> Tensor:
-    """Append the step of a counter; returns an UNSIGNED_INT scalar, 1 while the limit is not reached."""
+    """Append the step of a counter; returns an UNSIGNED_INT scalar, 1 until the limit is reached."""
     call = operation(graph, debugContext, "popops", "addForLoopCounterVertex", count=count, countStep=countStep)
     return _counted(graph, count, countLimit, countStep, prog, call, tile)
 

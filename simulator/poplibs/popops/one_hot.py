@@ -1,4 +1,4 @@
-"""popops.encodeOneHot and popops.iota: rows with one value at an index, and counting up."""
+"""popops.encodeOneHot and popops.iota: rows with one value at an index, and ascending numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
-#: an index that stands for none (popops/EncodingConstants.hpp)
+#: the index that stands for no class (popops/EncodingConstants.hpp)
 MASKED_LABEL_CODE = 0xFFFFFFFF
 
 
@@ -45,10 +45,10 @@ def encodeOneHot(
     debugContext: Context = "",
 ) -> None: ...
 def encodeOneHot(graph: Graph, indices: Tensor, encoded: Tensor, prog: Sequence, *rest: Any, **named: Any) -> None:
-    """Set `encoded`, [n, classes], to `on` (1) at each row's index and `off` (0) elsewhere. A row whose index is
-    MASKED_LABEL_CODE or otherwise out of range has no `on`.
+    """Set `encoded`, [n, classes], to `on` (1) at each row's index and to `off` (0) elsewhere. A row whose index is
+    MASKED_LABEL_CODE or out of range has no `on`.
 
-    Raises `graph_connection_error` where the shapes do not fit, `poplibs_error` for values that are no single element
+    Raises `graph_connection_error` where the shapes do not fit, `poplibs_error` for values that are not single elements
     of the type of `encoded`."""
     arguments = list(rest)
     on = arguments.pop(0) if arguments and isinstance(arguments[0], Tensor) else named.pop("on", None)
@@ -110,7 +110,7 @@ def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: object)
 @lru_cache(maxsize=32)
 def _vertex(index_dtype: str, dtype: str, custom: bool) -> VertexType:
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
-        known = "int" if custom else index_dtype  # values of one's own: compiled C++ for all types
+        known = "int" if custom else index_dtype  # with values of the caller's all types run compiled C++
         spent = movement.encode_one_hot(known, dtype, elements["indices"])
         source = described("7.3", movement.encode_one_hot)
         return BlockCosts(spent, "exact", source, np.zeros_like(spent))
@@ -128,7 +128,7 @@ def _vertex(index_dtype: str, dtype: str, custom: bool) -> VertexType:
         FieldSpec("sliceLength", "value", "", None),
     ]
     fields += [FieldSpec(n, "vector", "in", None, "one_ptr", 4) for n in ("On", "Off")] if custom else []
-    # The form of unsigned indices for halves is assembly that the supervisor runs; others run C++ on one worker.
+    # Unsigned indices for halves run assembly on the supervisor; all others run C++ on one worker.
     assembly = (index_dtype, dtype, custom) == ("uint", "half", False)
     kind: Literal["supervisor", "worker"] = "supervisor" if assembly else "worker"
     name = f"popops::EncodeOneHot{'CustomValues' if custom else ''}<{index_dtype},{dtype}>"

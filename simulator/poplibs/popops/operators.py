@@ -1,8 +1,8 @@
-"""What the element-wise operators compute, in NumPy.
+"""The element-wise operators in NumPy.
 
-Halves are computed in float32 and rounded once at the end; integer division truncates towards zero, as the device's
-does. Every function takes operands that broadcast against each other and returns an array of the operands' type, or of
-bool for comparisons.
+Halves are computed in float32 and rounded once at the end; integer division truncates towards zero, like the device's.
+Each function takes operands that broadcast against each other and returns an array of the operands' type, or of bool
+for comparisons.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _COMPARISONS: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "LESS_THAN_EQUAL": np.less_equal,
 }
 _TESTS: dict[str, Callable[[AnyArray], AnyArray]] = {"IS_FINITE": np.isfinite, "IS_NAN": np.isnan, "IS_INF": np.isinf}
-#: operators whose result is BOOL whatever the operands are
+#: operators whose result is BOOL for operands of any type
 BOOLEAN_RESULT = frozenset((*_COMPARISONS, *_TESTS, "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"))
 
 #: operators whose second operand must be one element in PopLibs' vertices
 ONLY_WITH_SCALAR = frozenset({"VARIANCE_TO_INV_STD_DEV", "INV_STD_DEV_TO_VARIANCE"})
 
-#: operators whose operands may change places, so that the broadcast one comes second
+#: operators whose operands may be swapped, so that the broadcast operand comes second
 COMMUTATIVE = frozenset(
     {"ADD", "MULTIPLY", "MAXIMUM", "MINIMUM", "EQUAL", "NOT_EQUAL", "LOGICAL_AND", "LOGICAL_OR"}
     | {"BITWISE_AND", "BITWISE_OR", "BITWISE_XOR", "BITWISE_XNOR"}
@@ -51,7 +51,7 @@ def _power(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 def _shift_right(a: AnyArray, b: AnyArray) -> AnyArray:
-    """Zeros come in from the left, whatever the sign."""
+    """Fill with zeros from the left, whatever the sign."""
     unsigned = a.astype(f"u{a.dtype.itemsize}")
     return np.asarray(np.right_shift(unsigned, np.asarray(b).astype(unsigned.dtype))).astype(a.dtype)
 
@@ -99,7 +99,7 @@ def _erf(x: AnyArray) -> AnyArray:
 
 
 def _round(x: AnyArray) -> AnyArray:
-    """Halves away from zero, as the device's `round` does."""
+    """Halves away from zero, like the device's `round`."""
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x))
 
 
@@ -155,19 +155,19 @@ TERNARY: dict[str, Callable[[AnyArray, AnyArray, AnyArray], AnyArray]] = {
     "SELECT": lambda a, b, selector: np.where(selector, a, b),
 }
 
-#: plain ufuncs that write straight into the result, whatever the operands
+#: ufuncs that write directly into the result, for operands of any type
 _DIRECT: dict[str, Any] = {
     name: f for name, f in [*dict[str, Any](BINARY).items(), *dict[str, Any](UNARY).items()] if isinstance(f, np.ufunc)
 }
 
 
 def wide(x: AnyArray) -> AnyArray:
-    """Halves as float32; anything else as it is."""
+    """Halves as float32; other types unchanged."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
 def evaluate(op: str, operands: list[AnyArray], out: AnyArray) -> None:
-    """out[...] = op(operands), rounded once to the type of `out`; finite values too large for half become its
+    """out[...] = op(operands), rounded once to the type of `out`; finite values beyond the range of half become its
     largest."""
     direct = _DIRECT.get(op)
     if direct is not None and out.dtype != np.float16:
@@ -177,6 +177,6 @@ def evaluate(op: str, operands: list[AnyArray], out: AnyArray) -> None:
 
 
 def apply(op: str, arguments: list[AnyArray]) -> AnyArray:
-    """The operator on its arguments, halves given as float32; nothing is rounded."""
+    """The operator on its arguments, halves given as float32; the result is not rounded."""
     table: dict[str, Any] = (UNARY, BINARY, TERNARY)[len(arguments) - 1]
     return np.asarray(table[op](*arguments))

@@ -20,13 +20,13 @@ class padding:
     """popops::padding."""
 
     class Type(Enum):
-        """Padding made of the tensor's own elements, as numpy.pad does it."""
+        """Padding with the tensor's own elements, as in numpy.pad."""
 
         EDGE = "edge"
         REFLECT = "reflect"
 
     class MappingMethod(Enum):
-        """Where constant padding is mapped: nowhere, on tile 0, or with the nearest element of the tensor."""
+        """The mapping of constant padding: none, tile 0, or that of the nearest element of the tensor."""
 
         NONE = "none"
         ZERO = "zero"
@@ -62,11 +62,11 @@ def pad(t: Tensor, paddingLower: Amounts, paddingUpper: Amounts, type: padding.T
 @overload
 def pad(t: Tensor, paddingLower: int, paddingUpper: int, dim: int, type: padding.Type, /) -> Tensor: ...
 def pad(*arguments: Any, **named: Any) -> Tensor:
-    """pad(graph, t, paddingLower, paddingUpper, [dim,] val=0, mappingMethod=ZERO): elements of a value around a
-    tensor, as many as the lists say for each dimension, or in one dimension; negative amounts cut elements off.
-    pad(t, paddingLower, paddingUpper, [dim,] type): padding of the tensor's own elements.
+    """pad(graph, t, paddingLower, paddingUpper, [dim,] val=0, mappingMethod=ZERO): elements of one value around a
+    tensor, in the numbers that the lists give for each dimension, or in one dimension; negative numbers truncate.
+    pad(t, paddingLower, paddingUpper, [dim,] type): padding with the tensor's own elements.
 
-    Raises `poplibs_error` for amounts that do not fit the shape."""
+    Raises `poplibs_error` for numbers that do not fit the shape."""
     rest = list(arguments)
     graph = rest.pop(0) if isinstance(rest[0], Graph) else named.pop("graph", None)
     names = ("t", "paddingLower", "paddingUpper")
@@ -84,14 +84,15 @@ def pad(*arguments: Any, **named: Any) -> Tensor:
 
 def _in_one(t: Tensor, dim: int, amount: int) -> list[int]:
     if not 0 <= dim < t.rank():
-        raise poplibs_error(f"pad: dimension {dim} is none of a tensor of shape {t.shape()}.")
+        raise poplibs_error(f"pad: a tensor of shape {t.shape()} has no dimension {dim}.")
     return [amount if axis == dim else 0 for axis in range(t.rank())]
 
 
 def _check(t: Tensor, lower: Amounts, upper: Amounts) -> None:
     if len(lower) != t.rank() or len(upper) != t.rank():
         raise poplibs_error(
-            f"pad: {list(lower)} and {list(upper)} for a tensor of shape {t.shape()}; one amount for each dimension."
+            f"pad: {list(lower)} and {list(upper)} for a tensor of shape {t.shape()}; give one number for each "
+            "dimension."
         )
     for axis, (below, above) in enumerate(zip(lower, upper, strict=True)):
         if min(below, 0) + min(above, 0) + t.dim(axis) < 0:

@@ -1,6 +1,6 @@
 """popops.selectScalarFromRows, updateScalarInRows: one element of each row of a matrix, by index; hasNaN, hasNaNOrInf.
 
-A row is worked on where its first element lies; the rows of a tile are shared out among six workers.
+A row is processed on the tile of its first element; six workers share the rows of a tile.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from simulator.runtime.values.kernels import register
 def selectScalarFromRows(
     graph: Graph, params: Tensor, indices: Tensor, prog: Sequence, debugContext: Context = ""
 ) -> Tensor:
-    """A vector of params[i][indices[i]]: 0 where the index is MASKED_LABEL_CODE, NaN where it is otherwise out of
-    range. Raises `poplibs_error` unless params is a matrix of FLOAT or HALF with an UNSIGNED_INT index for each row."""
+    """The vector of params[i][indices[i]]: 0 where the index is MASKED_LABEL_CODE, NaN for other indices out of range.
+    Raises `poplibs_error` unless params is a matrix of FLOAT or HALF with an UNSIGNED_INT index for each row."""
     _check("selectScalarFromRows", params, indices)
     call = operation(graph, debugContext, "popops", "selectScalarFromRows", params=params, indices=indices)
     rows = params.dim(0)
@@ -57,7 +57,7 @@ def selectScalarFromRows(
 def updateScalarInRows(
     graph: Graph, params: Tensor, indices: Tensor, program: Sequence, debugContext: Context = ""
 ) -> None:
-    """params[i][indices[i]] -= 1; rows whose index is MASKED_LABEL_CODE stay, those whose index is otherwise out of
+    """params[i][indices[i]] -= 1. Rows with the index MASKED_LABEL_CODE stay unchanged; rows with another index out of
     range become NaN. Raises `poplibs_error` as `selectScalarFromRows` does."""
     _check("updateScalarInRows", params, indices)
     call = operation(graph, debugContext, "popops", "updateScalarInRows", params=params, indices=indices)
@@ -82,7 +82,7 @@ def _tiles_of_rows(graph: Graph, params: Tensor) -> Int64Array:
 
 
 def _add(graph: Graph, params: Tensor, indices: Tensor, tiles: Int64Array, name: Any, out: Tensor | None) -> Any:
-    """One vertex for each worker's rows."""
+    """One vertex for the rows of each worker."""
     rows, columns = params.shape()
     order = np.argsort(tiles, kind="stable")
     count = np.bincount(tiles)
@@ -157,18 +157,18 @@ def _vertex(dtype: str, update: bool) -> VertexType:
 
 
 def hasNaN(graph: Graph, src: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """A BOOL scalar: whether some element is not a number. Made of IsNaN and a reduction (PopLibs has a vertex)."""
+    """A BOOL scalar: whether any element is NaN. Made of IsNaN and a reduction (PopLibs has a vertex)."""
     return _any(graph, src, prog, debugContext, "hasNaN")
 
 
 def hasNaNOrInf(graph: Graph, src: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """A BOOL scalar: whether some element is not finite."""
+    """A BOOL scalar: whether any element is not finite."""
     return _any(graph, src, prog, debugContext, "hasNaNOrInf")
 
 
 def _any(graph: Graph, src: Tensor, prog: Sequence, context: Context, name: str) -> Tensor:
     if src.elementType() not in (FLOAT, HALF):
-        raise poplibs_error(f"{name}: {src.elementType()} has no numbers that are not finite; FLOAT or HALF is needed.")
+        raise poplibs_error(f"{name}: {src.elementType()} holds only finite numbers; FLOAT or HALF is needed.")
     call = operation(graph, context, "popops", name, src=src)
     if src.numElements() == 0:
         none = graph.addConstant(BOOL, [], False, (call, name))

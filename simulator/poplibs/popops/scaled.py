@@ -1,6 +1,6 @@
 """popops.scaledAddTo and scaledSubtractFrom: A += scaleB * B, or A = scaleA * A + scaleB * B, rounded once.
 
-Arguments are told apart as C++ tells overloads apart: a second tensor of A's shape is B, anything else is scaleA.
+Arguments select the overload as in C++: a second tensor of A's shape is B, anything else is scaleA.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def scaledAddTo(graph: Graph, A: Tensor, *rest: Any, **named: Any) -> None:
     """A += scaleB * B, or A = scaleA * A + scaleB * B, element by element; scales are numbers or tensors of one
     element.
 
-    Options: `optimizeForSpeed` (false): vertices whose operands must lie in different memory elements;
-    `scaleFloatToHalfTolerance` (1e-6): the relative error up to which a float scale of halves is taken as a half.
+    Options: `optimizeForSpeed` (false): vertices whose operands must be in different memory elements;
+    `scaleFloatToHalfTolerance` (1e-6): the relative error up to which a float scale of halves becomes a half.
 
     Raises `graph_connection_error` where A and B differ in shape, `type_error` for types without such a vertex."""
     _build(graph, A, rest, named, subtract=False)
@@ -161,7 +161,7 @@ def _place(
 
 
 def _named(rest: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """All arguments by name, `scaleA` only where it is given."""
+    """All arguments by name, `scaleA` only where given."""
     both = "scaleA" in named or ("B" in named and bool(rest)) or (len(rest) > 3 and isinstance(rest[3], Sequence))
     both = both or bool(rest and not isinstance(rest[0], Tensor))
     names = ["scaleA", "B", "scaleB", "prog"] if both else ["B", "scaleB", "prog"]
@@ -191,7 +191,7 @@ def _tensor(graph: Graph, value: float, call: DebugInfo) -> Tensor:
 
 
 def _scale_type(graph: Graph, a: Tensor, b: Tensor, scales: list[Any], tolerance: float) -> str:
-    """half where halves are scaled by halves, or by numbers that half holds well enough."""
+    """half where the scales of halves are halves, or numbers within the tolerance of a half; else float."""
     if a.elementType() not in (FLOAT, HALF):
         return short_name(a.elementType())
     if a.elementType() is not HALF or b.elementType() is not HALF:

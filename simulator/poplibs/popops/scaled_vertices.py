@@ -23,8 +23,8 @@ from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 
 @dataclass(frozen=True)
 class ScaledForm:
-    """What distinguishes the vertices. `scale`: type of the scales; `both`: A is scaled too; `one_minus`: by
-    1 - scaleA; `constant`: scales are vertex state; `fast`: the operands must lie in different memory elements."""
+    """The properties of a vertex. `scale`: type of the scales; `both`: A is scaled too; `one_minus`: by 1 - scaleA;
+    `constant`: scales are vertex state; `fast`: the operands must be in different memory elements."""
 
     dtypes: tuple[str, str]
     scale: str
@@ -60,7 +60,7 @@ def accumulate(a: AnyArray, b: AnyArray, scale: Any, out: AnyArray, subtract: bo
 def combine(
     a: AnyArray, scale_a: Any, b: AnyArray, scale_b: Any, out: AnyArray, subtract: bool, one_minus: bool
 ) -> None:
-    """out = scaleA * a ± scaleB * b, with 1 - scaleA where asked; halves in float32, rounded once."""
+    """out = scaleA * a ± scaleB * b, or with 1 - scaleA for `one_minus`; halves in float32, rounded once."""
     first, second = (np.asarray(s, np.float32).reshape(()) for s in (scale_a, scale_b))
     own = wide(a) * (np.float32(1) - first if one_minus else first)
     other = wide(b) * second
@@ -69,7 +69,7 @@ def combine(
 
 @lru_cache(maxsize=256)
 def scaled_vertex(form: ScaledForm, flat: bool) -> VertexType:
-    """The vertex of a form, over one run (flat: the supervisor's) or over rows."""
+    """The vertex of a form, over one run (flat: a supervisor vertex) or over rows."""
 
     def compute(vertex: Any) -> None:
         outs, others = ([vertex.A], [vertex.B]) if flat else (vertex.A, vertex.B)
@@ -105,13 +105,13 @@ def _costs(
     if form.both:
         return _combined_costs(form, flat, block, n, flops)
     source = described("7.2", cycles.scaled_add if flat else cycles.scaled_2d_row)
-    # A scale that half does not hold well enough is applied in float, as where the operands differ in type.
+    # A scale outside the tolerance of half is applied in float, as for operands of different types.
     dtypes = form.dtypes
     exact = dtypes != ("half", "half") or form.scale == "half" or not form.constant
     dtypes = dtypes if exact else ("half", "mixed")
     known: Literal["exact", "guess"] = "exact" if exact else "guess"
     if flat:
-        # Mk1 packs the pointers to A and B into 16 bits, which are unpacked first.
+        # Mk1 packs the pointers to A and B into 16 bits and must unpack them first.
         packed = target.chip.name == "ipu1"
         spent = cycles.scaled_add(dtypes, n, subtract=form.subtract, scaled_pointers=packed, constrained=form.fast)
         return BlockCosts(spent, known, source, flops, np.full_like(spent, launch.SCALED_ADD))
@@ -122,7 +122,7 @@ def _costs(
 
 
 def _combined_costs(form: ScaledForm, flat: bool, block: VertexBlock, n: Int64Array, flops: Int64Array) -> BlockCosts:
-    """Rows of both-scaled sums have no published formula: that of ScaledAdd2D, a guess."""
+    """The cycles of ScaledAdd2D, as a guess: sums of rows with both operands scaled have no published formula."""
     dtype = form.dtypes[0]
     if flat:
         spent = cycles.scaled_sum(dtype, n)

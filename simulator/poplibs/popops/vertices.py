@@ -25,7 +25,7 @@ from simulator.poplibs.popops.operators import evaluate
 Form = Literal["unary", "binary", "scalar"]
 
 _CLASS = {"unary": "UnaryOp", "binary": "BinaryOp", "scalar": "BroadcastScalar"}
-#: (formula of a vertex, formula of its loop) of one run, and of rows
+#: (formula of a vertex, formula of its loop), of one run and of rows
 _FORMULAS: dict[tuple[Form, bool], tuple[Callable[..., Any], ...]] = {
     ("unary", True): (cycles.unary_1d, cycles.unary_loop),
     ("unary", False): (cycles.unary_2d_base, cycles.unary_loop),
@@ -37,7 +37,7 @@ _FORMULAS: dict[tuple[Form, bool], tuple[Callable[..., Any], ...]] = {
 
 
 def row_lengths(edges: FieldEdges) -> Int64Array:
-    """Elements of every inner vector of a field of vectors."""
+    """The number of elements of each inner vector of a field of vectors."""
     if edges.row_offsets is None:
         return edges.lengths
     return segment_sums(edges.lengths, edges.row_offsets)
@@ -68,7 +68,8 @@ def _cycles_2d(form: Form, op: str, dtype: str, edges: FieldEdges, in_place: boo
 
 
 def _fields(form: Form, in_place: bool, flat: bool) -> tuple[FieldSpec, ...]:
-    """The output is a span, which says how long everything is; operands are pointers, as in PopLibs' codelets."""
+    """The fields: the output is a span, which gives the length of all; operands are pointers, as in
+    PopLibs' codelets."""
     kind: Literal["vector", "vectors"] = "vector" if flat else "vectors"
     out = FieldSpec("out", kind, "inout" if in_place else "out", None, "span", 8)
     first = () if in_place else (FieldSpec("in1", kind, "in", None, "one_ptr", 8, outer="one_ptr"),)
@@ -83,7 +84,7 @@ def elementwise_vertex(form: Form, op: str, dtype: str, in_place: bool, flat: bo
     """The vertex type of an operator. `flat`: one run per vertex (1D), else rows (2D).
 
     Raises KeyError when PopLibs has no such operator on the type."""
-    _cycles_1d(form, op, dtype, np.zeros(1, np.int64), in_place)  # refuses unknown pairs now, not at compile time
+    _cycles_1d(form, op, dtype, np.zeros(1, np.int64), in_place)  # refuse unknown pairs now, not at compile time
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         count = elements["out"]

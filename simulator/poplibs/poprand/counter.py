@@ -1,7 +1,7 @@
-"""Random bits as a function of four words of state and a place, and no history.
+"""Counter-based random bits: a function of four words of state and a place, without history.
 
-Each bit pattern is the state and the place mixed by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), so that any
-element can be drawn by itself: on whichever tile, in whichever order.
+The state and the place are mixed by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), so any element can be drawn
+alone, on any tile and in any order.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from simulator.arrays import AnyArray, Float64Array, UInt64Array
 #: words of the state of one generator: seed low, seed high, modifier and draws so far, tile
 WORDS = 4
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-#: what a draw adds to the third word
+#: increment of the third word for each draw
 DRAWN = np.uint32(0x9E3779B9)
 
 
 def mixed(x: UInt64Array) -> UInt64Array:
-    """All bits of every number spread over all of its result."""
+    """Each bit of a number mixed into all bits of its result."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -35,7 +35,7 @@ def random_bits(words: AnyArray, places: AnyArray) -> UInt64Array:
 
 
 def again(bits: UInt64Array, attempt: int) -> UInt64Array:
-    """Other bits of the same places, for draws that are repeated."""
+    """Other bits for the same places, for draws that are repeated."""
     with np.errstate(over="ignore"):
         return mixed(bits + _GOLDEN * np.uint64(attempt))
 
@@ -48,5 +48,5 @@ def halves(bits: UInt64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def modifier_word(modifier: int) -> int:
-    """The third word of a generator that was given a seed modifier and has not drawn yet."""
+    """The third word of a generator with a seed modifier that has not drawn yet."""
     return int(mixed(np.asarray(modifier % 2**32 ^ 0x55555555, np.uint64))) & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Values of the distributions, from random bits. Float64 inside, rounded once to the type of the result."""
+"""Values of the distributions from random bits, in float64, rounded once to the type of the result."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from simulator.arrays import AnyArray, UInt64Array
 from simulator.poplibs.poprand.counter import again, halves
 
-#: draws of a truncated normal that are tried before those still outside are clipped (PopLibs folds them back)
+#: largest number of draws of a truncated normal before values outside are clipped (PopLibs folds them back)
 MOST_ATTEMPTS = 64
 
 
 def values(kind: str, bits: UInt64Array, parameters: Mapping[str, Any], dtype: np.dtype[Any]) -> AnyArray:
-    """The distribution `kind` at each place, not rounded to `dtype` yet."""
+    """The distribution `kind` at each place, not yet rounded to `dtype`."""
     if kind == "uniform":
         return _uniform(bits, parameters, dtype)
     if kind == "bernoulli":
@@ -49,7 +49,7 @@ def _standard_normal(bits: UInt64Array) -> AnyArray:
 
 
 def _truncated(bits: UInt64Array, alpha: float) -> AnyArray:
-    """Normal numbers, drawn again where they lie beyond alpha."""
+    """Normal numbers; those beyond alpha are drawn again."""
     result = _standard_normal(bits)
     for attempt in range(1, MOST_ATTEMPTS):
         outside = np.abs(result) > alpha
@@ -60,11 +60,11 @@ def _truncated(bits: UInt64Array, alpha: float) -> AnyArray:
 
 
 def attempts(alpha: float) -> int:
-    """How often PopLibs' vertex draws again: until fewer than 1 in 10,000 numbers lie outside."""
+    """The number of draws in PopLibs' vertex: until fewer than 1 in 10,000 numbers lie outside."""
     outside = erfc(alpha / sqrt(2))
     return 1 if outside <= 0 else ceil(-4 / log10(outside))
 
 
 def dropped(bits: UInt64Array, given: AnyArray, keep: float, scale: float) -> AnyArray:
-    """The values of `given` that are kept, scaled; 0 for the others."""
+    """The values of `given` that dropout keeps, scaled; 0 for the others."""
     return np.asarray(np.where(_kept(bits, keep) > 0, given * np.float32(scale), np.float32(0)))

@@ -1,8 +1,8 @@
 """The public functions of poprand.
 
-With a seed the numbers depend on seed, modifier and the element's place in the flattened reference only: not on its
-tile mapping, nor on what was drawn before. As in PopLibs the generators are saved, seeded, used and put back. Without
-one (None) each tile goes on with its own generator, as the device does, and numbers depend on the mapping.
+With a seed the numbers depend only on seed, modifier and the element's place in the flattened reference, not on the
+tile mapping or on earlier draws. As in PopLibs the generators are saved, seeded, used and restored. Without a seed
+(None) each tile continues its own generator, as the device does, and the numbers depend on the mapping.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def logUniform(
 
 
 def _squeezed(low: float, high: float, type_: Type) -> tuple[float, float]:
-    """The least and the greatest value of the type within the interval."""
+    """The smallest and the largest value of the type within the interval."""
     dtype = numpy_type(type_)
     if dtype.kind == "i":
         first, last = float(np.ceil(low)), float(np.floor(high))
@@ -151,17 +151,19 @@ def dropout(
     **named: Any,
 ) -> Tensor:
     """dropout(graph, seed, seedModifier, input, reference, keepProbability, scale, [outputClonesRef=True,] prog,
-    debugContext="") -> the input times `scale` where it is kept, else 0.
+    debugContext="") -> the kept elements of the input times `scale`, 0 for the others.
 
-    The result is laid out as the reference, or as the input when `outputClonesRef` is false. Raises `poplibs_error`
-    where shapes differ or the probability is none."""
+    The result is laid out like the reference, or like the input when `outputClonesRef` is false. Raises `poplibs_error`
+    where shapes differ or the probability is not between 0 and 1."""
     arguments = list(rest)
     clones_reference = arguments.pop(0) if arguments and isinstance(arguments[0], bool) else True
     clones_reference = named.pop("outputClonesRef", clones_reference)
     prog = arguments.pop(0) if arguments else named.pop("prog")
     context = arguments.pop(0) if arguments else named.pop("debugContext", "")
     if input.shape() != reference.shape():
-        raise poplibs_error(f"dropout: the input {input.shape()} and the reference {reference.shape()} must be alike.")
+        raise poplibs_error(
+            f"dropout: the input {input.shape()} and the reference {reference.shape()} must have one shape."
+        )
     _check_probability("dropout", keepProbability)
     parameters = {"prob": float(keepProbability), "scale": float(scale)}
     model = reference if clones_reference else input
@@ -216,7 +218,7 @@ def _drawn(
 ) -> Tensor:
     allowed = _TYPES.get(kind, (FLOAT, HALF))
     if type_ not in allowed:
-        raise poplibs_error(f"{kind}: no numbers of type {type_}; it draws {', '.join(map(str, allowed))}.")
+        raise poplibs_error(f"{kind} draws no {type_}; it draws {', '.join(map(str, allowed))}.")
     arguments: dict[str, Any] = {"seedModifier": modifier, "reference": model, "outType": str(type_)}
     call = operation(graph, context, "poprand", kind, **arguments, **parameters)
     out = clone_mapped(graph, model, type_, (call, f"{kind}/out"))

@@ -1,7 +1,7 @@
-"""The random generators of the tiles: four words of each.
+"""The random generators of the tiles: four words each.
 
-The device keeps them in registers of its workers; here they are a variable, 16 bytes on every tile, so that engines,
-replicas and the address-accurate mode treat them as any value. They begin different on every tile.
+The device keeps them in registers of its workers. Here they are a variable, 16 bytes on each tile, so that engines,
+replicas and the address-accurate mode treat them like any value. Their initial values differ between tiles.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEY = "poprand.generators"
 
 
 def generators(graph: Graph) -> Tensor:
-    """[tiles of the device, 4], made when it is first needed."""
+    """[tiles of the device, 4], made at the first use."""
     store, top = graph.store, graph.getTopLevelGraph()
     if _KEY not in store.library_tensors:
         tiles = top.getTarget().getNumTiles()
@@ -37,7 +37,7 @@ def generators(graph: Graph) -> Tensor:
 
 
 def device_tiles(graph: Graph) -> Int64Array:
-    """The tiles of the device that a graph has."""
+    """The device's numbers of the graph's tiles."""
     return graph.state.device_tiles(np.arange(graph.getTarget().getNumTiles(), dtype=np.int64))
 
 

@@ -26,7 +26,7 @@ from simulator.runtime.values.kernels import register
 
 
 def setSeed(graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Sequence, debugContext: Context = "") -> None:
-    """Seed the generators of all tiles of the graph from two words. Every tile draws other numbers.
+    """Seed the generators of all tiles of the graph from two words. Each tile then draws different numbers.
 
     Raises `poplibs_error` unless the seed is a vector of two UNSIGNED_INT."""
     call = operation(graph, debugContext, "poprand", "setSeed", masterSeed=masterSeed, seedModifier=seedModifier)
@@ -34,7 +34,7 @@ def setSeed(graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Sequence,
 
 
 def check_seed(seed: Tensor) -> None:
-    """Refuse what is no seed."""
+    """Raise `poplibs_error` unless the seed is a vector of two UNSIGNED_INT."""
     if seed.rank() != 1 or seed.numElements() != 2 or seed.elementType() is not UNSIGNED_INT:
         raise poplibs_error(
             f"A seed is a vector of two UNSIGNED_INT, not {seed.elementType()} of shape {seed.shape()}."
@@ -44,7 +44,7 @@ def check_seed(seed: Tensor) -> None:
 def seed_all_tiles(
     graph: Graph, seed: Tensor, modifier: int, prog: Sequence, name: tuple[DebugInfo, str], salted: bool
 ) -> None:
-    """`salted`: each tile mixes its number in; otherwise all tiles hold the same generator."""
+    """`salted`: each tile mixes in its number; otherwise all tiles get the same generator."""
     check_seed(seed)
     state, tiles = generators(graph), device_tiles(graph)
     cs = graph.addComputeSet(name)
@@ -63,7 +63,7 @@ def seed_all_tiles(
 
 
 def getHwSeeds(graph: Graph, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """The state of the generators as a new tensor [tiles, workers, 4], each tile's on the tile itself."""
+    """The state of the generators as a new tensor [tiles, workers, 4]; each tile's part is on the tile itself."""
     call = operation(graph, debugContext, "poprand", "getHwSeeds")
     tiles, workers = device_tiles(graph), graph.getTarget().getNumWorkerContexts()
     seeds = graph.addVariable(UNSIGNED_INT, [len(tiles), workers, WORDS], (call, "hwSeeds"))
@@ -74,7 +74,7 @@ def getHwSeeds(graph: Graph, prog: Sequence, debugContext: Context = "") -> Tens
 
 
 def setHwSeeds(graph: Graph, hwSeeds: Tensor, prog: Sequence, debugContext: Context = "") -> None:
-    """Give the generators the state that getHwSeeds returned, or any other.
+    """Set the state of the generators to that returned by getHwSeeds, or to any other.
 
     Raises `poplibs_error` for another shape or type."""
     tiles, workers = graph.getTarget().getNumTiles(), graph.getTarget().getNumWorkerContexts()
@@ -88,7 +88,7 @@ def setHwSeeds(graph: Graph, hwSeeds: Tensor, prog: Sequence, debugContext: Cont
 
 
 def _between(graph: Graph, seeds: Tensor, prog: Sequence, name: Context, into: bool) -> None:
-    """A vertex on every tile that moves words between its generator and its part of `seeds`."""
+    """Add a vertex on each tile that moves words between its generator and its part of `seeds`."""
     state, tiles = generators(graph), device_tiles(graph)
     cs = graph.addComputeSet(name)
     each = seeds.numElements() // max(len(tiles), 1)
@@ -116,7 +116,8 @@ def seeded_words(seed: AnyArray, modifier: int, salts: Any) -> AnyArray:
 
 
 def spread_words(words: AnyArray, workers: int) -> AnyArray:
-    """[..., 4] -> [..., workers, 4]: the first worker's words are the generator's, the others' made of them."""
+    """[..., 4] -> [..., workers, 4]: the first worker gets the generator's words, the others words derived
+    from them."""
     number = np.arange(workers, dtype=np.uint32)[:, None]
     return np.asarray(words[..., None, :] ^ (number * np.uint32(0x85EBCA6B)))
 

@@ -1,8 +1,8 @@
-"""Vertices that draw: one on each tile that holds elements of the result.
+"""Vertices that draw random numbers: one on each tile that holds elements of the result.
 
-What an element gets is decided by the tile's generator and the element's place in the flattened result, so that the
-mapping does not matter where all generators are alike. A tile whose elements do not follow each other in the result
-has a constant with the places of its runs; a draw moves the tile's generator on.
+The tile's generator and the element's place in the flattened result determine its value, so the mapping does not matter
+where all generators are equal. A tile whose elements are not consecutive in the result has a constant with the places
+of its runs. A draw advances the tile's generator.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Parameters = dict[str, float]
 
 @dataclass(frozen=True)
 class _Segments:
-    """Runs of the result cut where places do not follow each other; vertex i has segments `rows[i]:rows[i + 1]`."""
+    """Runs of the result cut where places are not consecutive; vertex i has segments `rows[i]:rows[i + 1]`."""
 
     place: Int64Array
     length: Int64Array
@@ -56,7 +56,7 @@ def add_draw(
     name: tuple[DebugInfo, str],
     alike: bool,
 ) -> None:
-    """Append the compute set that fills `out` (from `given` for dropout). `alike`: all generators are the same."""
+    """Append the compute set that fills `out` (from `given` for dropout). `alike`: all generators are equal."""
     if out.numElements() == 0:
         return
     state = generators(graph)
@@ -149,7 +149,7 @@ def _draw_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Ma
 def draw(
     kind: str, words: AnyArray, places: AnyArray, parameters: Mapping[str, Any], given: AnyArray | None, dtype: Any
 ) -> AnyArray:
-    """The values at some places, not rounded yet."""
+    """The values at some places, not yet rounded."""
     bits = random_bits(words, places)
     if given is not None:
         wide = given.astype(np.float32) if given.dtype == np.float16 else given
@@ -173,8 +173,8 @@ _NAMES: dict[str, tuple[str, Any, int]] = {
 
 @lru_cache(maxsize=128)
 def vertex_type(kind: str, dtype: str, flat: bool, parameters: tuple[str, ...]) -> VertexType:
-    """The MultiVertex of a distribution. Operations: 1 for the number, 1 each for what it is multiplied and added
-    by, as PopLibs counts them."""
+    """The MultiVertex of a distribution. Operations, as PopLibs counts them: 1 for the number, 1 each for its scale and
+    offset."""
     name, formula, each = _NAMES[kind]
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:

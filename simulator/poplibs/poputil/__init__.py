@@ -1,4 +1,4 @@
-"""poputil: mapping tensors to tiles, copies between IPUs, splitting work, names of template vertices."""
+"""poputil: map tensors to tiles, copy them between IPUs, split work, name template vertices."""
 
 from simulator.poplibs.poputil import graphfn as graphfn
 from simulator.poplibs.poputil.between_ipus import cloneToIpu as cloneToIpu

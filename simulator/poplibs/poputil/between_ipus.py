@@ -1,4 +1,4 @@
-"""Moving tensors from IPU to IPU: the tiles keep their number within the IPU."""
+"""Move tensors from IPU to IPU; elements keep the number of their tile within the IPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cloneToIpu(
     target = graph.getTarget()
     tiles_per_ipu = target.getNumTiles() // max(target.getNumIPUs(), 1)
     if not 0 <= dstIPU < target.getNumIPUs():
-        raise poplibs_error(f"cloneToIpu: there is no IPU {dstIPU}; the graph has {target.getNumIPUs()}.")
+        raise poplibs_error(f"cloneToIpu: there is no IPU {dstIPU}; the graph has {target.getNumIPUs()} IPUs.")
     begins, ends, device = graph.getTileMappingIntervals(t)
     tiles = graph.state.graph_tiles(device)
     if (tiles < 0).any():
@@ -37,7 +37,7 @@ def cloneToIpu(
     if len(ipus) > 1:
         raise poplibs_error(f"cloneToIpu: a tensor of shape {t.shape()} lies on IPUs {ipus.tolist()}; split it.")
     clone = graph.clone(t, debugContext, method)
-    # An element that occurs several times keeps the tile of its first place.
+    # An element that occurs several times gets the tile of its first place.
     elements = regions.elements(*clone.regions())
     _, first = np.unique(elements, return_index=True)
     tile_of = np.repeat(tiles, ends - begins)[first] % tiles_per_ipu + dstIPU * tiles_per_ipu
@@ -54,8 +54,8 @@ def createIpuCopy(
     debugContext: Context = "",
     method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(the tensor on another IPU, copySrc, copyDst): nothing moves until a Copy of copySrc to copyDst is added. The
-    copies are flat and name each element once."""
+    """(the tensor on another IPU, copySrc, copyDst). Nothing moves until a Copy of copySrc to copyDst is added. The two
+    are flat and name each element once."""
     clone = cloneToIpu(graph, t, dstIpu, debugContext, method)
     source, destination = t.flatten(), clone.flatten()
     elements = regions.elements(*destination.regions())
@@ -81,19 +81,19 @@ def copyToIpu(
 
 
 def dimIsSplitOverTiles(graph: Graph, t: Tensor, dimension: int) -> bool:
-    """Whether some elements along the dimension lie on different tiles."""
+    """Whether elements along the dimension are on different tiles."""
     return _split(graph, t, dimension, 1)
 
 
 def dimIsSplitOverIPUs(graph: Graph, t: Tensor, dimension: int) -> bool:
-    """Whether some elements along the dimension lie on different IPUs."""
+    """Whether elements along the dimension are on different IPUs."""
     target = graph.getTarget()
     return _split(graph, t, dimension, max(target.getNumTiles() // max(target.getNumIPUs(), 1), 1))
 
 
 def _split(graph: Graph, t: Tensor, dimension: int, tiles_together: int) -> bool:
     if not 0 <= dimension < t.rank():
-        raise poplibs_error(f"Dimension {dimension} is none of a tensor of shape {t.shape()}.")
+        raise poplibs_error(f"A tensor of shape {t.shape()} has no dimension {dimension}.")
     begins, ends, device = graph.getTileMappingIntervals(t)
     where = (np.repeat(device, ends - begins) // tiles_together).reshape(t.shape())
     return bool((where != where.take([0], dimension)).any())

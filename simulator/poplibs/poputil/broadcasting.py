@@ -1,4 +1,4 @@
-"""Matching shapes as NumPy does. What C++ changes in place is returned here: tensors are values."""
+"""Match shapes as NumPy does. Arguments that C++ changes in place are returned here, because tensors are values."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def broadcastToMatch(a: Tensor, b: Tensor, /) -> tuple[Tensor, Tensor]: ...
 @overload
 def broadcastToMatch(a: Tensor, b: Tensor, c: Tensor, /) -> tuple[Tensor, Tensor, Tensor]: ...
 def broadcastToMatch(a: Tensor, *others: Tensor | Sequence[int]) -> Tensor | tuple[Tensor, ...]:
-    """(a, shape) -> `a` with dimensions of size 1 and absent ones repeated to that shape; (a, b) and (a, b, c) -> the
-    tensors, all in their joint shape. Raises `poplibs_error` where sizes fit neither."""
+    """(a, shape) -> `a` with dimensions of size 1 and missing ones repeated to that shape; (a, b) and (a, b, c) -> the
+    tensors in their joint shape. Raises `poplibs_error` where sizes do not match."""
     tensors = [a, *[t for t in others if isinstance(t, Tensor)]]
     wanted = [tuple(s) for s in others if not isinstance(s, Tensor)]
     try:
@@ -44,7 +44,7 @@ def extendDimensionsToMatch(in1: Tensor, in2: Tensor) -> Tensor:
 
 def detectVectorBroadcastOperands(in1: Tensor, in2: Tensor) -> bool:
     """Whether `in2` is a vector along one dimension of `in1`: all its dimensions but one have size 1, and that one has
-    the size of the same dimension of `in1`."""
+    its size in `in1`."""
     if in2.rank() > in1.rank():
         return False
     matched = extendDimensionsToMatch(in1, in2)

@@ -14,7 +14,7 @@ _UNLESS = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 def duplicate(
     graph: Graph, in_: Tensor, p: Sequence, debugContext: Context = "", method: TensorCloneMethod = _UNLESS
 ) -> Tensor:
-    """A new tensor with the mapping and, when `p` has run, the values of another."""
+    """A new tensor with the mapping of another and, after `p`, its values."""
     out = graph.clone(in_, debugContext, method)
     p.add(Copy(in_, out, False, debugContext))
     return out

@@ -6,4 +6,4 @@ from simulator.base.errors import poplar_error
 
 
 class poplibs_error(poplar_error):
-    """A library function was given what it does not take."""
+    """A library function got an argument that it does not accept."""

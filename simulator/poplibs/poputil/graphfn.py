@@ -1,6 +1,6 @@
-"""poputil::graphfn: a piece of graph that is used again on other tensors.
+"""poputil::graphfn: a piece of graph that is reused with other tensors.
 
-The piece is built once, on tensors of its own; a call copies the arguments there and results back.
+The piece is built once, on its own tensors; a call copies the arguments in and the results out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ArgType(Enum):
 
 @dataclass(frozen=True)
 class ArgSig:
-    """One argument: how it is used, a tensor like it (None for created ones), its name."""
+    """One argument: its use, a tensor with its shape and layout (None for created ones), its name."""
 
     type: ArgType
     similarTensor: Tensor | None
@@ -46,7 +46,7 @@ def output(similar: Tensor, debugName: str = "") -> ArgSig:
 
 
 def created(debugName: str = "") -> ArgSig:
-    """An argument that the function makes itself: it puts the tensor into its list of arguments."""
+    """An argument that the function creates: it puts the tensor into its list of arguments."""
     return ArgSig(ArgType.CreatedArg, None, debugName)
 
 
@@ -57,10 +57,10 @@ _CHANGED = (ArgType.OutputArg, ArgType.InOutArg)
 
 
 class VoidFunction:
-    """A function of tensors: `f(arguments, prog)` builds it once. A call takes a list of arguments, in which those
-    that are created stand as None before and as tensors afterwards.
+    """A function of tensors: `f(arguments, prog)` builds it once. A call takes a list of arguments; created ones are
+    None in it before the call and tensors afterwards.
 
-    inlined: calls hold the programs themselves, else a Call of one function."""
+    inlined: each call contains the programs, instead of a Call of one function."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class VoidFunction:
         f(self.params, self.prog)
         for i, (s, param) in enumerate(zip(self.sig, self.params, strict=True)):
             if param is None:
-                raise poplibs_error(f"The function did not make its argument {i} ('{s.debugName}').")
+                raise poplibs_error(f"The function did not create its argument {i} ('{s.debugName}').")
         self.func = None if inlined else graph.addFunction(self.prog)
 
     def __call__(self, args: Arguments, seq: ProgramSequence) -> None:
@@ -113,7 +113,7 @@ class ProgramFunction:
 
 
 class TensorFunction:
-    """A function whose builder returns a tensor; a call returns a tensor of its own."""
+    """A function whose builder returns a tensor; each call returns a new tensor."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Spreading tensors evenly over tiles, and how even a mapping is."""
+"""Spread tensors evenly over tiles, and measure how even a mapping is."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simulator.graph.tensor import Tensor
 from simulator.poplibs.type_names import grain
 from simulator.programming.graph import Graph
 
-#: least bytes that linear mapping gives to a tile (published-numbers 7.7)
+#: smallest number of bytes that linear mapping gives to a tile (published-numbers 7.7)
 MIN_BYTES_PER_TILE = 128
 
 
 def linear_shares(elements: int, tiles: int, grain_size: int, min_elements: int) -> Int64Array:
-    """Where the share of each tile ends when `elements` are spread evenly in whole grains, at least `min_elements` to
-    a tile; fewer ends than tiles when there is not enough for all."""
+    """Where the share of each tile ends when `elements` are spread evenly in whole grains, at least `min_elements` to a
+    tile. Where these do not suffice for all tiles, there are fewer ends."""
     grains = -(-elements // grain_size)
     min_grains = max(-(-min_elements // grain_size), 1)
     used = max(min(tiles, grains // min_grains), 1)
@@ -57,9 +57,9 @@ def calcLinearTileMapping(graph: Graph, t: Tensor, /) -> list[list[Interval]]: .
 def calcLinearTileMapping(
     graph: Graph, shape: Any, minElementsPerTile: int | None = None, grainSize: int | None = None
 ) -> list[list[Interval]]:
-    """For each tile of the graph the intervals of a tensor that linear mapping would give it.
+    """For each tile of the graph the intervals of a tensor under linear mapping.
 
-    `shape` may be a tensor, whose type then decides grain and least share as in `mapTensorLinearly`."""
+    `shape` may be a tensor; its type then determines grain and least share as in `mapTensorLinearly`."""
     if isinstance(shape, Tensor):
         elements = shape.numElements()
         minimum, unit = least_elements(shape.elementType()), grain(shape.elementType())
@@ -81,7 +81,7 @@ def getTileImbalance(
 @overload
 def getTileImbalance(graph: Graph, t: Tensor, minElementsPerTile: int = 0, grainSize: int = 1, /) -> int: ...
 def getTileImbalance(first: Any, *rest: Any) -> int:
-    """How many elements more than an even share the fullest tile holds; an even share is whole grains and at least
+    """How many more elements than an even share the fullest tile holds. An even share is whole grains and at least
     `minElementsPerTile`."""
     arguments = list(rest)
     mapping = first.getTileMapping(arguments.pop(0)) if isinstance(first, Graph) else first
@@ -94,14 +94,14 @@ def getTileImbalance(first: Any, *rest: Any) -> int:
 
 
 def map_shares(graph: Graph, t: Tensor, ends: Int64Array, tiles: Int64Array) -> None:
-    """Give elements [ends[i - 1], ends[i]) of the flattened tensor to tile `tiles[i]`."""
+    """Map elements [ends[i - 1], ends[i]) of the flattened tensor to tile `tiles[i]`."""
     begins = np.concatenate([[0], ends[:-1]])
     graph.setTileMappingIntervals(t, begins, ends, tiles)
 
 
 def clone_mapped(graph: Graph, model: Tensor, type_: Type, name: Context, metadata: Tensor | None = None) -> Tensor:
-    """A new variable shaped like `model`: mapped as it is where its elements are distinct, else linearly. `metadata`:
-    of a QUARTER variable."""
+    """A new variable shaped like `model`, with its mapping where its elements are distinct, else linear. `metadata`: of
+    a QUARTER variable."""
     if model.isParallelWriteable():
         return graph.clone(type_, model, name) if metadata is None else graph.clone(type_, metadata, model, name)
     if metadata is None:

@@ -1,4 +1,4 @@
-"""Dealing regions of tensors to workers, and indices of flattened tensors."""
+"""Divide regions of tensors among workers, and convert indices of flattened tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pair = tuple[int, int]
 
 
 def mergeAdjacentRegions(regions: Sequence[Any]) -> list[Any]:
-    """Intervals, or a list of them for each tile, sorted and joined where they touch. (C++ changes its argument.)"""
+    """Intervals, or a list of them for each tile, sorted and joined where adjacent. (C++ changes its argument.)"""
     if regions and not _is_interval(regions[0]):
         return [mergeAdjacentRegions(part) for part in regions]
     out: list[Interval] = []
@@ -42,8 +42,9 @@ def splitRegions(
     maxElementsPerPartition: int = NO_LIMIT,
     maxElementsPerRegion: int = NO_LIMIT,
 ) -> list[Any]:
-    """Intervals (or sequences of intervals) dealt to at most `maxPartitions` parts of equally many whole grains. Every
-    part is a list of intervals (of sequences); more parts are made where no part may hold so many elements."""
+    """Intervals (or sequences of intervals) divided into at most `maxPartitions` parts of equally many whole grains.
+    Each part is a list of intervals (or of sequences). There are more parts where one would exceed the largest number
+    of elements."""
     nested = bool(regions) and not _is_interval(regions[0])
     rows = [list(r) for r in regions] if nested else [[r] for r in regions]
     total = sum(end - begin for row in rows for begin, end in row)
@@ -63,7 +64,7 @@ def splitRegions(
 
 
 def _cut(rows: list[list[Pair]], ends: list[int], longest: int) -> list[list[list[Interval]]]:
-    """Rows cut at the places `ends` of the elements counted through all of them."""
+    """Rows cut at the places `ends`, counted through the elements of all rows."""
     parts: list[list[list[Interval]]] = [[] for _ in ends]
     place, part = 0, 0
     for row in rows:
@@ -104,14 +105,14 @@ def intervalSequenceNumElements(seq: Sequence[Sequence[Pair]]) -> int:
 def unflattenIndex(shape: Sequence[int], index: int) -> list[int]:
     """The coordinates of an element of the flattened tensor."""
     if not 0 <= index < prod(shape):
-        raise poplibs_error(f"unflattenIndex: {index} is no element of a tensor of shape {list(shape)}.")
+        raise poplibs_error(f"unflattenIndex: a tensor of shape {list(shape)} has no element {index}.")
     return [int(i) for i in np.unravel_index(index, tuple(shape))]
 
 
 def flattenIndex(shape: Sequence[int], indices: Sequence[int]) -> int:
-    """The place of an element in the flattened tensor."""
+    """The index of an element in the flattened tensor."""
     if len(shape) != len(indices) or any(not 0 <= i < n for i, n in zip(indices, shape, strict=True)):
-        raise poplibs_error(f"flattenIndex: {list(indices)} is no element of a tensor of shape {list(shape)}.")
+        raise poplibs_error(f"flattenIndex: a tensor of shape {list(shape)} has no element {list(indices)}.")
     index = 0
     for size, i in zip(shape, indices, strict=True):
         index = index * size + i

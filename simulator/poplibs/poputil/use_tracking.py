@@ -1,7 +1,7 @@
-"""Mapping tensors to the tiles that use them.
+"""Map tensors to the tiles that use them.
 
-Uses are regions with a tile. Elements with the same set of using tiles are spread evenly over that set, in whole
-grains and with a least share.
+A use is a region with a tile. Elements with the same set of using tiles are spread evenly over that set, in whole
+grains and with a least share per tile.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TensorUseTracker:
     """Collects which tiles use which elements, and maps the elements accordingly."""
 
     class MappingMethod(Enum):
-        #: pieces used by several tiles between pieces that only some of these use lie on one tile
+        #: a piece used by several tiles goes to one tile where its neighbours are used by some of these only
         OptimizeHaloRegions = "optimize halo regions"
         #: only tiles that use an element may hold it, even where that divides grains
         ConstrainMappingToUsedTiles = "constrain mapping to used tiles"
@@ -65,8 +65,8 @@ class TensorUseTracker:
         extendPartialUsage: bool = False,
         mappingMethod: MappingMethod = MappingMethod.None_,
     ) -> None:
-        """Decide one tile for each element that is used; with `extendPartialUsage` for the other elements of the same
-        variables too, as for the used elements before them (or after, at the beginning)."""
+        """Choose one tile for each used element. With `extendPartialUsage` the other elements of the same variables get
+        the tile of the used element before them (or after them, at the beginning)."""
         pieces = _pieces(graph.store, self._uses)
         if extendPartialUsage:
             pieces = _extended(graph.store, pieces)
@@ -149,7 +149,7 @@ def _halos_settled(pieces: list[Piece]) -> list[Piece]:
 
 
 def _whole_grains(store: GraphStore, pieces: list[Piece], grain_size: int) -> list[Piece]:
-    """Borders between pieces that touch moved up to the next whole grain of the variable."""
+    """Move the border between adjacent pieces up to the next whole grain of the variable."""
     out: list[Piece] = []
     for begin, end, users in pieces:
         if out and out[-1][1] >= begin:
@@ -185,13 +185,11 @@ def createBroadcastOperand(
     ditherMapping: bool = False,
     debugContext: Context = "",
 ) -> Tensor:
-    """A vector as long as dimension `dim` of a tensor, each element on one of the tiles that hold the elements it will
-    meet. With `ditherMapping` all of it is moved on by as many tiles as the graph has variables, so that several such
-    vectors do not all lie on the first tiles."""
+    """A vector as long as dimension `dim` of a tensor. Each element is on one of the tiles that hold the elements it
+    will meet. With `ditherMapping` all of it moves by as many tiles as the graph has variables, so that several such
+    vectors do not share the first tiles."""
     if not 0 <= dim < fullTensor.rank():
-        raise poplibs_error(
-            f"createBroadcastOperand: dimension {dim} is none of a tensor of shape {fullTensor.shape()}."
-        )
+        raise poplibs_error(f"createBroadcastOperand: a tensor of shape {fullTensor.shape()} has no dimension {dim}.")
     out = graph.addVariable(type, [fullTensor.dim(dim)], debugContext)
     begins, ends, device = graph.getTileMappingIntervals(fullTensor.dimRoll(dim).flatten())
     tiles = graph.state.graph_tiles(device)

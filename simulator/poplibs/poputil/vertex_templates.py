@@ -9,7 +9,7 @@ from simulator.base.types import Type
 
 
 def templateVertexParams(first: bool, *args: Any) -> str:
-    """The parameters in angle brackets, without the opening one when they are not the first; "" for none."""
+    """The parameters in angle brackets, without the opening bracket when they are not the first; "" for none."""
     if not args:
         return "" if first else ">"
     return ("<" if first else ",") + ",".join(_spelled(a) for a in args) + ">"

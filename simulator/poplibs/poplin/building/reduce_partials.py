@@ -208,7 +208,8 @@ def _parts(shares: Shares, row: int, kept: int) -> _Parts:
 
 @lru_cache(maxsize=16)
 def reduce_vertex(partials_type: Type, out_type: Type, single: bool) -> VertexType:
-    """Adds rows of partial sums in float32 and rounds once. `single`: the tile's own row and one block of the others."""
+    """Adds rows of partial sums in float32 and rounds once. `single`: the tile's own row and one block of
+    the others."""
     dtype, out_dtype = short_name(partials_type), short_name(out_type)
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:

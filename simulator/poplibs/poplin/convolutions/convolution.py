@@ -82,7 +82,8 @@ def createInput(
 def createWeights(
     graph: Graph, params: ConvParams, name: Context = "", options: Options = None, cache: Cache = None
 ) -> Tensor:
-    """A [groups, output channels, input channels, kernel] tensor in the layout that the plan of this convolution reads."""
+    """A [groups, output channels, input channels, kernel] tensor in the layout that the plan of this
+    convolution reads."""
     call = operation(graph, name, "poplin", "createWeights", params=params)
     planned = params.planned()
     if list(planned.kernel) != params.kernelShape:

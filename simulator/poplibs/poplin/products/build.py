@@ -173,7 +173,8 @@ def in_order(tensor: Tensor) -> bool:
 
 
 def _whole(steps: rearrange.Rearrangement, operand: Tensor, plan: Plan, rows: int, channels: int) -> Tensor:
-    """The operand with exactly this many rows and channels, padded with zeros or truncated, in whole blocks of groups."""
+    """The operand with exactly this many rows and channels, padded with zeros or truncated, in whole blocks
+    of groups."""
     operand = operand.slice(0, min(operand.dim(1), rows), 1).slice(0, min(operand.dim(2), channels), 2)
     return rearrange.padded(steps.graph, operand, (plan.conv_groups * plan.method.conv_group, rows, channels))
 

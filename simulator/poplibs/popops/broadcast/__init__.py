@@ -1,1 +1,1 @@
-"""Element-wise operators with a broadcast operand: which vertex each tile runs, and where."""
+"""Element-wise operators with a broadcast operand: the vertex of each tile, and its placement."""

@@ -1,17 +1,15 @@
-"""Which vertex each tile takes for an operator of a tensor and a broadcast operand.
+"""Choose the vertex of each tile for an operator of a tensor and a broadcast operand.
 
-PopLibs' rules (popops, ElementWise), tried in this order on each tile, whose memory is cut into patterns
-(`broadcast_patterns`):
+PopLibs' rules (popops, ElementWise) are tried in this order on each tile, whose memory is cut into patterns
+(`broadcast.patterns`):
 
-1. scalar, when every run meets one element, or a run has several patterns: a vertex for each element of up to 256, as
-   MultiVertices one after another or as rows of workers, whichever PopLibs' formulas say is faster; rows that are short
-   and many are refused;
-2. inner vector (`+ - * /`), when all patterns are whole repeats of equally long vectors: halves with whole 64-bit
-   vectors, or any division. Floats otherwise take the general vertex, whose loop is vectorised. Up to two patterns are
-   MultiVertices, more are rows of workers;
-3. outer vector (`+ - *`), when there are at most six patterns and all elements repeat: rows for each worker when
-   rows are shorter than six vectors, else a share of each row;
-4. else BinaryOp, with the operand gathered to the size of the result.
+1. Scalar, where each run meets one element, or a run has several patterns: a vertex for each of up to 256 elements, as
+MultiVertices one after another or as rows of workers, whichever PopLibs' formulas say is faster. Many short rows are
+refused. 2. Inner vector (`+ - * /`), where all patterns are whole repeats of vectors of one length: halves with whole
+64-bit vectors, or any division. Other floats take the general vertex, whose loop is vectorised. Up to two patterns
+become MultiVertices, more become rows of workers. 3. Outer vector (`+ - *`), where there are at most six patterns and
+all elements repeat: rows for each worker where rows are shorter than six vectors, else a part of each row. 4. Otherwise
+BinaryOp, with the operand gathered to the size of the result.
 """
 
 from __future__ import annotations
@@ -26,13 +24,13 @@ from simulator.machine.cycles import broadcast, rates
 from simulator.machine.cycles.rounding import WORKERS, vector_width
 from simulator.poplibs.popops.broadcast.patterns import Patterns, Segments
 
-#: elements that the scalar form takes on one tile
+#: largest number of elements of the scalar form on one tile
 MOST_SCALARS = 256
-#: patterns of a tile that are MultiVertices: inner, outer
+#: largest number of patterns of a tile that become MultiVertices: inner, outer
 MOST_INNER, MOST_OUTER = 2, WORKERS
-#: blocks of an inner MultiVertex: 13 bits of its field
+#: largest number of blocks of an inner MultiVertex: its field has 13 bits
 MOST_BLOCKS = 0x1FFF
-#: rows, columns, vectors that a field of 16 bits counts
+#: largest number of rows, columns, vectors: their fields have 16 bits
 MOST_COUNTED = 0xFFFF
 INNER_OPERATORS = ("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE")
 _OUTER = ("ADD", "SUBTRACT", "MULTIPLY")
@@ -116,7 +114,7 @@ def _scalar(
     head = np.flatnonzero(np.diff(of[source] * WORKERS + worker, prepend=-1))
     spent = segment_sums(broadcast.scalar_2d_row(op, dtype, size, in_place=in_place), np.append(head, len(size)))
     counted = np.diff(np.append(head, len(size)))
-    # PopLibs costs the worker with the most rows, the first of them.
+    # PopLibs costs the first worker of those with the most rows.
     fullest = np.lexsort((-counted, of[source][head]))
     on, first = np.unique(of[source][head][fullest], return_index=True)
     by_rows = np.zeros(tiles)
@@ -131,9 +129,9 @@ def _scalar(
 def dealt(
     tile: Int64Array, lengths: Int64Array, unit: Int64Array, least: int
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Pieces in the order of their tiles shared out among six workers: (piece, begin within it, length, worker).
+    """Share the pieces of each tile among six workers, in the order of tiles: (piece, begin within it, length, worker).
 
-    A worker takes equally many units (`unit[t]` elements on tile t), at least `least` of them."""
+    The workers of a tile take equal numbers of units (`unit[t]` elements on tile t), at least `least` of them."""
     total = np.bincount(tile, lengths, len(unit)).astype(np.int64)
     share = np.maximum(-(-total // (WORKERS * unit)), least) * unit
     before = np.cumsum(lengths) - lengths - (np.cumsum(total) - total)[tile]

@@ -1,9 +1,9 @@
-"""In which order the elements of a broadcast operand meet a run of the result.
+"""The order in which the elements of a broadcast operand meet a run of the result.
 
 A run of memory on a tile meets the operand's elements as [outer times [each of `size` elements `inner` times]]: a row
-vector added to rows is inner 1, a column added to rows inner = columns, one number size 1. What does not go on in the
-same way begins a new pattern. PopLibs' analysis (popops, ElementWise: BroadcastPatternAnalysis) reads elements one by
-one; here all runs are read at once, one pattern of each in a round.
+vector added to rows has inner 1, a column added to rows inner = columns, a single number size 1. A part of the run that
+does not continue the pattern begins a new one. PopLibs' analysis (popops, ElementWise: BroadcastPatternAnalysis) reads
+elements one by one; here each round finds one pattern of every run.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.poplibs.pieces import Runs
 
-#: patterns of one run that are looked for; no vertex takes a run with more
+#: largest number of patterns of one run; no vertex takes more
 MOST_PATTERNS = 64
 
 
 @dataclass(frozen=True)
 class Segments:
-    """One element of the operand for `length` elements of run `run`, from place `begin` of the run on."""
+    """Runs of one operand element: the same element for `length` elements of run `run`, from place `begin` of the run
+    on."""
 
     run: Int64Array
     element: Int64Array
@@ -48,7 +49,7 @@ class Patterns:
 
 
 def segments_of(runs: Runs, operand: int) -> Segments:
-    """The operand's elements along each run, equal neighbours as one."""
+    """The operand's elements along each run; equal adjacent ones form one segment."""
     elements = regions.elements(*runs.operands[operand])
     run = np.repeat(np.arange(len(runs.lengths)), runs.lengths)
     head = np.ones(len(elements), np.bool_)
@@ -60,7 +61,7 @@ def segments_of(runs: Runs, operand: int) -> Segments:
 
 
 def patterns_of(segments: Segments, runs: int) -> Patterns:
-    """The patterns of every run, in order; there must be a run."""
+    """The patterns of each run, in order. There must be at least one run."""
     at = np.searchsorted(segments.run, np.arange(runs), side="left")
     end = np.searchsorted(segments.run, np.arange(runs), side="right")
     found: list[tuple[Int64Array, ...]] = []
@@ -78,7 +79,8 @@ def patterns_of(segments: Segments, runs: int) -> Patterns:
 
 @dataclass(frozen=True)
 class _Spans:
-    """Segments `begin .. begin + count` of several runs, one after the other: `row` numbers them, `step` within."""
+    """Segments `begin .. begin + count` of several runs, one run after the other: `row` numbers the runs, `step` the
+    segments."""
 
     begin: Int64Array
     count: Int64Array
@@ -102,30 +104,30 @@ def _spans(begin: Int64Array, count: Int64Array) -> _Spans:
 
 
 def _next_pattern(segments: Segments, begin: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(size, outer) of the pattern that begins at segment `begin` of each run, which ends before `end`.
+    """(size, outer) of the pattern that begins at segment `begin` of each run, before `end`.
 
-    It ends where another length comes. Up to the first element that was there already all are its region; from there
-    on it lasts as long as the region repeats, in whole repeats."""
+    A pattern ends where the length changes. Its region is all elements up to the first that occurred before; the
+    pattern continues while the region repeats as a whole."""
     spans = _spans(begin, end - begin)
     limit = spans.first(segments.length[spans.row] != segments.length[begin][spans.of])
     element = segments.element[spans.row]
     again = spans.first((element == segments.element[begin][spans.of]) & (spans.step > 0))
     again = np.where(again < limit, again, limit)
     size = _distinct(segments, begin, again)
-    # Where an element other than the first came again, the region ends there and does not repeat.
+    # Where an element other than the first occurs again, the region ends and does not repeat.
     expected = segments.element[begin[spans.of] + spans.step % size[spans.of]]
     last = np.minimum(spans.first(element != expected), limit)
     return size, np.maximum(last // size, 1)
 
 
 def _distinct(segments: Segments, begin: Int64Array, count: Int64Array) -> Int64Array:
-    """How many of the segments from each begin on, at most `count`, come before an element that was there already."""
+    """The number of segments from each begin on, at most `count`, before an element occurs again."""
     spans = _spans(begin, count)
     element = segments.element[spans.row]
     falls = np.zeros(len(element), np.bool_)
     falls[1:] = (element[1:] <= element[:-1]) & (spans.step[1:] > 0)
     fallen = np.bincount(spans.of[falls], minlength=len(count))
-    # Ascending, or ascending from the middle and then up to the middle: each element once. Others are sorted.
+    # Each element occurs once in an ascending sequence, or in a rotated one. Other sequences are sorted.
     wrapped = (fallen == 1) & (segments.element[begin + count - 1] < segments.element[begin])
     doubtful = np.flatnonzero((fallen > 0) & ~wrapped)
     result = count.copy()

@@ -1,6 +1,6 @@
-"""Placing the vertices of an operator with a broadcast operand: tile by tile what `broadcast_choice` says.
+"""Place the vertices of an operator with a broadcast operand, tile by tile as `choice` says.
 
-The operand's edges hold each of its elements once, so a tile receives them once, whatever it applies them to.
+The operand's edges name each of its elements once, so a tile receives each once however often it is applied.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Broadcast:
 
 @dataclass(frozen=True)
 class _Work:
-    """Runs of a result with their operand's segments and patterns; runs on tile number `tile[run]`."""
+    """Runs of a result with the segments and patterns of their operand; run i is on tile number `tile[i]`."""
 
     what: Broadcast
     runs: Runs
@@ -60,7 +60,7 @@ class _Work:
     def pieces(
         self, run: Int64Array, begin: Int64Array, length: Int64Array
     ) -> tuple[Int64Array, tuple[regions.Regions, Int64Array] | None]:
-        """(starts of pieces of the result, the regions of data at the same places and their offsets)."""
+        """(starts of pieces of the result, the regions of data at the same places, their offsets)."""
         starts = self.runs.starts[run] + begin
         if self.what.in_place:
             return starts, None
@@ -69,7 +69,7 @@ class _Work:
         return starts, ((first, size), np.searchsorted(of, np.arange(len(run) + 1), side="left").astype(np.int64))
 
     def gathered(self, first: Int64Array, count: Int64Array) -> tuple[regions.Regions, Int64Array]:
-        """The operand's elements of `count[i]` segments from `first[i]` on, as regions, and the offsets of each i."""
+        """The operand's elements of `count[i]` segments from `first[i]` on, as regions, and the offsets for each i."""
         owner = np.repeat(np.arange(len(first)), count)
         row = first[owner] + np.arange(len(owner)) - (np.cumsum(count) - count)[owner]
         element = self.segments.element[row]
@@ -82,14 +82,14 @@ class _Work:
         return (element[at], lengths), offsets
 
 
-#: elements whose patterns are looked for at a time
+#: number of elements to search for patterns at a time
 CHUNK = 1 << 20
 
 
 def place_broadcast(what: Broadcast) -> Int64Array:
-    """Add the vertices of all tiles that take a broadcast form; returns the tiles that take the general one."""
+    """Add the vertices of all tiles that take a broadcast form; returns the tiles that take the general form."""
     operands = [what.operand] if what.data is None else [what.operand, what.data]
-    # No share is cut off: a worker's unit is the whole result.
+    # A unit of the whole result, so that runs are not cut between workers.
     runs = aligned_runs(what.graph.store, what.out, operands, what.out.numElements())
     general = surely_general(what.op, what.dtype, runs, 0)
     left = runs.take(~general)
@@ -117,7 +117,7 @@ def _place(what: Broadcast, runs: Runs) -> Int64Array:
 
 
 def _one_element(work: _Work) -> BoolArray:
-    """Per segment: whether its tile meets a single element of the operand."""
+    """For each segment: whether its tile meets a single element of the operand."""
     tile = work.tile[work.segments.run]
     first = np.searchsorted(tile, np.arange(int(tile.max(initial=-1)) + 1), side="left")
     other = work.segments.element != work.segments.element[first][tile]
@@ -155,7 +155,7 @@ def _scalars(work: _Work, chosen: BoolArray) -> None:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Pieces shared out among workers: rows `rows[i]:rows[i + 1]` are vertex i's, on `tiles[i]`."""
+    """Pieces shared among workers: rows `rows[i]:rows[i + 1]` are those of vertex i, on `tiles[i]`."""
 
     piece: Int64Array
     length: Int64Array
@@ -177,7 +177,7 @@ def _shared(work: _Work, run: Int64Array, begin: Int64Array, length: Int64Array,
 
 
 def _scalar_rows(work: _Work, chosen: BoolArray, uniform: bool) -> None:
-    """Rows with a scalar each; `uniform`: the same for all rows of a tile, which is one edge."""
+    """Rows with a scalar each. `uniform`: all rows of a tile have the same scalar, which is one edge."""
     if not chosen.any():
         return
     seg, what = work.segments, work.what
@@ -212,7 +212,7 @@ def _inner_rows(work: _Work, chosen: BoolArray) -> None:
     pat, what = work.patterns, work.what
     run, first, size = pat.run[chosen], pat.first[chosen], pat.size[chosen]
     unit = np.ones(int(work.tile.max()) + 1, np.int64)
-    unit[work.tile[run]] = size  # the same for all of a tile
+    unit[work.tile[run]] = size  # equal for all runs of a tile
     shared = _shared(work, run, work.segments.begin[first], pat.elements[chosen], unit, 1)
     vector, offsets = work.gathered(first[shared.piece], size[shared.piece])
     edges = shared.edges | {"in2": rows_edges(*vector, shared.rows, offsets)}
@@ -222,7 +222,8 @@ def _inner_rows(work: _Work, chosen: BoolArray) -> None:
 
 
 def _work_lists(work: _Work, shared: _Rows, size: Int64Array) -> FieldEdges:
-    """A constant for each vertex: rows less one, then length of the vector and blocks of each row."""
+    """A constant for each vertex: the number of rows less one, then the length of the vector and the blocks of each
+    row."""
     count = np.diff(shared.rows)
     lengths = 1 + 2 * count
     begins = np.cumsum(lengths) - lengths

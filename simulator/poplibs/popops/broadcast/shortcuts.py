@@ -1,7 +1,7 @@
-"""Tiles whose vertex for a broadcast operand is the general one, told by regions without reading single elements.
+"""Tiles that must take the general vertex for a broadcast operand, found from regions without reading elements.
 
-A region of the operand is a stretch of different elements. Large tensors with a row vector added to them have a region
-for each row, and `broadcast_patterns`, which reads elements, would hold many times the tensor.
+A region of the operand is a run of different elements. A large tensor with a row vector added to it has a region for
+each row; `broadcast.patterns`, which reads elements, would need many times the memory of the tensor.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from simulator.poplibs.popops.broadcast.choice import INNER_OPERATORS, MOST_SCAL
 
 
 def surely_general(op: str, dtype: str, runs: Runs, operand: int) -> BoolArray:
-    """Per run: whether its tile takes the general vertex for sure (True), or must be looked at (False)."""
+    """For each run: True if its tile must take the general vertex, False if its patterns decide."""
     tiles, tile = np.unique(runs.tiles, return_inverse=True)
     count, lengths = len(tiles), runs.operands[operand][1]
     of = np.repeat(tile, np.diff(runs.offsets[operand]))
-    # More different elements than the scalar form takes, and one of them that occurs once in its place.
+    # More different elements than the scalar form takes, one of which occurs only once in its place.
     many = np.bincount(of, lengths - 1, count) > MOST_SCALARS
     alone = np.bincount(of, lengths >= 3, count) > 0
     if op not in INNER_OPERATORS or (dtype == "float" and op != "DIVIDE"):
@@ -28,7 +28,7 @@ def surely_general(op: str, dtype: str, runs: Runs, operand: int) -> BoolArray:
 
 
 def _unfinished(runs: Runs, operand: int) -> BoolArray:
-    """Runs that meet one vector again and again and end within it, or do not meet it twice."""
+    """Runs that meet one vector repeatedly and end within it, or that do not meet it twice."""
     starts, lengths = runs.operands[operand]
     offsets = runs.offsets[operand]
     pieces = np.diff(offsets)
@@ -48,7 +48,7 @@ def _unfinished(runs: Runs, operand: int) -> BoolArray:
 
 
 def chunks(runs: Runs, most: int) -> list[BoolArray]:
-    """Masks of runs, whole tiles of at most about so many elements each."""
+    """Masks of runs, in whole tiles of about this many elements each at most."""
     if not len(runs.tiles):
         return []
     tile = np.unique(runs.tiles, return_inverse=True)[1]

@@ -1,7 +1,7 @@
 """Vertex types of a tensor with a broadcast vector, and of rows with a scalar each, under PopLibs' names.
 
-Cycles: `simulator.machine.cycles.broadcast` (published-numbers 7.1). Inner vectors: `in2` is applied to every block of
-its length; outer vectors: element r modulo its length to row r of `columns` elements.
+Cycles: `simulator.machine.cycles.broadcast` (published-numbers 7.1). Inner vectors apply `in2` to each block of its
+length; outer vectors apply element r modulo the length to row r of `columns` elements.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _type(
 
 @lru_cache(maxsize=256)
 def inner_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
-    """BroadcastVectorInner1D (blocks dealt to six workers), or 2D: rows with a vector and a number of blocks each."""
+    """BroadcastVectorInner1D (six workers share the blocks), or 2D: rows with a vector and a number of blocks each."""
 
     def spent(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
         if flat:
@@ -88,7 +88,7 @@ def inner_vertex(op: str, dtype: str, in_place: bool, flat: bool) -> VertexType:
 
 @lru_cache(maxsize=256)
 def outer_vertex(op: str, dtype: str, in_place: bool, by_row: bool, misaligned: bool) -> VertexType:
-    """BroadcastVectorOuterByRow1D and ByColumn1D; `misaligned`: rows are no whole 64-bit vectors."""
+    """BroadcastVectorOuterByRow1D and ByColumn1D. `misaligned`: rows are not whole 64-bit vectors."""
 
     def spent(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
         rows = np.asarray(block.values["rows"], np.int64)
@@ -125,7 +125,7 @@ def scalar_rows_vertex(op: str, dtype: str, in_place: bool) -> VertexType:
 
 
 def misaligned(dtype: str, columns: Int64Array) -> BoolArray:
-    """Whether rows of so many elements are no whole 64-bit vectors."""
+    """Whether rows of this many elements are not whole 64-bit vectors."""
     return np.asarray(columns % vector_width(dtype) != 0)
 
 

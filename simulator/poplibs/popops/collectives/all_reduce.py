@@ -1,4 +1,4 @@
-"""All-reduce over replicas: by swapping with partners where their number is a power of two, else along a tree."""
+"""All-reduce over replicas: a recursive doubling where their number is a power of two, else along a tree."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Options = dict[str, str] | None
 
 
 class CollectiveOperator(Enum):
-    """How values of replicas are combined. MEAN is the sum divided by the number of replicas, SQUARE_ADD the sum of
-    squares."""
+    """The operator that combines the values of replicas. MEAN is the sum divided by the number of replicas, SQUARE_ADD
+    the sum of squares."""
 
     ADD = "add"
     MEAN = "mean"
@@ -73,12 +73,12 @@ def allReduceInPlaceCrossReplica(
     debugContext: Context = "",
     options: Options = None,
 ) -> None:
-    """Append a reduction over all replicas into `data` itself. With one replica only SQUARE_ADD has something to do.
+    """Append a reduction over all replicas into `data` itself. With one replica only SQUARE_ADD changes anything.
 
     A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to replica 0 and
-    back. Either way all replicas hold the same to the last bit. How GCL's library orders its rounds is not published.
-    Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot be
-    written."""
+    back. In both cases all replicas end with the same bits. The order of rounds in Graphcore's library is not
+    published. Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot
+    be written."""
     check_options(options)
     replicas = graph.getReplicationFactor()
     call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
@@ -107,8 +107,8 @@ def check_options(options: Options) -> None:
 def _along_a_tree(
     graph: Graph, data: Tensor, received: Tensor, op: CollectiveOperator, prog: Sequence, call: DebugInfo
 ) -> None:
-    """Combine towards replica 0, from distances 1, 2, 4 ..., and hand its result back by the same ways. Every replica
-    sends in every round, because all run one program; what it does not want it leaves."""
+    """Combine towards replica 0 over distances 1, 2, 4 ..., and send its result back along the same edges. Every
+    replica sends in every round, because all run one program, and ignores values that it does not need."""
     replicas = graph.getReplicationFactor()
     distances = [1 << k for k in range((replicas - 1).bit_length())]
     numbers = np.arange(replicas)
@@ -131,7 +131,7 @@ def _along_a_tree(
 def take_on_replicas(
     graph: Graph, data: Tensor, other: Tensor, replicas: BoolArray, prog: Sequence, call: DebugInfo, step: str
 ) -> None:
-    """Replace `data` by `other` on some replicas: on those whose number stands in a list."""
+    """Replace `data` by `other` on the replicas of a mask."""
     name = (call, step)
     index = graph.addReplicationIndexConstant((call, f"{step}/index"))
     graph.setTileMapping(index, 0)

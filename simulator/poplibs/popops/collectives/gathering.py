@@ -1,8 +1,8 @@
 """Collectives that move parts between replicas: gather, scatter, all to all, broadcast.
 
-Parts go round a ring, one replica further in each round. What replica r received in round s comes from replica r - s;
-a slice at an offset that depends on the replica's index puts the parts in order. How Graphcore's library orders its
-rounds is not published.
+Parts move along a ring, one replica further in each round. The part that replica r received in round s comes from
+replica r - s; a slice at an offset that depends on the replica's index puts the parts in order. The order of rounds in
+Graphcore's library is not published.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def reduceScatterCrossReplica(
     options: Options = None,
 ) -> Tensor:
     """[ceil(elements / replicas)]: replica r's share of the combination of all replicas' tensors, which have one
-    dimension; what is beyond the end is zero. Done as an all-reduce of which each replica keeps its share.
+    dimension; zeros follow the end. It is an all-reduce of which each replica keeps its share.
 
     Raises `poplibs_error` for another rank, `invalid_option` for options."""
     if data.rank() != 1:
@@ -107,13 +107,13 @@ def broadcastCrossReplica(
 
 
 def _ring(replicas: int, distance: int) -> dict[int, int]:
-    """Every replica sends to the one that many places on."""
+    """Each replica sends to the replica `distance` further on."""
     return {replica: (replica + distance) % replicas for replica in range(replicas)}
 
 
 def _in_order(graph: Graph, slots: list[Tensor], prog: Sequence, call: DebugInfo) -> Tensor:
-    """Slots of which number s comes from replica r - s as rows by the number of the replica: of the slots from the last
-    to the first, twice, those from place n - 1 - r on."""
+    """Slots as rows by replica, where slot s comes from replica r - s: a slice from place n - 1 - r of the reversed
+    slots, which are repeated once."""
     n = len(slots)
     twice = concat([slot.expand([0]) for slot in [*reversed(slots), *reversed(slots)]], 0)
     offset = binary(graph, "SUBTRACT", n - 1, _index(graph, call), prog, (call, "offset"), in_place=False)
@@ -121,7 +121,7 @@ def _in_order(graph: Graph, slots: list[Tensor], prog: Sequence, call: DebugInfo
 
 
 def _row_at(graph: Graph, rows: Tensor, further: int, prog: Sequence, call: DebugInfo) -> Tensor:
-    """[1, ...]: row r + `further` of replica r, counted round."""
+    """[1, ...]: row (r + `further`) modulo the number of rows, on replica r."""
     at = binary(graph, "ADD", _index(graph, call), further, prog, (call, "row"), in_place=False)
     twice = concat([rows, rows], 0)
     return dynamicSlice(graph, twice, at.reshape([1]), [0], [1], prog, (call, "row"))

@@ -1,4 +1,4 @@
-"""Collectives under the names that popops had for them before Graphcore's library of collectives; they are `gcl`'s."""
+"""Older names of collectives: popops had them before Graphcore's library `gcl`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Options = dict[str, str] | None
 
 
 def _operator(op: Operation | CollectiveOperator) -> CollectiveOperator:
-    """gcl's operator of the same name. Raises `poplibs_error` where it has none."""
+    """The operator of `gcl` with the same name. Raises `poplibs_error` where there is none."""
     if isinstance(op, CollectiveOperator):
         return op
     if op.name not in CollectiveOperator.__members__:
         raise poplibs_error(
-            f"Collectives cannot combine by {op.name}; they know {', '.join(CollectiveOperator.__members__)}."
+            f"Collectives have no operator {op.name}; they have {', '.join(CollectiveOperator.__members__)}."
         )
     return CollectiveOperator[op.name]
 
@@ -58,7 +58,7 @@ def replicatedAllReduceWithOutput(
     debugContext: Context = "",
     options: Options = None,
 ) -> None:
-    """The same into a tensor of the same shape and type."""
+    """`replicatedAllReduce` into a tensor of the same shape and type."""
     prog.add(Copy(data, output, False, debugContext))
     replicatedAllReduceInPlace(graph, output, op, prog, debugContext, options)
 

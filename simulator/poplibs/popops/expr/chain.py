@@ -1,7 +1,7 @@
-"""An expression as a chain of PopLibs' own vertices, one compute set for each operator.
+"""An expression as a chain of PopLibs' vertices, one compute set for each operator.
 
-Taken where no code is generated (`generated`): operands of different shapes, or a single operator. An operator whose
-first argument is an intermediate result of the right shape and type works in place on it.
+A chain serves where no code is generated (`generated`): operands of different shapes, or a single operator. An operator
+whose first argument is an intermediate result of the right shape and type works in place on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simulator.programming.graph import Graph
 @dataclass(frozen=True)
 class _Value:
     tensor: Tensor
-    temporary: bool  #: made by this chain, so that it may be overwritten
+    temporary: bool  #: made by this chain, which may overwrite it
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Chain:
     vector_broadcasts: bool = True
 
     def mapped(self, code: Code) -> Tensor:
-        """The result as a tensor of its own."""
+        """The result as a new tensor."""
         value = self._value(code)
         if value.temporary:
             return value.tensor
@@ -95,7 +95,7 @@ class Chain:
         )
 
     def _spelled(self, name: str, tensors: list[Tensor], in_place: bool) -> Tensor:
-        """Variance and inverse standard deviation with an epsilon for each element: by other operators."""
+        """Variance and inverse standard deviation with an epsilon tensor, in terms of other operators."""
         graph, prog, call = self.graph, self.prog, self.call
         if name == "VARIANCE_TO_INV_STD_DEV":
             out = elementwise.binary(graph, "ADD", tensors[0], tensors[1], prog, call, in_place)

@@ -1,9 +1,9 @@
-"""Typed expressions as nested tuples, which programs can keep and kernels evaluate.
+"""Typed expressions as nested tuples, which programs store and kernels evaluate.
 
     ("in", i, type)  ("const", value, type)  ("cast", code, type)  ("op", name, arguments, type)
 
-Types are resolved here: a constant takes the type of what it meets. Arithmetic on halves is done in float32 and
-rounded where the expression says Cast and once at the end.
+Coding resolves types: a constant takes the type of the operand that it meets. Arithmetic on halves is done in float32
+and rounded at each Cast and once at the end.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Code = tuple[Any, ...]
 
 
 def coded(expr: Expr, types: Sequence[Type]) -> Code:
-    """An expression on tensors of the given types. Raises `poplibs_error` for place holders without a tensor and for
-    operators whose arguments differ in type."""
+    """The code of an expression on tensors of the given types. Raises `poplibs_error` for place holders without a
+    tensor and for operators whose arguments differ in type."""
     code = _coded(expr, types)
     return _settled(code, FLOAT if code[-1] is None and _has_float(code) else _default(code))
 
@@ -36,7 +36,7 @@ def type_of(code: Code) -> Type:
 
 
 def _coded(expr: Expr, types: Sequence[Type]) -> Code:
-    """With type None where only constants have been met so far."""
+    """The code; its type is None while it contains only constants."""
     if isinstance(expr, PlaceHolder):
         if expr.index > len(types):
             raise poplibs_error(f"{expr} stands for tensor {expr.index}, but {len(types)} are given.")
@@ -64,31 +64,31 @@ def _operator(expr: Operator, arguments: list[Code]) -> Code:
     if selector:
         flag = _settled(selector[0], BOOL)
         if flag[-1] != BOOL.name:
-            raise poplibs_error(f"SELECT: its third argument holds {flag[-1]}; it must be bool, say a comparison.")
+            raise poplibs_error(f"SELECT: its third argument holds {flag[-1]}; it must be bool, such as a comparison.")
         alike = [*alike, flag]
     result = BOOL.name if name in operators.BOOLEAN_RESULT else (found[0] if found else None)
     return ("op", name, tuple(alike), result)
 
 
 def _known(code: Code) -> str | None:
-    """The type of an expression, None while only constants are in it."""
+    """The type of an expression; None while it contains only constants."""
     return None if code[0] == "const" and code[2] is None else code[-1]
 
 
 def _settled(code: Code, type_: Type) -> Code:
-    """The expression with constants of no type yet given one."""
+    """The expression with a type given to its untyped constants."""
     if _known(code) is not None:
         return code
     if code[0] == "const":
         value, own = code[1], code[3]
         if type_.dtype is not None and type_.dtype.kind in "iub" and value != type_.dtype.type(value):
-            raise poplibs_error(f"Const({value!r}) is no value of type {type_}; cast the other argument to {own}.")
+            raise poplibs_error(f"Const({value!r}) is not a value of type {type_}; cast the other argument to {own}.")
         return ("const", value, type_.name)
     return ("op", code[1], tuple(_settled(a, type_) for a in code[2]), type_.name)
 
 
 def _default(code: Code) -> Type:
-    """The type of an expression of constants: its own for a constant, the first argument's else."""
+    """The type of an expression of constants: a constant's own, else that of the first argument."""
     if code[0] == "const":
         return type_named(code[3]) if len(code) == 4 else type_named(code[2])
     return _default(code[2][0]) if code[-1] is None else type_named(code[-1])
@@ -101,7 +101,7 @@ def _has_float(code: Code) -> bool:
 
 
 def operators_in(code: Code) -> list[str]:
-    """Names of the operators, casts not counted."""
+    """Names of the operators, without casts."""
     if code[0] == "op":
         return [code[1], *[name for a in code[2] for name in operators_in(a)]]
     return operators_in(code[1]) if code[0] == "cast" else []
@@ -114,7 +114,7 @@ def casts_in(code: Code) -> int:
 
 
 def evaluate(code: Code, inputs: Sequence[AnyArray]) -> AnyArray:
-    """The values of an expression; halves come as float32, not rounded yet."""
+    """The values of an expression; those of halves in float32, not yet rounded."""
     kind = code[0]
     if kind == "in":
         return operators.wide(np.asarray(inputs[code[1]]))

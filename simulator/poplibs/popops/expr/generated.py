@@ -1,7 +1,7 @@
-"""One vertex for a whole expression, as PopLibs generates it: the tile's elements are read once and written once.
+"""One vertex for a whole expression, as PopLibs generates it: it reads and writes each element of a tile once.
 
-Taken when all operands have the same shape, none holds an element twice and the expression has more than one
-operation. A tile with one run gets a MultiVertex; otherwise every worker gets one vector gathered of its runs.
+It is used where all operands have the same shape, none holds an element twice and the expression has more than one
+operation. A tile with one run gets a MultiVertex; otherwise each worker gets its runs as one vector.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _finite(code: Code) -> bool:
 def map_generated(
     graph: Graph, code: Code, tensors: Sequence[Tensor], prog: ProgramSequence, call: DebugInfo, in_place: bool
 ) -> Tensor:
-    """Append the one compute set; returns the result, the first tensor when in place."""
+    """Append the compute set; returns the result, the first tensor when in place."""
     vertex = _vertex_pair(code, tuple(short_name(t.elementType()) for t in tensors), in_place)
     name = vertex[0].name
     type_ = type_named(code[-1])
@@ -85,7 +85,7 @@ def map_generated(
 
 
 def _add(graph: Graph, cs: Any, type_: VertexType, target: str, runs: Runs, fields: list[str]) -> None:
-    """One vertex for the runs of each worker, its runs one vector."""
+    """One vertex for the runs of each worker, joined into one vector."""
     first = np.flatnonzero(np.diff(runs.tiles * 8 + runs.workers, prepend=-2))
     rows = np.append(first, len(runs.tiles)).astype(np.int64)
     edges = {target: vector_edges(runs.starts, runs.lengths, rows)}
@@ -101,7 +101,7 @@ def _kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: Mapping
 
 @lru_cache(maxsize=256)
 def _vertex_pair(code: Code, dtypes: tuple[str, ...], in_place: bool) -> tuple[VertexType, VertexType]:
-    """(worker vertex, MultiVertex) of an expression. They are named by a number that the expression decides."""
+    """(worker vertex, MultiVertex) of an expression. Their names hold a number derived from the expression."""
     number = zlib.crc32(repr((code, dtypes, in_place)).encode())
     return _vertex(code, dtypes, in_place, False, number), _vertex(code, dtypes, in_place, True, number)
 

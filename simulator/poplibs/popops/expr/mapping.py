@@ -44,14 +44,14 @@ def map(
 @overload
 def map(graph: Graph, op: OpTypes, /, *tensors_prog_context_options: Any) -> Tensor: ...
 def map(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> Tensor:
-    """map(graph, expr, ts, prog, debugContext="", options={}) -> the expression on the elements of the tensors `ts`,
-    which stand in it as _1, _2, ...; shapes are broadcast as NumPy does. Also map(graph, operator, tensors..., prog,
+    """map(graph, expr, ts, prog, debugContext="", options={}) -> the expression applied to the elements of the tensors
+    `ts`, which it calls _1, _2, ...; shapes are broadcast as in NumPy. Also map(graph, operator, tensors..., prog,
     ...).
 
     Options: `enableGenerateCodelet` (true): one generated vertex where all tensors have one shape, none holds an
     element twice and there is more than one operation, else a chain of PopLibs' vertices; `forceGenerateCodelet`
     (false): also for one operation; `enableExpressionOptimizations` (true): powers by constants as products and roots;
-    `enableVectorBroadcastOptimisations` (true): vertices for vectors that are broadcast.
+    `enableVectorBroadcastOptimisations` (true): vertices for broadcast vectors.
 
     Raises `poplibs_error` for expressions whose types do not fit and `invalid_option`."""
     return _map(graph, expr, arguments, named, in_place=False)
@@ -69,7 +69,7 @@ def mapInPlace(
 @overload
 def mapInPlace(graph: Graph, op: OpTypes, /, *tensors_prog_context_options: Any) -> None: ...
 def mapInPlace(graph: Graph, expr: Any, *arguments: Any, **named: Any) -> None:
-    """`map`, with the result written to the first tensor, whose shape and type it must have."""
+    """`map`, with the result written to the first tensor, which must have its shape and type."""
     _map(graph, expr, arguments, named, in_place=True)
 
 
@@ -100,9 +100,9 @@ def map_expression(
 ) -> Tensor:
     """`map` and `mapInPlace` with their arguments in order."""
     if not isinstance(expr, Expr):
-        raise poplibs_error(f"map: {expr!r} is no expression; make one of expr._1, expr.Const, expr.Add ...")
+        raise poplibs_error(f"map: {expr!r} is not an expression; make one of expr._1, expr.Const, expr.Add ...")
     if not tensors:
-        raise poplibs_error("map: no tensors are given, so that the result has no shape.")
+        raise poplibs_error("map: no tensors are given, so the result has no shape.")
     chosen = chosen_options(options)
     code = coded(expr, [t.elementType() for t in tensors])
     if in_place and code[-1] != tensors[0].elementType().name:
@@ -146,7 +146,7 @@ def _expression(op: OpTypes) -> Expr:
 
 
 def chosen_options(options: Options) -> dict[str, bool]:
-    """The options of element-wise operations with their values; `invalid_option` for others."""
+    """The options of element-wise operations with their values. Raises `invalid_option` for unknown ones."""
     chosen = dict(_DEFAULTS)
     for name, value in (options or {}).items():
         if name not in chosen:

@@ -1,7 +1,7 @@
 """Expressions on elements of tensors: `Tanh(Add(Square(_1), Const(3)))`, or with operators `(_1 * _1 + 3) < _2`.
 
-Names and meaning are those of popops/Expr.hpp. C++'s `&&`, `||` and `!` are the classes And, Or and Not, since Python
-does not let them be overloaded; an expression has no truth value.
+Names and meaning are those of popops/Expr.hpp. C++'s `&&`, `||` and `!`, which Python does not overload, are the
+classes And, Or and Not; an expression has no truth value.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Expr:
     """The base of all expressions."""
 
     def children(self) -> tuple[Expr, ...]:
-        """The expressions that this one is made of."""
+        """The expressions in this one."""
         return ()
 
     def _key(self) -> tuple[Any, ...]:
         return (type(self).__name__,)
 
     def deepEquals(self, other: Expr) -> bool:
-        """Whether both are built alike from equal parts. (`==` makes an expression.)"""
+        """Whether both have the same structure and equal parts. (`==` makes an expression.)"""
         mine, theirs = self.children(), other.children()
         same = self._key() == other._key() and len(mine) == len(theirs)
         return same and all(a.deepEquals(b) for a, b in zip(mine, theirs, strict=True))
@@ -76,7 +76,7 @@ def as_expr(value: Any) -> Expr:
         return value
     if isinstance(value, bool | int | float | np.number | np.bool_):
         return Const(value)
-    raise type_error(f"{value!r} is neither an expression nor a number; tensors stand in expressions as _1, _2, ...")
+    raise type_error(f"{value!r} is neither an expression nor a number; expressions call tensors _1, _2, ...")
 
 
 def Any_(expr: Expr) -> Expr:
@@ -85,12 +85,13 @@ def Any_(expr: Expr) -> Expr:
 
 
 class Const(Expr):
-    """A constant. Its type is that of the expressions it meets, else bool, int, unsigned int or float by its value."""
+    """A constant. Its type is that of the expressions that it meets; without any it is bool, int, unsigned int or float
+    by its value."""
 
     def __init__(self, x: Any, type_: Type | None = None) -> None:
         value = x.item() if isinstance(x, np.generic) else x
         if not isinstance(value, bool | int | float):
-            raise type_error(f"Const: {x!r} is no number.")
+            raise type_error(f"Const: {x!r} is not a number.")
         self.value: bool | int | float = value
         self._type = type_ or _type_of_number(x)
 
@@ -145,7 +146,7 @@ class Cast(Expr):
 
 
 class PlaceHolder(Expr):
-    """The element of the tensor number `index`, counted from 1."""
+    """The element of tensor number `index`, counted from 1."""
 
     def __init__(self, index: int) -> None:
         if index < 1:

@@ -1,4 +1,4 @@
-"""The operators that expressions are made of, under the names of popops/ExprOp.hpp.
+"""The operators of expressions, under the names of popops/ExprOp.hpp.
 
 SHIFT_RIGHT fills with zeros, SHIFT_RIGHT_SIGN_EXTEND with the sign."""
 

@@ -1,7 +1,7 @@
 """Simpler expressions with the same values (`enableExpressionOptimizations`).
 
-Powers with the exponents 0.5, -0.5, 1, 2, 3, 4, -1 and -2 become roots, products and inverses; a cast of a tensor that
-has the type already goes.
+Powers with the exponents 0.5, -0.5, 1, 2, 3, 4, -1 and -2 become roots, products and inverses; casts of a tensor to its
+own type disappear.
 """
 
 from __future__ import annotations

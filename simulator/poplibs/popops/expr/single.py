@@ -1,4 +1,4 @@
-"""One operator on tensors and numbers: what popops.add, popops.exp, popops.select, ... do."""
+"""One operator on tensors and numbers: the code behind popops.add, popops.exp, popops.select, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reduction does: operation, scale, update, and the options of popops.reduce."""
+"""The parameters of a reduction: operation, scale, update, and the options of popops.reduce."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Operation(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ReduceParams:
-    """ReduceParams(op, update=False, scale): the reduction, times `scale` (a FLOAT tensor of one element), added to
-    what the output holds when `update`. Both only with ADD and SQUARE_ADD."""
+    """ReduceParams(op, update=False, scale): the reduction, multiplied by `scale` (a FLOAT tensor of one element) and,
+    with `update`, added to the output. Only ADD and SQUARE_ADD take scale and update."""
 
     op: Operation = Operation.ADD
     update: bool = False
@@ -56,18 +56,19 @@ class SingleReduceOp:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """Types of what lies between tiles ("" = chosen by the operation) and of the sum within a vertex."""
+    """The types of values exchanged between tiles ("" = chosen by the operation) and of the sum within a vertex."""
 
     inter_tile: str = ""
     in_vertex: str = "float"
 
 
-#: done in float where halves come in; floats and halves may become each other
+#: computed in float for halves; the result of floats may be half, and of halves float
 _IN_FLOAT = ("ADD", "SQUARE_ADD", "MUL", "LOG_ADD")
 
 
 def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
-    """An Operation as ReduceParams. Raises `poplibs_error` for what cannot be combined, `type_error` for types."""
+    """An Operation or ReduceParams as ReduceParams. Raises `poplibs_error` for combinations that do not exist,
+    `type_error` for types."""
     found = ReduceParams(params) if isinstance(params, Operation) else params
     if not isinstance(found, ReduceParams) or not isinstance(found.op, Operation):
         raise poplibs_error(f"reduce: {params!r} is neither ReduceParams nor an Operation.")
@@ -88,7 +89,7 @@ def checked_params(params: Any, in_type: Type, out_type: Type) -> ReduceParams:
 
 
 def chosen_accumulation(options: Options) -> Accumulation:
-    """accumType.interTile and accumType.inVertex; `invalid_option` for anything else."""
+    """accumType.interTile and accumType.inVertex. Raises `invalid_option` for other options."""
     given = {"accumType.interTile": "", "accumType.inVertex": "float"}
     for name, value in (options or {}).items():
         if name not in given or value not in ("float", "half"):
@@ -120,7 +121,7 @@ _NUMPY: dict[str, Any] = {
 
 
 def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: bool = False) -> AnyArray:
-    """The reduction in NumPy; halves in float32, or in half where asked."""
+    """The reduction in NumPy, of halves in float32 unless `in_half`."""
     if not in_half:
         values = wide(values)
     if op == "SQUARE_ADD":
@@ -134,7 +135,7 @@ def reduced(op: str, values: AnyArray, axis: int | tuple[int, ...], in_half: boo
 
 
 def finished(result: AnyArray, scale: Any, before: AnyArray | None) -> AnyArray:
-    """A reduction times its scale, added to what was there."""
+    """A reduction times its scale, added to the previous output."""
     if scale is not None:
         result = wide(np.asarray(result)) * np.asarray(scale, np.float32).reshape(())
     return np.asarray(result if before is None else wide(np.asarray(before)) + result)

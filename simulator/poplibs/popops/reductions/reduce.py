@@ -1,8 +1,8 @@
-"""popops.reduce: sums, products and extremes over dimensions of a tensor, in one, two or three stages.
+"""popops.reduce: sums, products and extremes over dimensions of a tensor, in one, two or three stages; popops.allTrue.
 
-The tensor is seen as [outputs, terms]. One stage adds all terms of an output in one vertex; from 16 terms on, a first
-stage leaves partial results for groups of terms spread over tiles, from 125 terms on two such stages come before the
-last (published-numbers 7.4). The last stage scales, and adds to what the output holds.
+The tensor is seen as [outputs, terms]. One stage adds all terms of an output in one vertex. From 16 terms on, a first
+stage leaves partial results for groups of terms spread over tiles; from 125 terms on there are two such stages
+(published-numbers 7.4). The last stage scales, and adds to the output.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def reduce(
 def reduce(graph: Graph, in_: Tensor, *arguments: Any, **named: Any) -> Tensor:
     """reduce(graph, in, [outType,] dims, params, prog, debugContext="", options={}) -> the tensor without `dims`.
 
-    `params` is a ReduceParams or an Operation. With a list in place of the program the vertices are added to the
-    compute sets in it, one for each stage, which are made where there are too few. Halves are accumulated in float and
-    rounded once per stage. Options: `accumType.interTile` (float, half), the type of partial results,
-    `accumType.inVertex` (float, half), that of sums within a vertex.
+    `params` is a ReduceParams or an Operation. A list in place of the program holds a compute set for each stage;
+    vertices are added to these, and missing ones are made. Halves are accumulated in float and rounded once per stage.
+    Options: `accumType.interTile` (float, half), the type of partial results, and `accumType.inVertex` (float, half),
+    that of sums within a vertex.
 
     Raises `index_error` for dimensions, `type_error` for types, `poplibs_error` for an update without an output."""
     rest = list(arguments)
@@ -86,7 +86,7 @@ def reduce(graph: Graph, in_: Tensor, *arguments: Any, **named: Any) -> Tensor:
 
 def reduceWithOutput(graph: Graph, in_: Tensor, out: Tensor, *arguments: Any, **named: Any) -> None:
     """reduceWithOutput(graph, in, out, dims, params, prog, debugContext="", options={}): `reduce` into a tensor of the
-    reduced shape, which is mapped if it was not."""
+    reduced shape, which is mapped if it has no mapping yet."""
     given = _arguments(list(arguments), named)
     params = checked_params(given["params"], in_.elementType(), out.elementType())
     _reduce(graph, in_, out.elementType(), out, params, given)
@@ -107,7 +107,7 @@ def reduceMany(
     options: Options = None,
 ) -> None:
     """Several reductions side by side, stage by stage in the same compute sets. `outputs` holds a tensor for each, or
-    is empty and then filled."""
+    is empty and receives the results."""
     if outputs and len(outputs) != len(reductions):
         raise poplibs_error(f"reduceMany: {len(outputs)} outputs for {len(reductions)} reductions.")
     call = operation(graph, debugContext, "popops", "reduceMany", reductions=len(reductions))
@@ -158,7 +158,8 @@ def _reduce(
 
 
 def _whole(graph: Graph, out: Tensor | None, params: ReduceParams, prog: Sequence, call: DebugInfo) -> Tensor | None:
-    """The output itself where it is one run of memory, else one that is copied to it (and from it before an update)."""
+    """The output itself where it is one run of memory, else a temporary that is copied to it (and from it before an
+    update)."""
     if out is None or (out.isContiguous() and out.strided() is not None):
         return out
     inner = graph.addVariable(out.elementType(), out.shape(), (call, "output"))
@@ -195,7 +196,7 @@ class _Work:
             raise poplibs_error(f"reduceWithOutput: the output has shape {out.shape()}, the reduction {self.shape}.")
 
     def build(self, out: Tensor | None, sets: list[ComputeSet], name: tuple[DebugInfo, str]) -> tuple[Tensor, _Kernel]:
-        """Add all stages to the compute sets; returns the result, which is `out` where given, and its kernel."""
+        """Add all stages to the compute sets; returns the result, `out` where given, and its kernel."""
         tensor, dims, op = self.tensor, self.dims, self.params.op.name
         if len(set(dims)) != len(dims) or not all(0 <= d < tensor.rank() for d in dims):
             raise index_error(f"reduce: {list(dims)} are not dimensions of a tensor of shape {tensor.shape()}.")
@@ -253,10 +254,10 @@ def _reduce_kernel(outputs: list[AnyArray], inputs: SequenceOf[AnyArray], attrib
 
 
 def allTrue(graph: Graph, A: Tensor, prog: Sequence, debugContext: Context = "") -> Tensor:
-    """A BOOL scalar, the logical and of all elements: a predicate for loops and choices.
+    """A BOOL scalar, the logical and of all elements: a predicate for loops and branches.
 
     Raises `type_error` for a tensor of another type."""
     if A.elementType() is not BOOL:
-        raise type_error(f"allTrue: the tensor holds {A.elementType()}; compare it first, so that it holds bool.")
+        raise type_error(f"allTrue: the tensor holds {A.elementType()}; compare it first to get bool.")
     call = operation(graph, debugContext, "popops", "allTrue", A=A)
     return reduce(graph, A.flatten(), [0], ReduceParams(Operation.LOGICAL_AND), prog, call)

@@ -1,8 +1,8 @@
 """One stage of a reduction: a [outputs, terms] tensor becomes [outputs, groups], or [outputs] for one group.
 
-Where neighbouring outputs are neighbours in memory a vertex works on runs of outputs (strided); else each output is
-computed where its terms begin, the outputs of a tile shared out among six workers, and how their terms lie decides
-which vertex a worker gets.
+Where adjacent outputs are adjacent in memory a vertex works on runs of outputs (strided). Otherwise each output is
+computed on the tile of its first term; six workers share the outputs of a tile, and the layout of the terms decides the
+vertex of each worker.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from simulator.programming.graph import Graph
 
 @dataclass(frozen=True)
 class Stage:
-    """What a stage does beside the operation: the last one may scale, update, and write to a tensor that is given,
-    [1, outputs] and contiguous (`mapped`: where it lies is settled)."""
+    """The options of a stage. The last stage may scale, update, and write to a given tensor, [1, outputs] and
+    contiguous (`mapped`: its mapping is fixed)."""
 
     op: str
     update: bool = False
@@ -72,7 +72,7 @@ def add_stage(
 
 
 def runs_of_outputs(matrix: Tensor) -> bool:
-    """Whether neighbouring outputs are neighbours in memory (rather than the terms of one output)."""
+    """Whether adjacent outputs are adjacent in memory (rather than the terms of one output)."""
     outputs, terms = matrix.shape()
     if terms == 1:
         return True
@@ -91,7 +91,7 @@ def _with_scale(edges: dict[str, FieldEdges], scale: Tensor | None, n: int) -> d
 def _strided_vertices(
     graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor, fan: int, form: ReduceForm, scale: Tensor | None
 ) -> None:
-    """Vertices over runs of outputs; each term of a run of outputs is one region (or more) of the input."""
+    """Add vertices over runs of outputs; each term of a run of outputs is one or more regions of the input."""
     outputs, terms = matrix.shape()
     starts, lengths, tiles = _shares(graph, out)
     place = starts - int(out.regions()[0][0])
@@ -109,8 +109,8 @@ def _strided_vertices(
 
 
 def _shares(graph: Graph, out: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """The output's runs on each tile, cut into up to six shares of whole vectors and never across two groups:
-    (starts, lengths, tiles)."""
+    """The output's runs on each tile, cut into up to six shares of whole vectors, never across two groups: (starts,
+    lengths, tiles)."""
     groups = out.dim(0)
     runs = [aligned_runs(graph.store, out.slice(g, g + 1, 0), []) for g in range(groups)]
     starts = np.concatenate([r.starts for r in runs])
@@ -127,7 +127,7 @@ def _shares(graph: Graph, out: Tensor) -> tuple[Int64Array, Int64Array, Int64Arr
 
 
 def _map_to_terms(graph: Graph, matrix: Tensor, out: Tensor, fan: int) -> None:
-    """Map each output of each group to the tile of the group's first term of it."""
+    """Map each output of each group to the tile of its first term in the group."""
     groups, outputs = out.shape()
     first = [matrix.slice(g * fan, g * fan + 1, 1).flatten() for g in range(groups)]
     elements = np.concatenate([regions.elements(*t.regions()) for t in first])
@@ -140,7 +140,7 @@ def _map_to_terms(graph: Graph, matrix: Tensor, out: Tensor, fan: int) -> None:
 def _vertices_of_outputs(
     graph: Graph, cs: ComputeSet, matrix: Tensor, out: Tensor, fan: int, form: ReduceForm, scale: Tensor | None
 ) -> None:
-    """Vertices of one or more whole outputs, by how their terms lie."""
+    """Add vertices of one or more whole outputs, by the layout of their terms."""
     outputs, terms = matrix.shape()
     count = out.numElements()
     elements = regions.elements(*out.regions())
@@ -179,8 +179,8 @@ class _Outputs:
 
 
 def _workers(tile: Int64Array, element: Int64Array, terms: Int64Array, pieces: Int64Array) -> Int64Array:
-    """The vertex of each output: those of a tile in six equal shares; one vertex has outputs that follow each other,
-    equally many terms, and several only where the terms of each are one region."""
+    """The vertex of each output: the outputs of a tile in six equal shares. The outputs of one vertex are consecutive
+    and have equal numbers of terms; a vertex has several only where the terms of each are one region."""
     total = np.bincount(tile)
     share = -(-total // WORKERS)[tile]
     begin = (np.cumsum(total) - total)[tile]

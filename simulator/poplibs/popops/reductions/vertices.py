@@ -42,7 +42,7 @@ _SPECIALISATION = {"generic": "DEFAULT", "single": "SCALAR_OUTPUT_SINGLE_INPUT"}
 
 @dataclass(frozen=True)
 class ReduceForm:
-    """What distinguishes the vertices of a stage beside their kind. `in_half`: sums of halves are kept as halves."""
+    """The properties of a stage's vertices beside their kind. `in_half`: sums of halves are accumulated in half."""
 
     op: str
     dtype: str

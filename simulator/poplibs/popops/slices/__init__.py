@@ -1,4 +1,4 @@
-"""Slices at positions that are known only when a program runs."""
+"""Slices at offsets that are known only when a program runs."""
 
 from simulator.poplibs.popops.slices import embedding as embedding
 from simulator.poplibs.popops.slices.create import createIndicesTensor as createIndicesTensor

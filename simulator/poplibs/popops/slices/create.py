@@ -30,7 +30,7 @@ from simulator.programming.graph import Graph
 
 @dataclass(frozen=True)
 class Blocks:
-    """Where row, column and lookup blocks end, and the tile of each: [lookups, rows, columns]."""
+    """The ends of row, column and lookup blocks, and the tile of each block: [lookups, rows, columns]."""
 
     row_ends: Int64Array
     column_ends: Int64Array
@@ -38,12 +38,12 @@ class Blocks:
     tiles: Int64Array
 
     def without_lookup_split(self, lookups: int) -> Blocks:
-        """All lookups with the first group's tiles."""
+        """The same blocks with all lookups on the tiles of the first group."""
         return Blocks(self.row_ends, self.column_ends, np.array([lookups], np.int64), self.tiles[:1])
 
 
 def blocks_of_plan(plan: SlicePlan, type_: Type, lookups: int) -> Blocks:
-    """The cut of a plan: tiles count columns fastest, then rows, then groups of lookups."""
+    """The blocks of a plan; tiles count columns fastest, then rows, then groups of lookups."""
     rows = _ends(plan.entries, plan.slicedDimSplit, 1)
     columns = _ends(plan.elements, plan.unslicedDimSplit, grain(type_))
     groups = _ends(max(lookups, 1), plan.lookupSplit, 1)
@@ -79,8 +79,8 @@ def createSliceableTensor(
 def createSliceableTensor(
     graph: Graph, type: Type, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int], *rest: Any, **named: Any
 ) -> Tensor:
-    """A mapped tensor that is sliced well: (minGrainSize=0, debugContext=""), the elements of each slice spread over
-    as many tiles as there are grains; or (plan, options, debugContext=""), cut as the plan says."""
+    """A mapped tensor with a layout for slicing: (minGrainSize=0, debugContext=""), the elements of each slice spread
+    over as many tiles as there are grains; or (plan, options, debugContext=""), cut as the plan says."""
     check_slice("createSliceableTensor", shape, dims, sizes)
     arguments = list(rest)
     plan = arguments.pop(0) if arguments and isinstance(arguments[0], SlicePlan) else named.pop("plan", None)
@@ -121,7 +121,7 @@ def createSliceTensor(
 ) -> Tensor: ...
 def createSliceTensor(graph: Graph, *arguments: Any, **named: Any) -> Tensor:
     """A mapped tensor [numIndices, shape of a slice] to slice into or update from: (t, dims, sizes, numIndices,
-    debugContext=""), laid out as the tensor that is sliced; or (type, shape, dims, sizes, numIndices, plan, options,
+    debugContext=""), laid out like the sliced tensor; or (type, shape, dims, sizes, numIndices, plan, options,
     debugContext=""), as the plan says."""
     of_tensor = "t" in named or (bool(arguments) and isinstance(arguments[0], Tensor))
     names = ["t", "dims", "sizes", "numIndices", "debugContext"]
@@ -158,8 +158,8 @@ def createIndicesTensor(
     options: Options = None,
     debugContext: Context = "",
 ) -> Tensor:
-    """A mapped UNSIGNED_INT tensor [numIndices, dimensions]: in the groups of a plan on the first tiles of each, else
-    spread linearly."""
+    """A mapped UNSIGNED_INT tensor [numIndices, dimensions]: with a plan each group on its first tiles, else spread
+    linearly."""
     chosen_options(options)
     out = graph.addVariable(UNSIGNED_INT, [numIndices, len(dims)], debugContext)
     if plan.is_plan and numIndices:
@@ -175,8 +175,8 @@ def createIndicesTensor(
 def createSliceableTensorFromSlice(
     graph: Graph, s: Tensor, dims: Sequence[int], numSlices: Sequence[int], debugContext: Context = ""
 ) -> Tensor:
-    """A mapped tensor of which `s` is one slice: `numSlices[i]` times as long in each dimension `dims[i]`, every slice
-    laid out as `s`."""
+    """A mapped tensor of which `s` is one slice: `numSlices[i]` times as long in each dimension `dims[i]`, each slice
+    laid out like `s`."""
     if len(dims) != len(numSlices) or any(not 0 <= d < s.rank() for d in dims):
         raise poplibs_error(
             f"createSliceableTensorFromSlice: dims {list(dims)} and numSlices {list(numSlices)} do not fit "

@@ -1,7 +1,7 @@
-"""popops.dynamicSlice and dynamicUpdate: slices at offsets known only when the program runs.
+"""popops.dynamicSlice and dynamicUpdate: slices at offsets that are known only when the program runs.
 
-Several dimensions are sliced one after the other, the one that leaves least first; an update of several dimensions
-slices, updates the slice and puts it back.
+Several dimensions are sliced one after the other, starting with the one that leaves the smallest slice. An update of
+several dimensions slices, updates the slice and writes it back.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def dynamicSlice(
     """`sizes[i]` elements of each dimension `dims[i]` from `offset[i]` on. `offset` may have a second dimension with a
     value for each tile of the graph.
 
-    An offset beyond the dimension counts as 0, and what would lie beyond its end is taken from its beginning. Raises
+    An offset beyond the dimension counts as 0; a slice that crosses the end wraps to the beginning. Raises
     `poplibs_error` for dimensions, sizes and offsets that do not fit."""
     call = _checked(graph, "dynamicSlice", t, offset, dims, sizes, debugContext)
     if not dims:
@@ -85,8 +85,8 @@ def dynamicUpdate(
     prog: ProgramSequence,
     debugContext: Context = "",
 ) -> None:
-    """Put `s` into `t` where `dynamicSlice` with the same arguments would take it from. Raises `poplibs_error` as it
-    does, and where `s` has not the shape or type of the slice."""
+    """Write `s` into `t` at the place that `dynamicSlice` with the same arguments would read. Raises `poplibs_error` in
+    the same cases, and where `s` has another shape or type than the slice."""
     call = _checked(graph, "dynamicUpdate", t, offset, dims, sizes, debugContext)
     shape = [sizes[list(dims).index(d)] if d in dims else n for d, n in enumerate(t.shape())]
     if s.shape() != shape or s.elementType() is not t.elementType():
@@ -216,7 +216,7 @@ def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tupl
     count, columns = matrix.shape()
     begins = (np.arange(count)[None, :] * columns + place[:, None]).reshape(-1)
     starts, lengths, of = regions.cuts(*matrix.flatten().regions(), begins, begins + np.repeat(size, count))
-    # Pieces of one vertex that follow each other in memory are one.
+    # Join adjacent pieces of one vertex.
     owner = of // count
     fresh = np.ones(len(starts), np.bool_)
     if len(starts) > 1:
@@ -231,7 +231,7 @@ def parts_of_slices(matrix: Tensor, place: Int64Array, size: Int64Array) -> tupl
 
 
 def kept(out: AnyArray, before: AnyArray) -> None:
-    """`out` with the values of `before`, which may be the same memory."""
+    """Fill `out` with the values of `before`, which may be the same memory."""
     if out.__array_interface__["data"] != before.__array_interface__["data"]:
         out[...] = before
 

@@ -1,7 +1,7 @@
 """Vertices DynamicSlice1D and DynamicUpdateSlice1D, and 2D for tiles that hold several runs of a slice.
 
 `baseT` holds the tile's part of every slice, one after the other, `subT` that of the slices taken. An offset beyond the
-last slice counts as 0; slices after the last go on with the first.
+last slice counts as 0; after the last slice the first follows.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _BYTES = ("char", "schar", "uchar", "bool")
 
 
 def slice_numbers(offset: Any, base: int, count: int) -> Int64Array:
-    """The slices that `count` slices from an offset on are, of `base` in all."""
+    """The numbers of `count` slices from an offset on, of `base` in all."""
     first = int(np.asarray(offset).reshape(-1)[0])
     return (np.arange(count) + (first if 0 <= first < base else 0)) % max(base, 1)
 
 
 @lru_cache(maxsize=64)
 def dynamic_vertex(dtype: str, update: bool, flat: bool) -> VertexType:
-    """`flat`: one run of a slice (a MultiVertex), else rows: each run's base slices, then its slices."""
+    """`flat`: one run of a slice (a MultiVertex), else rows: the base slices of each run, then its slices."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         count = np.asarray(block.values["numSubElements"], np.int64)

@@ -1,9 +1,9 @@
-"""Planning operations on an embedding matrix (popops::embedding::plan).
+"""popops::embedding: plan operations on an embedding matrix.
 
-The matrix [entries, elements] is cut into blocks of rows and columns, the lookups into groups; a tile holds a block and
-looks up a group in it. With several row blocks the partial results, zero where a row is elsewhere, are added. All cuts
-are tried, costed with the estimators of the vertices and 4 bytes a cycle of exchange, and the one with the least memory
-or the fewest cycles is taken.
+The matrix [entries, elements] is cut into blocks of rows and columns, the lookups into groups; each tile holds a block
+and looks up a group in it. With several row blocks partial results, which are zero for rows of other blocks, are added.
+The plan is the cut with the least memory or the fewest cycles, of all cuts, by the cycle formulas of the vertices and
+an exchange of 4 bytes a cycle.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _CHOICES = {
 
 @dataclass(frozen=True, order=True)
 class SlicePlan:
-    """How a matrix is cut: into row blocks, column blocks and groups of lookups. `SlicePlan()` is no plan: operations
-    then follow the layout of the tensors that they are given."""
+    """The number of row blocks, column blocks and groups of lookups. `SlicePlan()` is no plan: operations then follow
+    the layout of their tensors."""
 
     slicedDimSplit: int = 0
     unslicedDimSplit: int = 0
@@ -66,7 +66,7 @@ class SlicePlan:
 class _Costs:
     cycles: Int64Array
     memory: Int64Array  #: bytes of the fullest tile
-    temporary: Int64Array  #: bytes of it that live during the operation only
+    temporary: Int64Array  #: bytes of it that are live only during the operation
 
 
 def plan(
@@ -77,11 +77,11 @@ def plan(
     numLookups: Sequence[int],
     options: Options = None,
 ) -> SlicePlan:
-    """The best cut of a matrix of `numEntries` rows of `outputSize` elements for lookups of the given numbers.
+    """The best cut of a matrix of `numEntries` rows of `outputSize` elements for the given numbers of lookups.
 
     Options: usedForSlice, usedForUpdate (true), operationForUpdate (add, none, max), availableMemoryProportion,
     indicesDistribution (uniform, onePoint), planMinimisationTarget (memory, cycles), indicesAreSorted (false). Raises
-    `invalid_option`, and `poplibs_error` for an operation that is used for nothing."""
+    `invalid_option`, and `poplibs_error` for a plan without a use."""
     chosen = chosen_options(options)
     if min(numEntries, outputSize) < 1:
         raise poplibs_error(f"embedding::plan: {numEntries} entries of {outputSize} elements; both must be above 0.")
@@ -111,7 +111,7 @@ def plan(
 
 
 def chosen_options(options: Options) -> dict[str, str]:
-    """The options with their values; `invalid_option` for others."""
+    """The options with their values. Raises `invalid_option` for unknown ones."""
     chosen = {name: values[0] for name, values in _CHOICES.items() if values}
     for name, value in (options or {}).items():
         text = spelled(name, value)
@@ -131,14 +131,14 @@ def _is_positive(text: str) -> bool:
 
 
 def _splits(count: int, most: int) -> Int64Array:
-    """Numbers of parts worth trying: those that change the size of the largest part."""
+    """Numbers of parts to try: those that change the size of the largest part."""
     parts = np.arange(1, max(min(count, most), 1) + 1)
     sizes = -(-count // parts)
     return np.asarray(parts[np.append(True, sizes[1:] != sizes[:-1])], np.int64)
 
 
 def _cuts(splits: list[Int64Array], tiles: int) -> Int64Array:
-    """All (row blocks, column blocks, groups) that need no more than the tiles, a row each."""
+    """All (row blocks, column blocks, groups) with at most as many blocks as tiles, one per row."""
     rows, columns = (a.reshape(-1) for a in np.meshgrid(splits[0], splits[1], indexing="ij"))
     few = rows * columns <= tiles
     pairs = np.stack([rows[few], columns[few]], 1)
@@ -159,7 +159,7 @@ def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: d
     base, indices, partial = rows * columns * size, group * 4, group * columns * size
     spent = whole(indices / WORD_BYTES)
     memory, temporary = base + indices + partial, indices
-    # Every group of lookups but the first needs the block.
+    # Each group of lookups but the first needs a copy of the block.
     copied = np.where(groups > 1, base, 0)
     spent, memory, temporary = spent + copied // WORD_BYTES, memory + copied, temporary + copied
     if chosen["usedForSlice"] == "true":

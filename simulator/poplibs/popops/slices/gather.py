@@ -1,6 +1,6 @@
-"""popops.gather: slices of a tensor at index vectors, put together as XLA's Gather does.
+"""popops.gather: slices of a tensor at index vectors, with the semantics of XLA's Gather.
 
-Indices beyond the tensor are not clamped as XLA clamps them: rows are then 0, larger slices as `dynamicSlice` says.
+XLA clamps indices beyond the tensor. Here rows are then 0, and larger slices follow the rule of `dynamicSlice`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simulator.programming.graph import Graph
 
 @dataclass(frozen=True)
 class GatherParams:
-    """`maxElementsPerTile`: how many elements of the input a tile should hold at most."""
+    """`maxElementsPerTile`: the largest number of elements of the input on a tile."""
 
     maxElementsPerTile: int = 65535
 
@@ -92,9 +92,9 @@ def gather(
     debugContext: Context = "",
 ) -> Tensor: ...
 def gather(graph: Graph, input: Tensor, indices: Tensor, *rest: Any, **named: Any) -> Tensor:
-    """(axis, prog, params, debugContext=""): the slices of depth 1 along an axis at each index, shaped as
-    input[:axis] + indices + input[axis + 1:]. (indexVectorDim, offsetDims, sliceSizes, collapsedSliceDims,
-    startIndexMap, prog, debugContext=""): XLA's Gather.
+    """(axis, prog, params, debugContext=""): the slices of depth 1 along an axis at each index, shaped as input[:axis]
+    + indices + input[axis + 1:]. (indexVectorDim, offsetDims, sliceSizes, collapsedSliceDims, startIndexMap, prog,
+    debugContext=""): XLA's Gather.
 
     Raises `poplibs_error` for dimensions and sizes that do not fit."""
     if (len(rest) > 1 and isinstance(rest[1], ProgramSequence)) or "axis" in named:
@@ -115,7 +115,7 @@ def gather(graph: Graph, input: Tensor, indices: Tensor, *rest: Any, **named: An
 
 def _along(graph: Graph, input: Tensor, indices: Tensor, axis: int, prog: ProgramSequence, context: Context) -> Tensor:
     if not 0 <= axis < input.rank():
-        raise poplibs_error(f"gather: axis {axis} is none of a tensor of shape {input.shape()}.")
+        raise poplibs_error(f"gather: a tensor of shape {input.shape()} has no axis {axis}.")
     batch = indices.rank()
     offset_dims = [*range(axis), *range(axis + batch, axis + batch + input.rank() - axis - 1)]
     sizes = [1 if d == axis else n for d, n in enumerate(input.shape())]

@@ -1,4 +1,4 @@
-"""Index vectors of gather and scatter: which dimensions they index, and as one index where slices are single rows."""
+"""Index vectors of gather and scatter: the dimensions that they index, and single indices for slices that are rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from simulator.programming.graph import Graph
 
 
 def index_matrix(name: str, indices: Tensor, vector_dim: int, size: int) -> tuple[Tensor, list[int]]:
-    """([vectors, size] of UNSIGNED_INT, shape of the vectors' dimensions); `vector_dim` may be the rank of the indices,
-    which then are single numbers."""
+    """([vectors, size] of UNSIGNED_INT, shape of the vectors' dimensions). `vector_dim` may be the rank of the indices,
+    which are then single numbers."""
     if indices.elementType() not in (INT, UNSIGNED_INT):
         raise poplibs_error(f"{name}: the indices hold {indices.elementType()}; UNSIGNED_INT is needed.")
     if not 0 <= vector_dim <= indices.rank():
@@ -37,7 +37,7 @@ def index_matrix(name: str, indices: Tensor, vector_dim: int, size: int) -> tupl
 def as_rows(
     graph: Graph, t: Tensor, matrix: Tensor, dims: Sequence[int], prog: ProgramSequence, call: DebugInfo
 ) -> tuple[Tensor, Tensor]:
-    """The tensor with its indexed dimensions as the first one, and the index of each vector into it, [n, 1]."""
+    """The tensor with its indexed dimensions joined into the first, and the index of each vector into it, [n, 1]."""
     others = [d for d in range(t.rank()) if d not in dims]
     rows = t.dimShuffle([*dims, *others]).reshape([prod(t.dim(d) for d in dims), prod(t.dim(d) for d in others)])
     if len(dims) == 1:

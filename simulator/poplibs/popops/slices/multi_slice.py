@@ -1,8 +1,8 @@
 """popops.multiSlice: many slices by index.
 
 Slices of one element of one dimension are rows of a matrix: one compute set of MultiSlice vertices, cut by the plan, or
-by where the first row lies. With several row blocks a slice is the sum of the blocks' rows. Other slices are taken one
-by one in a loop of dynamicSlice and dynamicUpdate, as PopLibs does.
+by the mapping of the first row. With several row blocks a slice is the sum of the rows of all blocks. Other slices are
+taken one by one in a loop of dynamicSlice and dynamicUpdate, as in PopLibs.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def multiSlice(
 ) -> Tensor:
     """A slice of `t` for each row of `offsets`, [n, dimensions]: a tensor [n, shape of a slice].
 
-    Rows for offsets that `t` does not have are 0 (PopLibs leaves them undefined). Raises `poplibs_error` for
-    dimensions, sizes and offsets that do not fit."""
+    Rows for offsets out of range are 0 (PopLibs leaves them undefined). Raises `poplibs_error` for dimensions, sizes
+    and offsets that do not fit."""
     call, in_order = checked_call(graph, "multiSlice", t, offsets, (dims, sizes), plan, options, debugContext)
     n = offsets.dim(0)
     shape = [sizes[list(dims).index(d)] if d in dims else size for d, size in enumerate(t.shape())]

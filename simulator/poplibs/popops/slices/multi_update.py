@@ -1,7 +1,7 @@
 """popops.multiUpdate, multiUpdateAdd and multiUpdateMax: many rows of a matrix updated by index.
 
-One compute set of vertices, cut as multiSlice cuts it, all lookups together. Updates of other slices than rows run one
-by one in a loop.
+One compute set of vertices, cut as multiSlice cuts it, applies all lookups. Slices other than rows are updated one by
+one in a loop.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def multiUpdate(
     options: Options = None,
     debugContext: Context = "",
 ) -> None:
-    """Put the slices `s`, [n, shape of a slice], into `t` at the offsets; the last of equal offsets stays, offsets that
-    `t` does not have are left out."""
+    """Write the slices `s`, [n, shape of a slice], into `t` at the offsets. Of equal offsets the last wins; offsets out
+    of range are ignored."""
     call, _ = checked_call(graph, "multiUpdate", t, offsets, (dims, sizes), plan, options, debugContext, s)
     if list(sizes) != [1]:
 

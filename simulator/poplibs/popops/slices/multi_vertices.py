@@ -24,7 +24,7 @@ from simulator.poplibs.popops.operators import wide
 
 
 def sliced_rows(base: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
-    """out[i] = base[offsets[i]], zeros for offsets that base does not have."""
+    """out[i] = base[offsets[i]], zeros for offsets out of range."""
     at = offsets.reshape(-1).astype(np.int64)
     there = (at >= 0) & (at < base.shape[0])
     out[...] = base[np.where(there, at, 0)] if base.shape[0] else 0
@@ -33,13 +33,13 @@ def sliced_rows(base: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
 
 def updated_rows(base: AnyArray, offsets: AnyArray, sub: AnyArray, op: str, scale: Any = None) -> AnyArray:
     """base with rows replaced ("none"), added to (times scale) or raised to a maximum, one offset after the other;
-    halves in float32, not rounded yet."""
+    halves in float32, not yet rounded."""
     at = offsets.reshape(-1).astype(np.int64)
     there = (at >= 0) & (at < base.shape[0])
     at, rows = at[there], wide(sub[there])
     out = wide(base).copy()
     if op == "none":
-        for i, row in zip(at.tolist(), rows, strict=True):  # the last of equal offsets stays
+        for i, row in zip(at.tolist(), rows, strict=True):  # of equal offsets the last wins
             out[i] = row
     elif op == "add":
         np.add.at(out, at, rows if scale is None else rows * np.asarray(scale).reshape(()).astype(out.dtype))
@@ -50,7 +50,7 @@ def updated_rows(base: AnyArray, offsets: AnyArray, sub: AnyArray, op: str, scal
 
 @lru_cache(maxsize=64)
 def multi_slice_vertex(dtype: str, in_order: bool) -> VertexType:
-    """`in_order`: the offsets are sorted, which costs a search."""
+    """`in_order`: the offsets are sorted, which costs a binary search."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["offsets"]
@@ -80,7 +80,7 @@ def multi_update_vertex(dtype: str, op: str, scale_dtype: str) -> VertexType:
         if op == "none":
             spent, formula = cycles.multi_update(dtype, each, per_worker(n)), cycles.multi_update
         else:
-            # All indices may be found by one worker: PopLibs' worst case.
+            # One worker may own all indices: PopLibs' worst case.
             spent = cycles.multi_update_add(dtype, each, n, scaled=bool(scale_dtype))
             formula = cycles.multi_update_add
         count = 0 if op == "none" else (flop_counts.SCALED_ADD if scale_dtype else 1)

@@ -1,4 +1,4 @@
-"""Cutting a matrix of slices into blocks of rows and columns, and the edges of the vertices that work on them."""
+"""Cut a matrix of slices into blocks of rows and columns, and make the edges of the vertices on these blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def matrix_blocks(graph: Graph, base: Tensor, lookups: int, plan: SlicePlan) -> 
 
 @dataclass(frozen=True)
 class BlockPart:
-    """One vertex: rows [low, high) and columns [left, right) of the matrix, lookups [first, last), a tile."""
+    """One vertex: rows [low, high) and columns [left, right) of the matrix, lookups [first, last), and its tile."""
 
     rows: tuple[int, int]
     columns: tuple[Int64Array, Int64Array]
@@ -64,7 +64,7 @@ def block_parts(blocks: Blocks, row_block: int) -> list[BlockPart]:
 
 
 def block_edges(matrix: Tensor, rows: tuple[int, int], left: Int64Array, right: Int64Array) -> Any:
-    """A vector for each column block: its columns of the rows, row after row."""
+    """One vector for each column block: its columns of the rows, row after row."""
     return vector_edges(*parts_of_slices(matrix.slice(rows[0], rows[1], 0), left, right - left))
 
 

@@ -1,4 +1,4 @@
-"""popops.scatter: slices of a tensor at index vectors updated, as XLA's Scatter does it."""
+"""popops.scatter: update slices of a tensor at index vectors, with the semantics of XLA's Scatter."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def scatter(
     debugContext: Context = "",
 ) -> None: ...
 def scatter(graph: Graph, operand: Tensor, indices: Tensor, updates: Tensor, *rest: Any, **named: Any) -> None:
-    """Put the windows of `updates` into `operand` at the index vectors, one after the other. With
-    `updateComputation(graph, current, update, prog)`, which returns a tensor, what it makes of the current window and
-    the update is put there.
+    """Write the windows of `updates` into `operand` at the index vectors, one after the other. With
+    `updateComputation(graph, current, update, prog)` the tensor that it returns for the current window and the update
+    is written instead.
 
     Raises `poplibs_error` for dimensions that do not fit."""
     names = ["indexVectorDim", "updateWindowDims", "insertWindowDims", "scatterDimsToOperandDims"]

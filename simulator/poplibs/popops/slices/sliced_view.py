@@ -1,7 +1,7 @@
-"""A tensor seen as [slices, elements of a slice], and laying out tensors that are sliced.
+"""A tensor seen as [slices, elements of a slice], and the layout of tensors for slicing.
 
-A tile should hold the same part of every slice, so that slicing moves nothing between tiles; within the tile the parts
-of the slices follow each other in memory.
+Each tile should hold the same part of every slice, so that slicing moves nothing between tiles. Within the tile the
+parts of the slices follow each other in memory.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from simulator.programming.graph import Graph
 
 
 def check_slice(name: str, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int]) -> None:
-    """Refuse dimensions and sizes that are none of a tensor of the shape."""
+    """Raise `poplibs_error` for dimensions and sizes that do not fit the shape."""
     if len(dims) != len(sizes) or len(set(dims)) != len(dims):
-        raise poplibs_error(f"{name}: dims {list(dims)} and sizes {list(sizes)} must be as many, each dimension once.")
+        raise poplibs_error(
+            f"{name}: dims {list(dims)} and sizes {list(sizes)} must have equal lengths, each dimension once."
+        )
     for dim, size in zip(dims, sizes, strict=True):
         if not 0 <= dim < len(shape) or not 0 <= size <= shape[dim]:
-            raise poplibs_error(f"{name}: {size} elements of dimension {dim} are no part of shape {list(shape)}.")
+            raise poplibs_error(f"{name}: cannot take {size} elements of dimension {dim} from shape {list(shape)}.")
 
 
 def as_slices(t: Tensor, dims: Sequence[int]) -> Tensor:
@@ -54,7 +56,7 @@ def in_columns(
     context: Context,
     row_ends: Int64Array | None = None,
 ) -> Tensor:
-    """A variable seen as [rows, columns]: columns up to `ends[i]` on `tiles[i]`, each such block contiguous. With
+    """A variable seen as [rows, columns]: columns up to `ends[i]` are on `tiles[i]`, each such block contiguous. With
     `row_ends` the rows are cut too, and `tiles` is [row blocks, column blocks]."""
     columns = int(ends[-1]) if len(ends) else 0
     flat = graph.addVariable(type_, [rows * columns], context)
@@ -77,7 +79,7 @@ def in_columns(
 def sliceable_by_columns(
     graph: Graph, type_: Type, shape: Sequence[int], dims: Sequence[int], least: int, context: Context
 ) -> Tensor:
-    """Every slice spread over as many tiles as the grain and the least share allow."""
+    """Each slice spread over as many tiles as the grain and the least share allow."""
     rows = prod(shape[d] for d in dims)
     columns = prod(n for d, n in enumerate(shape) if d not in dims)
     if rows * columns == 0:
@@ -88,17 +90,17 @@ def sliceable_by_columns(
 
 
 def column_runs(graph: Graph, matrix: Tensor) -> tuple[Int64Array, Int64Array]:
-    """(ends, tiles) of the columns of a [slices, elements] view by where its first slice lies."""
+    """(ends, tiles) of the columns of a [slices, elements] view, by the mapping of its first slice."""
     _, ends, device = graph.getTileMappingIntervals(matrix.slice(0, 1, 0).flatten())
     tiles = graph.state.graph_tiles(device)
     if (tiles < 0).any():
-        raise poplibs_error(f"A tensor of shape {matrix.shape()} that is sliced is not mapped; call setTileMapping.")
+        raise poplibs_error(f"The sliced tensor of shape {matrix.shape()} is not mapped; call setTileMapping.")
     last = np.append(tiles[1:] != tiles[:-1], True)
     return ends[last], tiles[last]
 
 
 def getSliceMapping(graph: Graph, t: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> list[list[Interval]]:
-    """The tile mapping that a slice of the given sizes has: that of the first slices of the tensor."""
+    """The tile mapping of a slice of the given sizes: that of the first slices of the tensor."""
     check_slice("getSliceMapping", t.shape(), dims, sizes)
     first = t
     for dim, size in zip(dims, sizes, strict=True):

@@ -1,9 +1,9 @@
-"""Comparing and swapping pairs of elements: the steps of a sorting network, and their vertices.
+"""Compare and swap pairs of elements: the steps of a bitonic sorting network, and their vertices.
 
-The work lies in shares of 2^q elements on each tile. In blocks of `2 d` elements each of the first d elements meets one
-of the others: the one d further on, or (`mirrored`) the one as far from the end as it is from the beginning; the better
-of the two comes first. Blocks within a share are one run of memory; of larger blocks, two shares meet, each tile doing
-half of the comparisons.
+Elements are in shares of 2^q on each tile. In blocks of `2 d` elements each of the first d elements meets one of the
+others: the one d further on, or (`mirrored`) the one as far from the end as it is from the beginning. The better of the
+two comes first. A block within a share is one run of memory; a larger block pairs two shares, and each of their tiles
+does half of the comparisons.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from simulator.runtime.values.kernels import register
 
 @dataclass(frozen=True)
 class Work:
-    """Keys, and values that go with them, as flat variables in shares of `share` elements. `ties`: of equal keys the
+    """Keys, and values that move with them, as flat variables in shares of `share` elements. `ties`: of equal keys the
     one with the smaller value comes first (1), with the larger (-1), or either (0)."""
 
     tensors: tuple[Tensor, ...]
@@ -44,7 +44,7 @@ class Work:
 
 
 def laid_out(graph: Graph, types: tuple[Any, ...], count: int, ties: int, name: tuple[DebugInfo, str]) -> Work:
-    """New variables of `count` elements, in equal shares of a power of two on as many tiles as are needed."""
+    """New variables of `count` elements, in equal shares of a power of two on as few tiles as possible."""
     tiles = graph.getTarget().getNumTiles()
     share = 2
     while share * tiles < count:
@@ -61,7 +61,7 @@ def laid_out(graph: Graph, types: tuple[Any, ...], count: int, ties: int, name: 
 def add_step(
     graph: Graph, work: Work, distance: int, mirrored: bool, largest: bool, prog: Sequence, name: tuple[DebugInfo, str]
 ) -> None:
-    """Append the compute set of one step: every block of 2 * distance elements; the count must be whole blocks."""
+    """Append the compute set of one step: each block of 2 * distance elements; the count must be whole blocks."""
     cs = graph.addComputeSet(name)
     if 2 * distance <= work.share:
         _within(graph, cs, work, distance, mirrored, largest)
@@ -88,7 +88,7 @@ def _within(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, la
 
 
 def _across(graph: Graph, cs: Any, work: Work, distance: int, mirrored: bool, largest: bool) -> None:
-    """Shares of the first halves of all blocks, each cut in two, against those that they meet."""
+    """The shares of the first halves of all blocks, each cut in two, paired with the shares that they meet."""
     size = work.share // 2
     block = np.arange(0, work.count, 2 * distance, dtype=np.int64)
     first = (block[:, None] + np.arange(0, distance, size)[None, :]).reshape(-1)
@@ -110,12 +110,12 @@ def _types(work: Work) -> tuple[str, ...]:
 
 
 def _second(work: Work) -> dict[str, bool]:
-    """State of vertices whose values are second keys."""
+    """State of vertices whose values are secondary keys."""
     return {"smallerValueFirst": work.ties > 0} if work.ties else {}
 
 
 def swap(first: list[AnyArray], second: list[AnyArray], largest: bool, ties: int = 0) -> None:
-    """Arrays of keys, and values with them: each pair with the better key in `first`."""
+    """Arrays of keys, and their values: each pair with the better key in `first`."""
     keys, others = first[0], second[0]
     wrong = others > keys if largest else others < keys
     if ties:

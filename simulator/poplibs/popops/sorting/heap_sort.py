@@ -1,8 +1,8 @@
 """popops.sort: rows in ascending order.
 
-As in PopLibs each stretch of a row on one tile is sorted by a heap; then, while some stretch ends with more than the
-next begins with, neighbours swap these two elements and all stretches are sorted again. How often is decided by the
-data.
+As in PopLibs each stretch of a row on one tile is sorted by a heap. While the last element of some stretch exceeds the
+first of the next, these two elements are swapped and all stretches are sorted again. The data decide the number of
+rounds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simulator.runtime.values.kernels import register
 
 def sort(graph: Graph, t: Tensor, dim: int, prog: Sequence, debugContext: Context = "") -> Tensor:
     """A tensor with the elements of `t` in ascending order along a dimension. Raises `poplibs_error` for a dimension
-    that it does not have."""
+    that does not exist."""
     call = operation(graph, debugContext, "popops", "sort", t=t, dim=dim)
     out = duplicate(graph, t, prog, (call, "sort"))
     sortInPlace(graph, out, dim, prog, call)
@@ -44,7 +44,7 @@ def sort(graph: Graph, t: Tensor, dim: int, prog: Sequence, debugContext: Contex
 
 
 def sortInPlace(graph: Graph, t: Tensor, dim: int, prog: Sequence, debugContext: Context = "") -> None:
-    """`sort`, in the tensor itself."""
+    """`sort` in place."""
     call = operation(graph, debugContext, "popops", "sortInPlace", t=t, dim=dim)
     _sort(graph, [t], dim, prog, call)
 
@@ -61,7 +61,7 @@ def sortKeyValue(graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Sequence, d
 def sortKeyValueInPlace(
     graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Sequence, debugContext: Context = ""
 ) -> None:
-    """`sortKeyValue` in the tensors themselves; the keys are sorted too."""
+    """`sortKeyValue` in place; the keys are sorted too."""
     call = operation(graph, debugContext, "popops", "sortKeyValueInPlace", k=k, v=v, dim=dim)
     _check(k, v)
     _sort(graph, [k, v], dim, prog, call)
@@ -75,7 +75,7 @@ def _check(k: Tensor, v: Tensor) -> None:
 def _sort(graph: Graph, tensors: list[Tensor], dim: int, prog: Sequence, call: DebugInfo) -> None:
     first = tensors[0]
     if not 0 <= dim < first.rank():
-        raise poplibs_error(f"sort: dimension {dim} is none of a tensor of shape {first.shape()}.")
+        raise poplibs_error(f"sort: a tensor of shape {first.shape()} has no dimension {dim}.")
     if first.numElements() == 0:
         return
     rows = [_as_rows(t, dim) for t in tensors]

@@ -1,8 +1,8 @@
-"""popops.topK: the largest or smallest elements of each row, by a bitonic network of comparisons.
+"""popops.topK: the largest or smallest elements of each row, by a bitonic sorting network.
 
-With K = k rounded up to a power of two, rows become blocks of K elements (filled up with values that lose), all blocks
-are sorted, then pairs of blocks are merged, of which the better half stays, until one block of each row is left. The
-number of steps, and what each costs, depend on shapes only. PopLibs works alike, without filling up.
+With K = k rounded up to a power of two, rows become blocks of K elements (padded with values that lose) and all blocks
+are sorted. Then pairs of blocks are merged, keeping the better half, until one block of each row is left. The number of
+steps, and the cost of each, depend on shapes only. PopLibs works alike, without padding.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class SortOrder(Enum):
 
 @dataclass(frozen=True)
 class TopKParams:
-    """How many, whether the largest or the smallest, and in which order. `stableSort`: of equal elements those that
-    come first in the row come first in the result; slower."""
+    """The number of elements, whether the largest or the smallest, and their order. `stableSort`: equal elements keep
+    the order that they have in the row; slower."""
 
     k: int
     largest: bool
@@ -56,7 +56,7 @@ class TopKParams:
 def createTopKInput(
     graph: Graph, type: Type, shape: SequenceOf[int], params: TopKParams, debugContext: Context = ""
 ) -> Tensor:
-    """A mapped tensor to be given to `topK`: spread linearly, in pairs of elements."""
+    """A mapped tensor for `topK`: spread linearly, in pairs of elements."""
     out = graph.addVariable(type, shape, debugContext)
     mapTensorLinearly(graph, out, 2, 2)
     return out
@@ -91,7 +91,7 @@ def topKKeyValue(
 def topKWithPermutation(
     graph: Graph, prog: Sequence, t: Tensor, params: TopKParams, debugContext: Context = ""
 ) -> tuple[Tensor, Tensor]:
-    """`topK`, and the places within the row that the elements come from (UNSIGNED_INT)."""
+    """`topK`, and the indices of the elements in their rows (UNSIGNED_INT)."""
     call = operation(graph, debugContext, "popops", "topKWithPermutation", t=t, k=params.k)
     first, second = _top(graph, prog, t, _places(graph, t, prog, call), params, call)
     assert second is not None
@@ -99,7 +99,7 @@ def topKWithPermutation(
 
 
 def _places(graph: Graph, t: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
-    """The place of each element in its row."""
+    """The index of each element in its row."""
     n = t.dim(t.rank() - 1) if t.rank() else 0
     places = graph.addVariable(UNSIGNED_INT, [n], (call, "indices"))
     mapTensorLinearly(graph, places)
@@ -109,7 +109,7 @@ def _places(graph: Graph, t: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
 
 
 def _taken(graph: Graph, values: Tensor, places: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
-    """The values that stand at these places of their rows."""
+    """The values at these indices of their rows."""
     k, n = places.dim(places.rank() - 1), values.dim(values.rank() - 1)
     rows = values.numElements() // max(n, 1)
     if rows * k == 0:
@@ -135,7 +135,7 @@ def _top(
         return empty[0], empty[1] if len(empty) > 1 else None
     keys = cast(graph, t, FLOAT, prog, (call, "castKeys")) if t.elementType() is HALF else t
     size = 1 << max(k - 1, 0).bit_length()
-    if n < 2 * size:  # no smaller than what one row holds
+    if n < 2 * size:  # no fewer elements than in one row
         size = min(size, 1 << max(n - 1, 0).bit_length())
     size = max(size, 2)
     tensors = [x.reshape([rows, n]) for x in (keys, values) if x is not None]
@@ -165,7 +165,7 @@ def _check(t: Tensor, params: TopKParams) -> None:
 def _filled(
     graph: Graph, tensors: list[Tensor], size: int, largest: bool, ties: int, prog: Sequence, call: DebugInfo
 ) -> tuple[Work, int]:
-    """(rows in whole blocks, blocks of a row)."""
+    """(rows padded to whole blocks, blocks of a row)."""
     rows, n = tensors[0].shape()
     blocks = -(-n // size)
     work = laid_out(graph, tuple(t.elementType() for t in tensors), rows * blocks * size, ties, (call, "work"))
@@ -181,7 +181,7 @@ def _filled(
 
 
 def _loser(type_: Type, largest: bool) -> Any:
-    """A key that no other is worse than."""
+    """A key that no other key loses to."""
     if type_ is FLOAT:
         return -np.inf if largest else np.inf
     assert type_.dtype is not None
@@ -198,7 +198,7 @@ def _sorted_blocks(graph: Graph, work: Work, size: int, largest: bool, prog: Seq
 
 
 def _cleaned(graph: Graph, work: Work, size: int, largest: bool, prog: Sequence, call: DebugInfo, name: str) -> None:
-    """Order blocks of `size` elements that first rise and then fall."""
+    """Sort bitonic blocks of `size` elements, which first rise and then fall."""
     distance = size // 2
     while distance:
         add_step(graph, work, distance, False, largest, prog, (call, f"{name}/distance{distance}"))
@@ -208,7 +208,7 @@ def _cleaned(graph: Graph, work: Work, size: int, largest: bool, prog: Sequence,
 def _merged(
     graph: Graph, work: Work, rows: int, blocks: int, size: int, largest: bool, prog: Sequence, call: DebugInfo
 ) -> tuple[Work, int]:
-    """Pairs of sorted blocks of each row become their better halves; an odd block stays."""
+    """Merge pairs of sorted blocks of each row into their better halves; an odd block stays."""
     pairs = blocks // 2
     types = tuple(t.elementType() for t in work.tensors)
     together = laid_out(graph, types, rows * pairs * 2 * size, work.ties, (call, "pairs"))
