@@ -15,13 +15,12 @@ from popvision.analysis.report.catalogue import FormatError
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp import pages, picker, preferences, shell_routes
 from webapp.access import Access
-from webapp.asset_bundle import joined_assets, serve_joined
+from webapp.asset_bundle import joined_assets, serve_joined, serve_plot_script
 from webapp.components.preferences_dialog import palette_dialog, preferences_dialog
 from webapp.components.shortcuts import shortcuts_dialog
 from webapp.components.static_html import static_html
 from webapp.documents import routes as document_routes
 from webapp.library import Library, UnknownKeyError
-from webapp.plot_script import serve_plot_script
 from webapp.read_ahead import follow_pages
 from webapp.security import HostPolicy, protect
 from webapp.uploads import Uploads

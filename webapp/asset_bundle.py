@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,11 @@ from flask import Flask, Response, request
 FIRST = Path("shell", "boot.js")
 #: Folders that come before all others.
 LEADING = ("shell", "shared")
+
+#: The address that dash-renderer hands to dcc.Graph.
+PLOT_SCRIPT = "/_dash-component-suites/plotly/package_data/plotly.min.js"
+
+_PLOT_FILE = Path(__file__).with_name("vendor") / "plotly-cartesian-3.7.0.min.js"
 
 _URL = re.compile(r'url\("([\w./-]+\.svg)"\)')
 _FOREVER = "private, max-age=31536000, immutable"
@@ -63,6 +69,22 @@ def serve_joined(server: Flask, assets: tuple[Joined, ...]) -> None:
     """Answer their addresses."""
     for each in assets:
         server.add_url_rule(each.path, f"joined_{each.path.rpartition('.')[2]}", _route(each))
+
+
+def serve_plot_script(server: Flask) -> None:
+    """Answer PLOT_SCRIPT; the address names no version, so browsers ask each time whether theirs is still the one."""
+    script = Joined(PLOT_SCRIPT, _PLOT_FILE.read_bytes(), "text/javascript")
+    mark = hashlib.blake2b(script.text, digest_size=8).hexdigest()
+    threading.Thread(target=lambda: script.packed, daemon=True).start()
+
+    def answer() -> Response:
+        response = script.response()
+        response.set_etag(mark + ("-gzip" if "Content-Encoding" in response.headers else ""))
+        response.headers["Cache-Control"] = "no-cache"
+        response.make_conditional(request)
+        return response
+
+    server.add_url_rule(PLOT_SCRIPT, "plot_script", answer)
 
 
 def _route(joined: Joined) -> Callable[[], Response]:

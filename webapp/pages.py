@@ -15,9 +15,8 @@ from webapp import picker
 from webapp.compare_bar import versus
 from webapp.comparison import target_problems
 from webapp.components.attributes import attributes
-from webapp.components.damage import damage_banner
 from webapp.components.icon import icon
-from webapp.components.message import message_page
+from webapp.components.message import damage_banner, message_page
 from webapp.documents.export import DOCUMENTS
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.selection import Selection

@@ -11,9 +11,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from webapp.app import create_app
-from webapp.asset_bundle import joined_assets
+from webapp.asset_bundle import PLOT_SCRIPT, joined_assets
 from webapp.library import Library
-from webapp.plot_script import PATH
 
 ASSETS = Path(__file__).parents[2] / "webapp" / "assets"
 
@@ -88,10 +87,10 @@ def test_every_icon_stands_in_the_style_sheet() -> None:
 
 
 def test_plots_come_from_the_small_bundle_and_are_asked_for_once(client: FlaskClient) -> None:
-    plain = client.get(PATH)
-    packed = client.get(PATH, headers={"Accept-Encoding": "gzip"})
+    plain = client.get(PLOT_SCRIPT)
+    packed = client.get(PLOT_SCRIPT, headers={"Accept-Encoding": "gzip"})
     assert b"plotly.js (cartesian - minified)" in plain.data[:200]
     assert gzip.decompress(packed.data) == plain.data
     assert packed.headers["ETag"] != plain.headers["ETag"]
-    again = client.get(PATH, headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]})
+    again = client.get(PLOT_SCRIPT, headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")

@@ -20,8 +20,7 @@ from tests.reports import tiny_compilation, tiny_run, write_tiny
 from webapp.documents.confidential import Names
 from webapp.documents.document import Document, Facts, Field, Note, Table
 from webapp.documents.export import DOCUMENTS, ExportError, export_document
-from webapp.documents.page import safe_text, write_page
-from webapp.documents.room import MOST_BYTES
+from webapp.documents.page import MOST_BYTES, safe_text, write_page
 
 HOSTILE = '</style></script><script>alert(1)</script>"><img src=x onerror=alert(2)>\u202e=cmd()' + "x" * 9_900
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from popvision.analysis.report.source import ReportSource
 from webapp.app import create_app
-from webapp.graph_analyser.programs.panel import program_panel
+from webapp.graph_analyser.programs.tabs import program_panel
 from webapp.library import Library
 from webapp.view import ViewContext
 

@@ -9,8 +9,8 @@ from popvision.analysis.report.source import ReportSource
 from tests.samples import SAMPLES, program_ending
 from webapp import preferences
 from webapp.formats import cycles_text
-from webapp.graph_analyser.execution.aggregate import VERTEX_COLUMNS as AGGREGATED
-from webapp.graph_analyser.execution.workers import TILE_COLUMNS, VERTEX_COLUMNS, content
+from webapp.graph_analyser.execution.aggregation_tab import VERTEX_COLUMNS as AGGREGATED
+from webapp.graph_analyser.execution.workers_tab import TILE_COLUMNS, VERTEX_COLUMNS, content
 from webapp.picker import total_cycles
 from webapp.view import ViewContext
 

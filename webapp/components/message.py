@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
+
+#: Losses that a banner lists before they are folded.
+_SHOWN = 3
 
 
 def empty_hint(sentence: str) -> Component:
@@ -22,3 +26,20 @@ def sentence(problem: Exception) -> str:
     """The message of an error as a sentence: a capital first, one full stop last."""
     text = str(problem)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def damage_banner(lost: Sequence[str], name: str = "This report") -> Component | None:
+    """A bar that names what was lost, the long list folded; None for a whole report."""
+    if not lost:
+        return None
+    head: list[Component | str] = [
+        html.Strong(f"{name} is damaged."),
+        " Shown is what matches its checksums; nothing else is. Lost: ",
+        "; ".join(each.rstrip(".") for each in lost[:_SHOWN]),
+        "." if len(lost) <= _SHOWN else "; and more.",
+    ]
+    parts: list[Component] = [html.P(head)]
+    if len(lost) > _SHOWN:
+        rows = html.Ul([html.Li(each) for each in lost])
+        parts.append(html.Details([html.Summary(f"All {len(lost):,} losses"), rows]))
+    return html.Div(parts, className="damage", role="status")

@@ -8,8 +8,8 @@ from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
 from webapp.documents.memory_views import frame_table
 from webapp.formats import integer_text, percent_text
-from webapp.graph_analyser.operations.columns import FIGURES
 from webapp.graph_analyser.operations.state import OperationState, chosen_operations
+from webapp.graph_analyser.operations.tables import FIGURES
 from webapp.view import ViewContext
 
 

@@ -14,7 +14,6 @@ from popvision.analysis.execution.raster import CLASSES
 from webapp.documents.charts import curves_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import NAME_KINDS, Curves, Document, Facts, Note, Picture, Table
-from webapp.documents.room import MOST_BYTES, Room
 from webapp.formats import bytes_text, percent_text
 from webapp.theme import tokens
 
@@ -35,12 +34,36 @@ _TOKENS = (
     *(f"series-{index}" for index in range(1, 7)),
 )
 
+#: Bytes of an exported file, in UTF-8: what mail programs and issue trackers still take.
+MOST_BYTES = 8_000_000
+
+#: Of these, kept for the head, the notes and the list of what damage has cost.
+_RESERVED = 256_000
+
 #: Characters of a name that are shown; of a longer one, its two ends.
 MOST_CHARACTERS = 240
 
 
 #: Sentences about damage that are listed.
 _MOST_LOST = 100
+
+
+class Room:
+    """Bytes that the blocks of a file may still take."""
+
+    def __init__(self, size: int = MOST_BYTES) -> None:
+        self.size = size
+        self._left = size - min(_RESERVED, size // 2)
+        self.is_cut = False
+
+    def take(self, text: str) -> bool:
+        """Whether the text still fits; if so, its bytes are gone."""
+        size = len(text.encode("utf-8", "replace"))
+        if size > self._left:
+            self.is_cut = True
+            return False
+        self._left -= size
+        return True
 
 
 def write_page(document: Document, names: Names, theme: str = "both", most: int = MOST_BYTES) -> str:

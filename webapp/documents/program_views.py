@@ -15,7 +15,7 @@ from webapp.documents.memory_views import MOST_ROWS, frame_table
 from webapp.documents.pictures import bsp_png
 from webapp.formats import cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.exchange.tables import program_frame
-from webapp.graph_analyser.execution.window import ipus_of, window_of
+from webapp.graph_analyser.execution.state import ipus_of, window_of
 from webapp.view import ViewContext
 
 #: IPUs whose picture is drawn.

@@ -19,10 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from webapp.uploads.capped import CappedStream, GuardedInfo, RefusedError
-
-__all__ = ["Caps", "RefusedError", "Unpacked", "unpack"]
-
 #: Names of the files of a report; all others are left out.
 KNOWN = frozenset(
     {
@@ -41,6 +37,45 @@ _SQLITE = b"SQLite format 3\0"
 _CHUNK = 1 << 20
 _MOST_DIRECTORY_BYTES = 16 << 20  #: of a zip's table of contents
 _SAFE = re.compile(r"[^A-Za-z0-9._ -]+")
+
+
+_MOST_HEADER_BYTES = 1 << 20
+
+_HEADERS = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
+
+
+class RefusedError(ValueError):
+    """An upload that is not taken; the message is a clause that says why."""
+
+
+class _CappedStream:
+    """Reads from a stream until more than `limit` bytes came out of it."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream = stream
+        self._left = limit
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise RefusedError("the archive unpacks to more than the limit")
+        return data
+
+
+class _GuardedInfo(tarfile.TarInfo):
+    """A member whose own headers are looked at before they are read into memory."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _HEADERS and self.size > _MOST_HEADER_BYTES:
+            raise RefusedError("the archive holds a header larger than 1 MiB")
+        return super()._proc_member(archive)  # type: ignore[misc, no-any-return]
 
 
 @dataclass(frozen=True)
@@ -189,8 +224,8 @@ def _tar_members(upload: Path, head: bytes, caps: Caps) -> Iterator[tuple[tuple[
         raise RefusedError("it is neither a .zip, .tar or .tar.gz nor a profile.pop or .pvti")
     with upload.open("rb") as file:
         plain: IO[bytes] = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
-        stream = CappedStream(plain, caps.unpacked_bytes + (caps.members << 10))
-        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", tarinfo=GuardedInfo) as archive:
+        stream = _CappedStream(plain, caps.unpacked_bytes + (caps.members << 10))
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", tarinfo=_GuardedInfo) as archive:
             for count, member in enumerate(archive):
                 if count >= caps.members:
                     raise RefusedError(f"the archive holds more than {caps.members:,} files")

@@ -11,7 +11,7 @@ import pytest
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.source import ReportSource
 from tests.analysis.memory.memory_case import make_case, write_case
-from webapp.graph_analyser.liveness.parts import plot_parts as liveness_parts
+from webapp.graph_analyser.liveness.plot_area import plot_parts as liveness_parts
 from webapp.graph_analyser.liveness.state import liveness_state
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import memory_state

@@ -15,7 +15,7 @@ from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
 from webapp.app import create_app
-from webapp.graph_analyser.execution.blocks import rows
+from webapp.graph_analyser.execution.blocks_tab import rows
 from webapp.graph_analyser.execution.tabs import TAB_SET
 from webapp.library import Library
 from webapp.view import ViewContext

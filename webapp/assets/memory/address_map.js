@@ -1,4 +1,4 @@
-/* The address x liveness map of a tile (webapp/graph_analyser/memory/address_map_view.py): asks the server for the visible
+/* The address x liveness map of a tile (webapp/graph_analyser/memory/variables_tab.py): asks the server for the visible
    window, draws it (address_paint.js), moves a cursor and says what lies under it.
 
    State in the URL: mem_addr and mem_idx (visible window, the end not included), variable and liveness (what was clicked). */

@@ -44,11 +44,11 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.exchange.headline import exchange_headline
-from webapp.graph_analyser.exchange.panes import NOTHING, tab_content
 from webapp.graph_analyser.exchange.routes import register_routes
 from webapp.graph_analyser.exchange.tables import pair_frame, program_frame
-from webapp.graph_analyser.plots.box import save_plot
+from webapp.graph_analyser.exchange.tabs import NOTHING, tab_content
 from webapp.graph_analyser.plots.headline import range_line
+from webapp.graph_analyser.plots.page import save_plot
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:

@@ -33,7 +33,6 @@ from webapp.components import (
     options_menu,
     page_of_halves,
     popover,
-    register_tabs,
     search_box,
     segments,
     select,
@@ -42,10 +41,10 @@ from webapp.components import (
     toolbar,
 )
 from webapp.components.attributes import attributes
-from webapp.graph_analyser.execution import aggregate, blocks, steps, summary, workers
-from webapp.graph_analyser.execution.filter import CLASS_TEXT, hidden_classes
+from webapp.graph_analyser.execution import tabs
 from webapp.graph_analyser.execution.routes import read_steps, register_routes
-from webapp.graph_analyser.execution.tabs import TAB_SET, tab_content, tab_query
+from webapp.graph_analyser.execution.state import CLASS_TEXT, hidden_classes
+from webapp.graph_analyser.execution.tabs import TAB_SET
 from webapp.theme import STEP_FAMILY
 from webapp.view import View, ViewContext
 
@@ -219,11 +218,9 @@ def missing(context: ViewContext) -> str:
 
 
 def register(app: Dash, library: Library) -> None:
-    """Routes of the drawing, rows of the tables and the callback of the tabs."""
+    """Routes of the drawing and callbacks of the tabs."""
     register_routes(app, library)
-    register_tabs(app, library, TAB_SET, tab_content, tab_query)
-    for part in (summary, steps, workers, aggregate, blocks):
-        part.register(app, library)
+    tabs.register(app, library)
 
 
 VIEW = View("execution", "Execution Trace", "execution", layout, register, missing=missing, ahead=read_steps)

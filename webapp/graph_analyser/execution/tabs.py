@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash
+from dash.development.base_component import Component
 
 from popvision.analysis.execution.blocks import tiles_with_blocks
-from webapp.components import TabSet
-from webapp.graph_analyser.execution import aggregate, blocks, details, steps, summary, workers
+from webapp.components import TabSet, register_tabs
+from webapp.graph_analyser.execution import (
+    aggregation_tab,
+    blocks_tab,
+    details_tab,
+    steps_tab,
+    summary_tab,
+    workers_tab,
+)
 from webapp.view import ViewContext
+
+if TYPE_CHECKING:
+    from webapp.library import Library
 
 TABS = {
     "summary": "Summary",
@@ -23,18 +36,28 @@ TABS = {
 _WINDOW_KEYS = ("from", "to", "sel", "step", "ipu", "on", "vs", "link", "tfrom", "tto")
 TAB_KEYS = (*_WINDOW_KEYS, "hide", "filtered", "agg", "wl", "tiles")
 
-#: Tab -> the table's query from the page, and the content from both.
-_BY_QUERY: dict[str, tuple[Callable[[ViewContext], dict[str, str]], Callable[[str, Mapping[str, str]], Any]]] = {
-    "aggregate": (aggregate.query, aggregate.content),
-    "steps": (steps.query, steps.content),
-    "blocks": (blocks.query, blocks.content),
+#: Tab -> what it shows. Raises NotRecordedError or ValueError for what a report lacks.
+_CONTENT: dict[str, Callable[[ViewContext], Component]] = {
+    "summary": summary_tab.content,
+    "details": details_tab.content,
+    "workers": workers_tab.content,
+    "aggregate": aggregation_tab.content,
+    "steps": steps_tab.content,
+    "blocks": blocks_tab.content,
 }
 
-#: Tab -> its content, and the keys of the selection that it shows.
-_BY_KEYS: dict[str, tuple[Callable[[ViewContext], Any], tuple[str, ...]]] = {
-    "summary": (summary.content, (*_WINDOW_KEYS, "hide", "filtered")),
-    "details": (details.content, ("step", "ipu", "on")),
-    "workers": (workers.content, ("step", "ipu", "on", "tiles", "wl")),
+#: Tab with a long table -> the table's query: the window may stay while keys of the selection change.
+_QUERIES: dict[str, Callable[[ViewContext], dict[str, str]]] = {
+    "aggregate": aggregation_tab.table_query,
+    "steps": steps_tab.table_query,
+    "blocks": blocks_tab.table_query,
+}
+
+#: Other tab -> the keys of the selection that it shows.
+_KEYS = {
+    "summary": (*_WINDOW_KEYS, "hide", "filtered"),
+    "details": ("step", "ipu", "on"),
+    "workers": ("step", "ipu", "on", "tiles", "wl"),
 }
 
 
@@ -45,16 +68,15 @@ def _absent(context: ViewContext) -> tuple[str, ...]:
 TAB_SET = TabSet("execution", TABS, TAB_KEYS, key="detail", absent=_absent)
 
 
-def tab_query(context: ViewContext, tab: str) -> Any:
+def register(app: Dash, library: Library) -> None:
+    """The callback that fills the shown tab, and the rows of the tables."""
+    register_tabs(app, library, TAB_SET, lambda context, tab: _CONTENT[tab](context), _depends)
+    for tab in (summary_tab, workers_tab, aggregation_tab, steps_tab, blocks_tab):
+        tab.register(app, library)
+
+
+def _depends(context: ViewContext, tab: str) -> Any:
     """What a tab depends on: its table's query, else the keys that it shows and the theme."""
-    if tab in _BY_QUERY:
-        return _BY_QUERY[tab][0](context)
-    return [context.theme, {key: context.params.get(key) for key in _BY_KEYS[tab][1]}]
-
-
-def tab_content(context: ViewContext, tab: str) -> Any:
-    """What a tab shows. Raises NotRecordedError or ValueError for what a report lacks."""
-    if tab in _BY_KEYS:
-        return _BY_KEYS[tab][0](context)
-    query, content = _BY_QUERY[tab]
-    return content(context.key, query(context))
+    if tab in _QUERIES:
+        return _QUERIES[tab](context)
+    return [context.theme, {key: context.params.get(key) for key in _KEYS[tab]}]

@@ -28,11 +28,11 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.liveness.frames import always_frame, live_frame, parts_frame, steps_frame
-from webapp.graph_analyser.liveness.parts import plot_parts
+from webapp.graph_analyser.liveness.plot_area import plot_parts
 from webapp.graph_analyser.liveness.routes import register_routes
 from webapp.graph_analyser.liveness.state import GRAPHS, PLOT_KEYS, TAB_KEYS, TABS, LivenessState, liveness_state
 from webapp.graph_analyser.liveness.tabs import parts, tab_content
-from webapp.graph_analyser.plots.box import plot_page, register_plot, save_plot
+from webapp.graph_analyser.plots.page import plot_page, register_plot, save_plot
 from webapp.library import Library
 from webapp.view import View, ViewContext, needs, page_key
 

@@ -14,7 +14,7 @@ from popvision.analysis.liveness.variables import lifetime
 from popvision.analysis.report.range_statistics import Statistics, statistics
 from popvision.analysis.report.source import ReportSource
 from webapp.arrays import Int64Array
-from webapp.graph_analyser.liveness.pair import PairedCurve, pair_series, paired_curve
+from webapp.graph_analyser.liveness.paired_curve import PairedCurve, pair_series, paired_curve
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 from webapp.theme import tokens

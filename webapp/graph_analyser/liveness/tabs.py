@@ -18,8 +18,8 @@ from popvision.analysis.report.tiles import target_of
 from webapp.comparison import KEY
 from webapp.components import Column, data_table, empty_hint, help_text, long_table
 from webapp.formats import bytes_text
+from webapp.graph_analyser.liveness.compared_tabs import pair_tab
 from webapp.graph_analyser.liveness.frames import query_of
-from webapp.graph_analyser.liveness.pair_tabs import pair_tab
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, liveness_state, where_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.view import ViewContext

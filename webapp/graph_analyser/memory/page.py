@@ -35,8 +35,8 @@ from webapp.graph_analyser.memory.frames import (
     variables_frame,
 )
 from webapp.graph_analyser.memory.headline import memory_headline
-from webapp.graph_analyser.memory.parts import plot_parts
 from webapp.graph_analyser.memory.peak_tab import peak_frame
+from webapp.graph_analyser.memory.plot_area import plot_parts
 from webapp.graph_analyser.memory.routes import register_memory_routes
 from webapp.graph_analyser.memory.state import (
     BREAKDOWNS,
@@ -50,7 +50,7 @@ from webapp.graph_analyser.memory.state import (
 )
 from webapp.graph_analyser.memory.tabs import tab_content
 from webapp.graph_analyser.memory.tile_map_plot import map_parts
-from webapp.graph_analyser.plots.box import plot_page, register_plot, save_plot
+from webapp.graph_analyser.plots.page import plot_page, register_plot, save_plot
 from webapp.library import Library
 from webapp.view import View, ViewContext, needs
 

@@ -22,9 +22,9 @@ from webapp.components.attributes import attributes
 from webapp.components.difference import add_difference, difference_columns
 from webapp.formats import bytes_text
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
-from webapp.graph_analyser.plots.box import save_plot
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import part_colour, translucent
+from webapp.graph_analyser.plots.page import save_plot
 from webapp.query import number_of
 from webapp.theme import tokens
 

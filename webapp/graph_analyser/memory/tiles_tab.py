@@ -16,9 +16,9 @@ from webapp.components import Column, figure, help_text, long_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns
 from webapp.graph_analyser.memory.state import MemoryPage
-from webapp.graph_analyser.plots.box import save_plot
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import translucent
+from webapp.graph_analyser.plots.page import save_plot
 from webapp.theme import tokens
 
 _HELP = {

@@ -8,10 +8,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.lowered import lowered_tile, variables
-from webapp.components import Column, long_table, segments
+from webapp.components import Column, help_text, icon, long_table, popover, segments
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns
-from webapp.graph_analyser.memory.address_map_view import address_map_box, address_map_help, save_map
 from webapp.graph_analyser.memory.columns import table_columns
 from webapp.graph_analyser.memory.frames import ROWS, table_frame
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
@@ -88,9 +87,9 @@ def _map(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
             key, source = page.vs.split(",")[0], page.target
             name += " of the target"
     lowered_tile(source, tile)
-    bar += [html.Span(f"{name}: addresses by liveness index", className="tab-note"), address_map_help()]
-    bar += [html.Div(className="spacer"), save_map()]
-    return address_map_box(key, tile)
+    bar += [html.Span(f"{name}: addresses by liveness index", className="tab-note"), _address_map_help()]
+    bar += [html.Div(className="spacer"), _save_map()]
+    return _address_map(key, tile)
 
 
 def _by_address(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
@@ -111,3 +110,48 @@ def _by_address(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
         Column("Id", "Id", "integer", width=85),
     ]
     return long_table("memory-lowered", page.key, {"tile": str(tile)}, columns, selectable=True)
+
+
+def _address_map(key: str, tile: int) -> Component:
+    """The map of a tile of report `key`. Raises nothing: what the report lacks is said before."""
+    label = f"Addresses of tile {tile} by liveness index. Arrow keys move the cursor; what lies there is read below."
+    return html.Div(
+        [
+            html.Div(
+                id=f"address-map-{tile}",
+                className="address-map",
+                tabIndex="0",
+                role="group",
+                **attributes(data_key=key, data_tile=tile, aria_label=label),
+            ),
+            html.Div(className="address-reading", role="status", **attributes(aria_live="polite")),
+            html.Div(
+                [html.Div(className="address-legend"), html.Div(className="address-drawn")], className="address-below"
+            ),
+        ],
+        className="address-box",
+    )
+
+
+def _address_map_help() -> Component:
+    """What the picture means, and the law behind it."""
+    return help_text(
+        "the address map",
+        "Each band is one allocation while it is live: as high as its addresses, as wide as its live range. Variables "
+        "that take turns at an address lie side by side; the bars on the right count them. Above: bytes live at each "
+        "index out of the bytes reserved.",
+        "A live range ends with the last use that the compiler knows. What stays reserved after a last use, or before "
+        "the first, is idle: no allocation of the tile holds data there at that index.",
+        "Drag to zoom into a box, Shift-drag to move, wheel to zoom (Shift: indices, Alt: addresses), click to select "
+        "the variable and the index.",
+        formula="live(index) + idle(index) + gaps = memory including gaps",
+    )
+
+
+def _save_map() -> Component:
+    """The camera of the map."""
+    buttons = [
+        html.Button(f"Save as {kind.upper()}", type="button", className="button", **attributes(data_save_map=kind))
+        for kind in ("png", "svg")
+    ]
+    return popover(icon("camera"), buttons, label="Save the map as an image", class_name="save-plot")

@@ -36,12 +36,12 @@ from webapp.components import (
     toggle,
     toolbar,
 )
-from webapp.graph_analyser.operations.columns import FIGURES, columns, compared_columns, operation_rows
 from webapp.graph_analyser.operations.graph import graph_part, opened_name, path_part
-from webapp.graph_analyser.operations.panel import NOTHING, TABS, panel_title, tab_content
 from webapp.graph_analyser.operations.roofline import roofline_part
 from webapp.graph_analyser.operations.routes import register_routes
 from webapp.graph_analyser.operations.state import PLOT_KEYS, TAB_KEYS, VIEWS, OperationState, levels
+from webapp.graph_analyser.operations.tables import FIGURES, columns, compared_columns, operation_rows
+from webapp.graph_analyser.operations.tabs import NOTHING, TABS, panel_title, tab_content
 from webapp.library import Library
 from webapp.view import View, ViewContext, needs
 

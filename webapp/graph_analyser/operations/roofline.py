@@ -12,8 +12,8 @@ from dash.development.base_component import Component
 from popvision.analysis.operations.roofline import Roofline, roofline
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.components import empty_hint, figure, help_text, plain
-from webapp.graph_analyser.operations.columns import FIGURES
 from webapp.graph_analyser.operations.state import OperationState
+from webapp.graph_analyser.operations.tables import FIGURES
 from webapp.theme import tokens
 
 if TYPE_CHECKING:

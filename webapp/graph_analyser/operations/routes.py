@@ -19,8 +19,8 @@ from popvision.analysis.operations.layered_layout import Layout, layered
 from popvision.analysis.operations.operations import operation_row
 from webapp.data_routes import report_route
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
-from webapp.graph_analyser.operations.columns import FIGURES, call_name
 from webapp.graph_analyser.operations.state import OperationState
+from webapp.graph_analyser.operations.tables import FIGURES, call_name
 from webapp.query import optional_number_of
 
 if TYPE_CHECKING:

@@ -31,9 +31,9 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.programs import routes
-from webapp.graph_analyser.programs.list import register_table
-from webapp.graph_analyser.programs.panel import HINT, program_panel
-from webapp.graph_analyser.programs.tiles import register_tiles
+from webapp.graph_analyser.programs.tables import register_table
+from webapp.graph_analyser.programs.tabs import HINT, program_panel
+from webapp.graph_analyser.programs.tiles_tab import register_tiles
 from webapp.library import Library
 from webapp.theme import STEP_FAMILY
 from webapp.view import View, ViewContext

@@ -26,7 +26,7 @@ from webapp.components import (
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.source_code import routes
-from webapp.graph_analyser.source_code.parts import line_parts
+from webapp.graph_analyser.source_code.details import line_parts
 from webapp.library import Library
 from webapp.query import whole_number
 from webapp.view import View, ViewContext, needs

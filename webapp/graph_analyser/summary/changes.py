@@ -20,7 +20,7 @@ from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.section import section
-from webapp.graph_analyser.summary.compare import scrolled
+from webapp.graph_analyser.summary.compared_figures import scrolled
 from webapp.library import Library
 from webapp.view import ViewContext, page_key
 

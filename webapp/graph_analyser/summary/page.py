@@ -18,9 +18,9 @@ from webapp.components import Column, data_table, empty_hint, help_text, icon
 from webapp.components.section import facts, section
 from webapp.formats import bytes_text, integer_text, percent_text
 from webapp.graph_analyser.summary import changes
-from webapp.graph_analyser.summary.cards import CardContext, headline_cards
 from webapp.graph_analyser.summary.changes import changes_place
-from webapp.graph_analyser.summary.compare import comparison, names_of
+from webapp.graph_analyser.summary.compared_figures import comparison, names_of
+from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.json_tree import json_tree
 from webapp.library import Library
 from webapp.view import View, ViewContext

@@ -34,8 +34,8 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.system_analyser.timeline.channel_colours import channel_colour
-from webapp.system_analyser.timeline.panels import TAB_SET, tab_content
 from webapp.system_analyser.timeline.routes import register_routes
+from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:

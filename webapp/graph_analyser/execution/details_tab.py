@@ -14,7 +14,7 @@ from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text, cycles_text, percent_text
-from webapp.graph_analyser.execution.window import selected_ipu
+from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 

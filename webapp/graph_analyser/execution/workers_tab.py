@@ -25,7 +25,7 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.formats import cycles_text, integer_text, percent_text
-from webapp.graph_analyser.execution.window import selected_ipu
+from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.worker_plot import worker_plot
 from webapp.query import number_of
 from webapp.selection import Selection

@@ -14,8 +14,8 @@ from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.report.source import ReportSource
 from tests.planted import planted
 from tests.samples import SAMPLES, program_ending
-from webapp.graph_analyser.exchange.panes import tab_content
 from webapp.graph_analyser.exchange.tables import pair_difference_frame
+from webapp.graph_analyser.exchange.tabs import tab_content
 from webapp.view import ViewContext
 
 TABS = ("fan", "ipus", "host", "pairs")

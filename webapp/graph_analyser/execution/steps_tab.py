@@ -12,7 +12,7 @@ from popvision.analysis.compare.steps import FIELDS, steps_of_both
 from popvision.analysis.execution.step_details import steps_in_window
 from webapp.components import Column, long_table, register_pair_rows, register_rows
 from webapp.components.difference import add_difference, difference_columns
-from webapp.graph_analyser.execution.window import selected_ipu, window_in, window_query
+from webapp.graph_analyser.execution.state import selected_ipu, window_in, window_query
 from webapp.query import number_of
 from webapp.view import ViewContext
 
@@ -61,13 +61,14 @@ def register(app: Dash, library: Library) -> None:
     register_pair_rows(app, library, "steps-of-both", compared)
 
 
-def query(context: ViewContext) -> dict[str, str]:
+def table_query(context: ViewContext) -> dict[str, str]:
     """IPU and window of the table."""
     return {"ipu": str(selected_ipu(context.selection)), **window_query(context)}
 
 
-def content(key: str, query: Mapping[str, str]) -> Component:
-    """The table of one query."""
+def content(context: ViewContext) -> Component:
+    """The table of the window."""
+    key, query = context.key, table_query(context)
     name, columns = ("steps-of-both", _BOTH) if "vs" in query else ("steps-in-window", _COLUMNS)
     return html.Div(long_table(name, key, query, columns), className="trace-steps")
 

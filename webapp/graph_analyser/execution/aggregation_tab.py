@@ -20,7 +20,7 @@ from webapp.components import (
     select,
 )
 from webapp.components.difference import difference_columns
-from webapp.graph_analyser.execution.window import ipus_of, window_in, window_query
+from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
 from webapp.query import numbers_of
 from webapp.selection import Selection
 from webapp.view import ViewContext
@@ -102,8 +102,9 @@ def found_by(name: str, by: str) -> str:
     return f"program:{name.partition(':')[0]}" if by == "program" else name
 
 
-def content(key: str, query: Mapping[str, str]) -> Component:
-    """The choice of the grouping over the table of one query."""
+def content(context: ViewContext) -> Component:
+    """The choice of the grouping over the table of the window."""
+    key, query = context.key, table_query(context)
     by = query["by"]
     head = html.Div(
         [select("agg", "Add up by", GROUPINGS, "" if by == "part" else by), help_text("Aggregation", _HELP)],
@@ -117,7 +118,7 @@ def content(key: str, query: Mapping[str, str]) -> Component:
     return html.Div([head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
 
 
-def query(context: ViewContext) -> dict[str, str]:
+def table_query(context: ViewContext) -> dict[str, str]:
     """Grouping, IPUs and window of the table."""
     by = context.params.get("agg", "") or "part"
     ipus = ",".join(map(str, ipus_of(context.source, context.selection)))

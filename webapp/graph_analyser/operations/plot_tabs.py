@@ -22,7 +22,7 @@ from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.operations.state import Chosen, OperationState
-from webapp.graph_analyser.programs.tiles import tile_plot
+from webapp.graph_analyser.plots.tile_plot import tile_plot
 from webapp.selection import Selection
 from webapp.theme import step_style, tokens
 

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.blocks import block_statistics
 from webapp.components import Column, help_text, long_table, register_rows
-from webapp.graph_analyser.execution.window import ipus_of, window_in, window_query
+from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
 from webapp.query import numbers_of
 from webapp.view import ViewContext
 
@@ -42,13 +42,14 @@ def register(app: Dash, library: Library) -> None:
     register_rows(app, library, "blocks", rows)
 
 
-def query(context: ViewContext) -> dict[str, str]:
+def table_query(context: ViewContext) -> dict[str, str]:
     """IPUs and window of the table."""
     return {"ipus": ",".join(map(str, ipus_of(context.source, context.selection))), **window_query(context)}
 
 
-def content(key: str, query: Mapping[str, str]) -> Component:
-    """The table of one query."""
+def content(context: ViewContext) -> Component:
+    """The table of the window."""
+    key, query = context.key, table_query(context)
     title = "Blocks of the source" if "vs" in query else "Blocks"
     head = html.Div([title, help_text("Blocks", _HELP)], className="trace-aggregate-head")
     table = html.Div(long_table("blocks", key, query, _COLUMNS), className="trace-aggregate-table")

@@ -16,14 +16,14 @@ from popvision.analysis.programs.debug_chain import debug_chain
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
+from webapp.components.debug_chain import debug_chain_list
 from webapp.components.difference import difference_mark
 from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
-from webapp.graph_analyser.operations.columns import FIGURES, call_name
-from webapp.graph_analyser.operations.figures import code_tab, cycles_tab, flops_tab
+from webapp.graph_analyser.operations.plot_tabs import code_tab, cycles_tab, flops_tab
 from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
-from webapp.graph_analyser.programs.panel import debug_context
+from webapp.graph_analyser.operations.tables import FIGURES, call_name
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -278,6 +278,5 @@ def _debug(source: ReportSource, key: str, contexts: list[int]) -> Component:
     if len(known) > _MOST_CONTEXTS:
         parts.append(html.P(f"The first {_MOST_CONTEXTS} of {len(known):,} operations.", className="dim ops-hint"))
     for context in known[:_MOST_CONTEXTS]:
-        chain = [debug_context(row, key) for row in debug_chain(source, context)]
-        parts.append(html.Ol(chain, className="debug-chain"))
+        parts.append(debug_chain_list(debug_chain(source, context), key))
     return html.Div(parts)

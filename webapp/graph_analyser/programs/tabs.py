@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
@@ -20,10 +19,9 @@ from popvision.analysis.programs.details import (
     vertex_rows,
 )
 from webapp.components import Column, Tab, data_table, empty_hint, sentence, tabs
-from webapp.components.attributes import attributes
-from webapp.components.section import facts
-from webapp.graph_analyser.programs.summary import CLASS_HELP, related_tab, summary_tab
-from webapp.graph_analyser.programs.tiles import tiles_tab
+from webapp.components.debug_chain import debug_chain_list
+from webapp.graph_analyser.programs.summary_tab import CLASS_HELP, related_tab, summary_tab
+from webapp.graph_analyser.programs.tiles_tab import tiles_tab
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
@@ -130,19 +128,4 @@ def _debug(chain: list[DebugRow], found: ProgramFacts, key: str) -> Component:
         return empty_hint(
             f"Debug context {found.debug_id} is not in this folder: compile with autoReport.outputDebugInfo=true."
         )
-    return html.Ol([debug_context(row, key) for row in chain], className="debug-chain")
-
-
-def debug_context(row: DebugRow, key: str) -> Component:
-    """One context of a chain: layer, name, a link to its line, arguments and outputs."""
-    place = f"{row.file}:{row.line}" if row.file and row.line else row.file
-    head: list[Any] = [html.Span(row.layer or "no layer", className="badge"), html.Strong(row.name or "–")]
-    if place:
-        shown = html.Code(html.Bdi(place), className="debug-place", title=place)
-        query = urlencode({"src_file": row.file, "src_line": row.line})
-        link = html.A(shown, href=f"/r/{key}/source?{query}", className="debug-link", **attributes(data_nav="to"))
-        head.append(link if row.line else shown)
-    values: list[tuple[Any, Any]] = [(html.Code(name), value) for name, value in row.arguments]
-    values += [([html.Code(name), html.Span(" output", className="dim")], value) for name, value in row.outputs]
-    body = [facts(values)] if values else []
-    return html.Li([html.Div(head, className="debug-head"), *body])
+    return debug_chain_list(chain, key)

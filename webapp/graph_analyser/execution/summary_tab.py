@@ -9,15 +9,14 @@ from urllib.parse import urlencode
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.analysis.execution.timeline import PHASES
+from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES
 from popvision.analysis.execution.window import WindowFigures, window_figures
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp.components import help_text, icon, register_rows
+from webapp.components import help_text, icon, register_rows, toggle
 from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
-from webapp.graph_analyser.execution.difference import difference_table
-from webapp.graph_analyser.execution.filter import filter_line, hidden_types, types_named
+from webapp.graph_analyser.execution.compared_figures import difference_table
+from webapp.graph_analyser.execution.state import Window, hidden_types, types_named, window_of
 from webapp.graph_analyser.execution.transfers import transfers_table
-from webapp.graph_analyser.execution.window import Window, window_of
 from webapp.query import number_of, optional_number_of
 from webapp.view import ViewContext
 
@@ -90,13 +89,27 @@ def content(context: ViewContext) -> Component:
     compared = [] if context.target is None else [difference_table(source, context.target, selection, counted)]
     parts = [
         html.Div([*head, _exports(key, window, selection.ipu, counted)], className="trace-head"),
-        *filter_line(hidden, bool(counted)),
+        *_filter_line(hidden, bool(counted)),
         *([html.Div(note, className="trace-filter-line", role="note")] if unknown else []),
         *compared,
         _table(figures),
         transfers_table(figures, target),
     ]
     return html.Div(parts, className="trace-summary")
+
+
+def _filter_line(hidden: frozenset[str], counted: bool) -> list[Any]:
+    """The sentence above figures while the drawing hides something, with the switch that decides what they count."""
+    if not hidden:
+        return []
+    names = ", ".join(name for name in TYPE_NAMES if name in hidden)
+    text: list[Any] = (
+        ["Filtered figures: ", html.Strong(names), " are left out of every share, balance and byte count below."]
+        if counted
+        else ["The drawing hides ", html.Strong(names), ". The figures below still count everything."]
+    )
+    switch = toggle("filtered", "Filtered figures", counted, title="Leave the hidden types out of the figures as well")
+    return [html.Div([html.Span(text), switch], className="trace-filter-line", role="note")]
 
 
 def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]) -> Component:

@@ -22,7 +22,7 @@ from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
-from webapp.graph_analyser.programs.list import COLUMNS
+from webapp.graph_analyser.programs.tables import COLUMNS
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

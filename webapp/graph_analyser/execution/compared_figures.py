@@ -12,7 +12,7 @@ from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.timeline import PHASES
 from popvision.analysis.execution.window import WindowFigures, window_figures
 from webapp.components.difference import difference_mark, figure_text
-from webapp.graph_analyser.execution.window import ipus_of, target_window, window_of
+from webapp.graph_analyser.execution.state import ipus_of, target_window, window_of
 from webapp.selection import Selection
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from webapp.arrays import Int64Array
 from webapp.components import empty_hint, themed
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.liveness.headline import liveness_headline
-from webapp.graph_analyser.liveness.pair import PairedCurve
+from webapp.graph_analyser.liveness.paired_curve import PairedCurve
 from webapp.graph_analyser.liveness.plot import LivenessDrawing, draw_liveness
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.liveness.time_plot import draw_over_time
-from webapp.graph_analyser.plots.box import NOTHING, hits_text
 from webapp.graph_analyser.plots.headline import range_line
+from webapp.graph_analyser.plots.page import NOTHING, hits_text
 from webapp.graph_analyser.plots.reading import reading
 
 _HINT = "Select an index to read its values here: click, or use the arrow keys; p selects the peak."

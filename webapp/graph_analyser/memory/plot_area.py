@@ -16,9 +16,9 @@ from webapp.components import empty_hint, themed
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.memory.tile_map_plot import draw_tile_map
-from webapp.graph_analyser.plots.box import NOTHING
 from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.headline import range_line
+from webapp.graph_analyser.plots.page import NOTHING
 from webapp.graph_analyser.plots.reading import reading
 
 

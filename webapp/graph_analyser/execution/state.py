@@ -1,4 +1,8 @@
-"""Which cycles and which IPU the lower pane of the execution trace speaks about, from the selection in the URL."""
+"""What the execution page shows, read from the selection: the cycles and IPU of the tabs, and the hidden steps.
+
+`hide` of the URL names classes of the drawing, separated by commas. Figures count everything whatever is hidden, unless
+`filtered=1` asks for the other: then every table says which types it leaves out.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.overlap import bar_of, lanes
+from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.step_details import step_facts
-from popvision.analysis.execution.timeline import run_bars
+from popvision.analysis.execution.timeline import PIXEL_CLASS, TYPE_NAMES, run_bars
 from webapp.comparison import KEY, target_keys
 from webapp.query import number_of, whole_number, whole_range
 from webapp.selection import Selection
@@ -17,6 +22,17 @@ from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
+
+
+#: Class of the drawing -> what its switch says. The names are those of raster.CLASSES.
+CLASS_TEXT = {
+    "compute": "compute (OnTileExecute)",
+    "exchange": "exchange (DoExchange)",
+    "global": "global exchange",
+    "host": "host transfer (StreamCopyMid)",
+    "wait": "waiting for host (StreamCopyBegin)",
+    "sync": "sync (and StreamCopyEnd)",
+}
 
 
 @dataclass(frozen=True)
@@ -97,3 +113,20 @@ def window_query(context: ViewContext) -> dict[str, str]:
 def window_in(query: Mapping[str, str], side: str = "") -> tuple[int, int]:
     """`from` and `to` of a table's query, with side "vs" those of the report compared with. Raises ValueError."""
     return number_of(query, f"{side}from"), number_of(query, f"{side}to")
+
+
+def hidden_classes(selection: Selection) -> list[str]:
+    """Classes named by `hide`, in the order of CLASSES."""
+    named = selection.extras.get("hide", "").split(",")
+    return [name for name in CLASSES if name in named]
+
+
+def hidden_types(selection: Selection) -> frozenset[str]:
+    """Program types of the hidden classes."""
+    rows = {CLASSES.index(name) for name in hidden_classes(selection)}
+    return frozenset(name for name, row in zip(TYPE_NAMES, PIXEL_CLASS.tolist(), strict=True) if row in rows)
+
+
+def types_named(text: str) -> frozenset[str]:
+    """Known program types of a comma-separated text; others are left out."""
+    return frozenset(text.split(",")) & frozenset(TYPE_NAMES)

@@ -1,0 +1,87 @@
+"""Figures of every tile as lines, with their sums, means and extremes beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from popvision.analysis.report.decimate import min_max_positions
+from webapp.arrays import Int64Array
+from webapp.components import figure
+from webapp.formats import integer_text
+from webapp.selection import Selection
+from webapp.theme import tokens
+
+#: Points drawn of one line.
+_MOST_POINTS = 4_000
+
+
+def tile_plot(
+    name: str, unit: str, series: list[tuple[str, Int64Array]], selection: Selection, theme: str
+) -> Component:
+    """Lines of one `unit`, each a label and a value per tile, over a table of statistics; `name` is the plot's id. The
+    selected tiles are marked."""
+    colours = tokens(theme)
+    traces: list[dict[str, Any]] = []
+    for index, (label, values) in enumerate(series, start=1):
+        drawn = min_max_positions(values, _MOST_POINTS)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": label,
+                "x": drawn.positions,
+                "y": values[drawn.positions],
+                "line": {
+                    "shape": "hvh",
+                    "width": 1.2,
+                    "color": colours[f"series-{index}"],
+                    "dash": "solid" if index == 1 else "dot",
+                },
+                "hovertemplate": f"tile %{{x:,}}: %{{y:,}}<extra>{label}</extra>",
+            }
+        )
+    layout: dict[str, Any] = {
+        "xaxis": {"title": {"text": "Tile"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": unit}, "rangemode": "tozero", "separatethousands": True},
+        "shapes": [_marker(tile, colours["accent"]) for tile in selection.tiles[:50]],
+        "showlegend": len(series) > 1,
+        "hovermode": "x",
+        "legend": {"x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+        "margin": {"l": 64, "r": 12, "t": 24, "b": 36},
+    }
+    rows = [_statistics(label, values) for label, values in series]
+    head = html.Tr(
+        [html.Th(text) for text in ("Figure", "Sum", "Tiles > 0", "Smallest > 0", "Mean", "Largest", "at tile")]
+    )
+    return html.Div(
+        [
+            html.Div(
+                figure(name, {"data": traces, "layout": layout}, theme, image_name=name),
+                className="tile-figure",
+            ),
+            html.Table([html.Thead(head), html.Tbody(rows)], className="statistics"),
+        ],
+        className="tile-plot",
+    )
+
+
+def _marker(tile: int, colour: str) -> dict[str, Any]:
+    line = {"color": colour, "width": 1, "dash": "dot"}
+    return {"type": "line", "x0": tile, "x1": tile, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+
+
+def _statistics(label: str, values: Int64Array) -> Component:
+    """Over all tiles of all IPUs; the mean counts tiles with 0 too."""
+    positive = values[values > 0]
+    cells = [
+        integer_text(int(values.sum())),
+        integer_text(len(positive)),
+        integer_text(int(positive.min()) if len(positive) else None),
+        f"{values.mean():,.1f}" if len(values) else "–",
+        integer_text(int(values.max(initial=0))),
+        integer_text(int(values.argmax()) if len(positive) else None),
+    ]
+    return html.Tr([html.Th(label, scope="row"), *[html.Td(cell) for cell in cells]])
