@@ -12,6 +12,7 @@ from popvision.analysis.memory import binary_memory, tile_contents, variable_til
 from popvision.analysis.memory import lowered as allocations
 from popvision.analysis.memory import tile_peak as peaks
 from popvision.analysis.memory.usage import breakdown, category_arrays, memory_by_tile
+from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
@@ -178,10 +179,7 @@ def tile_vertices(source: ReportSource, tile: int) -> pd.DataFrame:
     """A row per vertex type on one tile, most state first: name, vertex_type (its number), kind, instance_bytes (state
     of one instance), instances, state_bytes, code_bytes (missing when unknown)."""
     columns = tile_columns(target_of(source), tiles=[tile])
-    label = columns.labels[0]
-    names = {"Vertex type": "name", "Id": "vertex_type", "Kind": "kind", "State each": "instance_bytes"}
-    names |= {f"Instances, {label}": "instances", f"State, {label}": "state_bytes", f"Code, {label}": "code_bytes"}
-    return report_table(source, tile_contents.vertex_table(source, columns).rename(columns=names), tile=tile)
+    return report_table(source, opened_frame(tile_contents.vertex_table(source, columns)), tile=tile)
 
 
 def binary_bytes(source: ReportSource, replica: int | None = None) -> Int64Array:

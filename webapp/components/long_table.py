@@ -16,8 +16,10 @@ from dash import ALL, MATCH, Dash, Input, Output, State, callback_context, html,
 from dash.development.base_component import Component
 from flask import Response, request
 
+from popvision.analysis.report.figure import Table
 from popvision.export.cells import safe_frame
 from webapp.comparison import targets_of
+from webapp.components.figure_columns import figure_frame
 from webapp.components.icon import icon
 from webapp.components.table import DEFAULT_COLUMN, UNITS, Column, definitions, framed_grid, grid_options
 from webapp.data_routes import answered
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from webapp.library import Library
 
 #: Rows of a report or trace for a query; of a pair also of the report compared with, None where the page shows one.
-FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame"]
-PairFrameOf = Callable[["ReportSource", "ReportSource | None", Mapping[str, str]], "DataFrame"]
+FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame | Table"]
+PairFrameOf = Callable[["ReportSource", "ReportSource | None", Mapping[str, str]], "DataFrame | Table"]
 
 #: Query key of an export: the units of its columns.
 _UNITS_KEY = "units_of"
@@ -137,7 +139,12 @@ class _Frames:
         for target in targets:
             kept = kept.beside(target)
         first = targets[0] if targets else None
-        return kept.recent(("frame", self._name, query), lambda: self._frame(source, first, asked))
+
+        def read() -> DataFrame:
+            rows = self._frame(source, first, asked)
+            return figure_frame(rows) if isinstance(rows, Table) else rows
+
+        return kept.recent(("frame", self._name, query), read)
 
 
 def _export_names(stated: str) -> dict[str, str]:

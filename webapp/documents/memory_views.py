@@ -11,6 +11,7 @@ from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table
 from popvision.analysis.memory.usage import breakdown, memory_by_tile
 from popvision.analysis.programs.program_tree import programs_of
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError, held
 from popvision.analysis.summary.facts import headline, run_rows, summarise
 from webapp.documents.confidential import Names
@@ -151,7 +152,8 @@ def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
     blocks: list[Block] = []
     for tile in tiles[:MOST_TILES]:
         try:
-            frame = lowered_table(context.source, tile).sort_values("Bytes", ascending=False, kind="stable")
+            frame = viewer_frame(lowered_table(context.source, tile))
+            frame = frame.sort_values("Bytes", ascending=False, kind="stable")
             blocks.append(frame_table(f"What lies on tile {tile:,}", frame, fields))
         except NotRecordedError as problem:
             return [*blocks, Note(str(problem))]

@@ -6,8 +6,8 @@ The difference is always target - source. A row that one report lacks has missin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,53 +15,52 @@ import numpy as np
 from popvision.analysis.compare.matching import Matching, match_vertex_types
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails, tile_details
 from popvision.analysis.memory.usage import breakdown, breakdown_keys
+from popvision.analysis.report.figure import Figure, Side, Table
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
-def joined(
-    source: pd.DataFrame, target: pd.DataFrame, matching: Matching, id_column: str, figures: Sequence[str]
-) -> pd.DataFrame:
+def joined(source: Table, target: Table, matching: Matching, key: str, compared: Collection[str]) -> Table:
     """Rows of either table, the source's first in their order, then what the target alone has.
 
-    `id_column` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
-    `figures` becomes `<name>_source` and `<name>_target`, missing (NaN) where that report lacks the row; other columns
-    are the source's where it has the row, else the target's, but ids are the source's alone, else -1. "In" says
-    "both", "source" or "target".
-    """
+    The figure `key` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
+    `compared` comes for both sides, missing (NaN) where that report lacks the row. Other figures are the source's where
+    it has the row, else the target's, but ids are the source's alone, else -1. "in_report" says "both", "source" or
+    "target"."""
     import pandas as pd
 
-    text = next(name for name in source.columns if not pd.api.types.is_numeric_dtype(source[name]))
-    left = source.assign(_key=_keys(source, id_column, text, None))
-    right = target.assign(_key=_keys(target, id_column, text, matching.source_rows()))
-    both = left.merge(right, on="_key", how="outer", suffixes=("_source", "_target"), indicator="In", sort=False)
-    place = {key: at for at, key in enumerate([*left["_key"].tolist(), *right["_key"].tolist()][::-1])}
-    both = both.iloc[np.argsort([-place[key] for key in both["_key"].tolist()], kind="stable")]
-    found: dict[str, object] = {}
-    for name in source.columns:
-        mine, other = both[f"{name}_source"], both[f"{name}_target"]
-        if name in figures:
-            found[f"{name}_source"], found[f"{name}_target"] = mine.astype(float), other.astype(float)
-        elif name in (id_column, "Program"):
-            found[name] = mine.fillna(-1).astype(np.int64)
+    places = {(each.id, each.place): at for at, each in enumerate(source)}
+    left = pd.DataFrame({at: figure.values for at, figure in enumerate(source)})
+    right = pd.DataFrame({places[each.id, each.place]: each.values for each in target}).reindex(columns=left.columns)
+    left["key"] = _keys(source, key, None)
+    right["key"] = _keys(target, key, matching.source_rows())
+    both = left.merge(right, on="key", how="outer", suffixes=("_source", "_target"), indicator="in", sort=False)
+    first = {row: at for at, row in enumerate([*left["key"].tolist(), *right["key"].tolist()][::-1])}
+    both = both.iloc[np.argsort([-first[row] for row in both["key"].tolist()], kind="stable")].reset_index(drop=True)
+    found: list[Figure] = []
+    for at, figure in enumerate(source):
+        mine, other = both[f"{at}_source"], both[f"{at}_target"]
+        if figure.id in compared:
+            found.append(replace(figure, values=mine.astype(float), side="source"))
+            found.append(replace(figure, values=other.astype(float), side="target"))
+        elif figure.unit == "id":
+            found.append(replace(figure, values=mine.fillna(-1).astype(np.int64)))
         else:
-            found[name] = mine.where(mine.notna(), other)
-    table = pd.DataFrame(found)
-    table["In"] = both["In"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
-    return table.reset_index(drop=True)
+            found.append(replace(figure, values=mine.where(mine.notna(), other)))
+    reports = both["in"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
+    return Table(source.id, [*found, Figure("in_report", "text", reports)])
 
 
-def _keys(frame: pd.DataFrame, id_column: str, text: str, partner: Int64Array | None) -> list[str]:
+def _keys(table: Table, key: str, partner: Int64Array | None) -> list[str]:
     """A key per row: the source's row; the target's own row where it has no partner; its text where the id is -1, and
     how many rows before it have that text. `partner` None: the rows are the source's own."""
+    text = next(figure.values for figure in table if figure.unit == "text")
     keys, seen = [], Counter[str]()
-    for row, name in zip(frame[id_column].tolist(), frame[text].tolist(), strict=True):
+    for row, name in zip(np.asarray(table[key]).tolist(), text, strict=True):
         if row >= 0:
             mine = row if partner is None else int(partner[row])
             keys.append(f"{mine}" if mine >= 0 else f"target {row}")
@@ -71,12 +70,25 @@ def _keys(frame: pd.DataFrame, id_column: str, text: str, partner: Int64Array | 
     return keys
 
 
-def joined_tiles(source: pd.DataFrame, target: pd.DataFrame, figures: Sequence[str]) -> pd.DataFrame:
+def joined_tiles(source: Table, target: Table) -> Table:
     """Tables with a row per tile: matched by tile number, in the order of the source; tiles that one report alone has
     come with missing figures on the other side."""
-    both = source.merge(target[["Tile", *figures]], on="Tile", how="outer", suffixes=("_source", "_target"), sort=False)
-    order = {tile: at for at, tile in enumerate(source["Tile"].tolist())}
-    return both.iloc[np.argsort([order.get(tile, len(order)) for tile in both["Tile"].tolist()], kind="stable")]
+    import pandas as pd
+
+    numbers = list(dict.fromkeys([*np.asarray(source["tile"]).tolist(), *np.asarray(target["tile"]).tolist()]))
+    found: list[Figure] = []
+    sides: tuple[tuple[Side, Table], ...] = (("source", source), ("target", target))
+    for side, table in sides:
+        rows = pd.Index(np.asarray(table["tile"])).get_indexer(numbers)
+        for figure in table:
+            values = np.where(rows >= 0, np.asarray(figure.values, np.float64)[rows], np.nan)
+            if figure.unit != "id":
+                found.append(replace(figure, values=values, side=side))
+            elif figure.id == "tile" and side == "source":
+                found.append(replace(figure, values=np.asarray(numbers, np.int64)))
+            elif side == "source":
+                found.append(replace(figure, values=values))
+    return Table(source.id, found)
 
 
 def columns_of_target(

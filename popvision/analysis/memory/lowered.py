@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABELS
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -18,8 +19,6 @@ from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import CATEGORIES, REGIONS, EquivalenceClasses, LoweredTile, Variables
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
@@ -97,12 +96,28 @@ def lifetime_text(classes: EquivalenceClasses | None, eq_class: int) -> str:
     return ", ".join(str(s) if e == s + 1 else f"{s}-{e - 1}" for s, e in spans if e > s)
 
 
-def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
-    """The allocations of a tile as a table in address order: Id, Name, Variable, Category, Region, Address, Bytes, Live
-    (liveness indices), Indices (how many those are), Shared ("yes" when another allocation uses an address of it too)
-    and Variable Id (-1 where there is none). Raises as `lowered_tile`."""
-    import pandas as pd
+def variables_table(source: ReportSource) -> Table:
+    """Variables before lowering, largest first: name, variable (its id), size_bytes (over one replica), live ("always"
+    or "at times"). Raises as `variables`."""
+    known = variables(source)
+    size = np.asarray(known.bytes, np.int64) // target_of(source).num_replicas
+    order = np.lexsort((np.arange(len(size)), -size))
+    always = np.asarray(known.always_live, bool)
+    return Table(
+        "variables",
+        [
+            Figure("name", "text", [known.name[row] for row in order.tolist()]),
+            Figure("variable", "id", order),
+            Figure("size_bytes", "bytes", size[order]),
+            Figure("live", "text", ["always" if each else "at times" for each in always[order].tolist()]),
+        ],
+    )
 
+
+def lowered_table(source: ReportSource, tile: int) -> Table:
+    """The allocations of a tile in address order: id, name, variable_name, category, region, address, size_bytes, live
+    (liveness indices), indices (how many those are), shared ("yes" when another allocation uses an address of it too)
+    and variable (its id, -1 where there is none). Raises as `lowered_tile`."""
     low = lowered_tile(source, tile)
     names = lowered_names(source)
     unlowered = source.kept.once("variables", source.reader.variables)
@@ -112,20 +127,23 @@ def lowered_table(source: ReportSource, tile: int) -> pd.DataFrame:
     lengths = np.asarray([_indices_live(source, classes, int(c)) for c in unique], dtype=np.int64)
     owner = np.asarray(low.variable, dtype=np.int64).tolist()
     known = unlowered.name if unlowered is not None else []
-    return pd.DataFrame(
-        {
-            "Id": low.first_id + np.arange(len(low.bytes)),
-            "Name": [names[i] if 0 <= i < len(names) else "" for i in np.asarray(low.name).tolist()],
-            "Variable": [known[v] if 0 <= v < len(known) else "" for v in owner],
-            "Category": [CATEGORY_LABELS[CATEGORIES[c]] for c in np.asarray(low.category).tolist()],
-            "Region": [REGION_LABELS[REGIONS[r]] for r in np.asarray(low.region).tolist()],
-            "Address": np.asarray(low.address, dtype=np.int64),
-            "Bytes": np.asarray(low.bytes, dtype=np.int64),
-            "Live": texts[which] if len(which) else [],
-            "Indices": lengths[which] if len(which) else [],
-            "Shared": np.where(address_use(low).shared, "yes", "no"),
-            "Variable Id": owner,
-        }
+    own_name = [names[i] if 0 <= i < len(names) else "" for i in np.asarray(low.name).tolist()]
+    category = [CATEGORY_LABELS[CATEGORIES[c]] for c in np.asarray(low.category).tolist()]
+    return Table(
+        "lowered_variables",
+        [
+            Figure("id", "id", low.first_id + np.arange(len(low.bytes))),
+            Figure("name", "text", own_name),
+            Figure("variable_name", "text", [known[v] if 0 <= v < len(known) else "" for v in owner]),
+            Figure("category", "text", category),
+            Figure("region", "text", [REGION_LABELS[REGIONS[r]] for r in np.asarray(low.region).tolist()]),
+            Figure("address", "id", np.asarray(low.address, dtype=np.int64)),
+            Figure("size_bytes", "bytes", np.asarray(low.bytes, dtype=np.int64)),
+            Figure("live", "text", texts[which] if len(which) else []),
+            Figure("indices", "count", lengths[which] if len(which) else []),
+            Figure("shared", "text", np.where(address_use(low).shared, "yes", "no")),
+            Figure("variable", "id", owner),
+        ],
     )
 
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")
 
 
-def vertex_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
-    """Vertex types present, most state first: Vertex type, Id, Kind, State each, then per column Instances, State and
-    Code bytes (missing where the code size is not known)."""
+def vertex_table(source: ReportSource, columns: TileColumns) -> Table:
+    """Vertex types present, most state first: name, vertex_type (its number), kind, instance_bytes (state of one), then
+    per column instances, state_bytes and code_bytes (missing where the code size is not known)."""
     import pandas as pd
 
     found = vertices_on_tiles(source, columns)
@@ -38,25 +37,25 @@ def vertex_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
     state = instances * each[:, None]
     code_each = np.asarray(types.code_bytes, dtype=np.int64)
     present = _most_first(instances, state)
-    table: dict[str, object] = {
-        "Vertex type": [types.name[i] for i in present],
-        "Id": present,
-        "Kind": [types.kind[i] for i in present],
-        "State each": each[present],
-    }
-    for column, label in enumerate(columns.labels):
+    table = [
+        Figure("name", "text", [types.name[i] for i in present]),
+        Figure("vertex_type", "id", present),
+        Figure("kind", "text", [types.kind[i] for i in present]),
+        Figure("instance_bytes", "bytes", each[present]),
+    ]
+    for column, place in enumerate(columns.labels):
         code = [int(code_each[i] * found.holders[i, column]) if code_each[i] >= 0 else None for i in present]
-        table[f"Instances, {label}"] = instances[present, column]
-        table[f"State, {label}"] = state[present, column]
-        table[f"Code, {label}"] = pd.array(code, dtype="Int64")
-    return pd.DataFrame(table)
+        table += [
+            Figure("instances", "count", instances[present, column], place),
+            Figure("state_bytes", "bytes", state[present, column], place),
+            Figure("code_bytes", "bytes", pd.array(code, dtype="Int64"), place),
+        ]
+    return Table("vertices_on_tiles", table)
 
 
-def compute_set_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
-    """Compute sets with vertices there, most state first: Compute set, Id, Programs (how many run it), Program (the Id
-    of the first of these, -1 = none), then per column Vertices and State bytes."""
-    import pandas as pd
-
+def compute_set_table(source: ReportSource, columns: TileColumns) -> Table:
+    """Compute sets with vertices there, most state first: name, compute_set (its number), programs (how many run it),
+    program (the id of the first of these, -1 = none), then per column vertices and state_bytes."""
     found = vertices_on_tiles(source, columns)
     sets = source.reader.compute_sets()
     each = np.asarray(source.reader.vertex_types().state_bytes, dtype=np.int64)
@@ -69,16 +68,18 @@ def compute_set_table(source: ReportSource, columns: TileColumns) -> pd.DataFram
     first = np.full(len(sets.name), -1, dtype=np.int64)
     first[runs_it[runs_it >= 0][::-1]] = np.flatnonzero(runs_it >= 0)[::-1]
     present = _most_first(vertices, state)
-    table: dict[str, object] = {
-        "Compute set": [sets.name[i] for i in present],
-        "Id": present,
-        "Programs": programs[present],
-        "Program": first[present],
-    }
-    for column, label in enumerate(columns.labels):
-        table[f"Vertices, {label}"] = vertices[present, column]
-        table[f"State, {label}"] = state[present, column]
-    return pd.DataFrame(table)
+    table = [
+        Figure("name", "text", [sets.name[i] for i in present]),
+        Figure("compute_set", "id", present),
+        Figure("programs", "count", programs[present]),
+        Figure("program", "id", first[present]),
+    ]
+    for column, place in enumerate(columns.labels):
+        table += [
+            Figure("vertices", "count", vertices[present, column], place),
+            Figure("state_bytes", "bytes", state[present, column], place),
+        ]
+    return Table("compute_sets_on_tiles", table)
 
 
 def _most_first(count: Int64Array, order_by: Int64Array) -> Int64Array:
@@ -86,23 +87,21 @@ def _most_first(count: Int64Array, order_by: Int64Array) -> Int64Array:
     return present[np.lexsort((present, -order_by[present].sum(axis=1)))]
 
 
-def exchange_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
-    """Exchange programs with code or traffic there, most code first: Exchange, Type, Program (its Id), then per column
-    Code, Received and Sent bytes of one execution."""
-    import pandas as pd
-
+def exchange_table(source: ReportSource, columns: TileColumns) -> Table:
+    """Exchange programs with code or traffic there, most code first: name, type, program (its id), then per column
+    code_bytes, and received_bytes and sent_bytes of one execution."""
     programs = source.kept.once("programs", source.reader.programs)
     exchanges = [program for program, type_ in enumerate(programs.type) if type_ in EXCHANGE_TYPES]
     figures = exchange_figures(source, exchanges, columns)
     present = np.flatnonzero(figures.any(axis=(1, 2)))
     present = present[np.lexsort((present, -figures[present, 0].sum(axis=1)))]
-    rows = [(exchanges[each], figures[each]) for each in present.tolist()]
-    table: dict[str, object] = {
-        "Exchange": [programs.name[p] or programs.type[p] for p, _ in rows],
-        "Type": [programs.type[p] for p, _ in rows],
-        "Program": [p for p, _ in rows],
-    }
-    for column, label in enumerate(columns.labels):
-        for figure, name in enumerate(("Code", "Received", "Sent")):
-            table[f"{name}, {label}"] = [int(figures[figure, column]) for _, figures in rows]
-    return pd.DataFrame(table)
+    program = np.asarray(exchanges, np.int64)[present]
+    table = [
+        Figure("name", "text", [programs.name[p] or programs.type[p] for p in program.tolist()]),
+        Figure("type", "text", [programs.type[p] for p in program.tolist()]),
+        Figure("program", "id", program),
+    ]
+    for column, place in enumerate(columns.labels):
+        for row, id in enumerate(("code_bytes", "received_bytes", "sent_bytes")):
+            table.append(Figure(id, "bytes", figures[present, row, column], place))
+    return Table("exchanges_on_tiles", table)

@@ -112,7 +112,8 @@ def _vertex_data(tree: _Tree, source: ReportSource) -> None:
     for name, total in totals.items():
         tree.add(f"vertex/category/{name}", CATEGORY_LABELS[name], total)
     table = vertex_table(source, tree.columns)
-    states = table[[f"State, {label}" for label in tree.columns.labels]]
-    tree.add_row("vertex/type", "Vertex State By Type", [int(value) for value in states.sum()])
-    for row, (index, name) in enumerate(zip(table["Id"], table["Vertex type"], strict=True)):
-        tree.add_row(f"vertex/type/{index}", name, [int(value) for value in states.iloc[row]])
+    places = tree.columns.labels
+    states = np.stack([np.asarray(table.column("state_bytes", place).values) for place in places], axis=1)
+    tree.add_row("vertex/type", "Vertex State By Type", states.sum(axis=0).tolist())
+    for index, name, state in zip(table["vertex_type"], table["name"], states.tolist(), strict=True):
+        tree.add_row(f"vertex/type/{index}", name, state)

@@ -9,33 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
-#: Figures of a tile that are bytes.
-FIGURES = (
-    "Including gaps",
-    "Excluding gaps",
-    "Gaps",
-    "Always live",
-    "Not always live",
-    "Live at its peak",
-    "Beyond its memory",
-)
-
-
-def tile_ranking(source: ReportSource, replica: int | None = 0) -> pd.DataFrame:
-    """Tiles of a replica, most memory including gaps first: Rank (equals share the first place), Tile, IPU, Physical
-    (-1 unknown), then FIGURES in bytes; "Beyond its memory" = including gaps above the capacity of a tile, else 0.
-    Raises as `memory_by_tile`."""
-    import pandas as pd
-
+def tile_ranking(source: ReportSource, replica: int | None = 0) -> Table:
+    """Tiles of a replica, most memory including gaps first: rank (equals share the first place), tile, ipu,
+    physical_tile (-1 unknown), then figures in bytes; overflowed_bytes = including gaps above the capacity of a tile,
+    else 0. Raises as `memory_by_tile`."""
     memory = memory_by_tile(source, replica)
     target = target_of(source)
     tiles = np.arange(memory.tiles.start, memory.tiles.stop)
@@ -44,20 +29,22 @@ def tile_ranking(source: ReportSource, replica: int | None = 0) -> pd.DataFrame:
     physical = np.asarray(ids)[tiles % target.tiles_per_ipu].astype(np.int64) if known else np.full(len(tiles), -1)
     order = np.lexsort((tiles, -memory.including_gaps))
     used = memory.including_gaps[order]
-    columns: dict[str, Int64Array] = {
-        "Rank": 1 + np.searchsorted(-used, -used, side="left"),
-        "Tile": tiles[order],
-        "IPU": tiles[order] // target.tiles_per_ipu,
-        "Physical": physical[order],
-        "Including gaps": used,
-        "Excluding gaps": memory.excluding_gaps[order],
-        "Gaps": memory.gaps[order],
-        "Always live": memory.always_live[order],
-        "Not always live": memory.not_always_live[order],
-        "Live at its peak": (memory.always_live + memory.not_always_live)[order],
-        "Beyond its memory": np.maximum(used - memory.capacity, 0),
-    }
-    return pd.DataFrame(columns)
+    return Table(
+        "tile_ranking",
+        [
+            Figure("rank", "id", 1 + np.searchsorted(-used, -used, side="left")),
+            Figure("tile", "id", tiles[order]),
+            Figure("ipu", "id", tiles[order] // target.tiles_per_ipu),
+            Figure("physical_tile", "id", physical[order]),
+            Figure("including_gaps_bytes", "bytes", used),
+            Figure("excluding_gaps_bytes", "bytes", memory.excluding_gaps[order]),
+            Figure("gaps_bytes", "bytes", memory.gaps[order]),
+            Figure("always_live_bytes", "bytes", memory.always_live[order]),
+            Figure("not_always_live_bytes", "bytes", memory.not_always_live[order]),
+            Figure("peak_live_bytes", "bytes", (memory.always_live + memory.not_always_live)[order]),
+            Figure("overflowed_bytes", "bytes", np.maximum(used - memory.capacity, 0)),
+        ],
+    )
 
 
 @dataclass(frozen=True)

@@ -8,26 +8,27 @@ import numpy as np
 
 from popvision.analysis.liveness.curve import Where
 from popvision.analysis.memory.lowered import lowered_names, variables
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
-def parts_table(source: ReportSource, variable: int, where: Where = Where()) -> pd.DataFrame:  # noqa: B008
-    """Tile, IPU, Part (the lowered name), Address (byte offset in the tile's memory), Bytes: a row per allocation of
-    the variable on the tiles of `where`, by tile, then address. Their bytes add up to the variable's row there.
+def parts_table(source: ReportSource, variable: int, where: Where = Where()) -> Table:  # noqa: B008
+    """tile, ipu, name (of the lowered variable), address (byte offset in the tile's memory), size_bytes: a row per
+    allocation of the variable on the tiles of `where`, by tile, then address. They add up to the variable's row there.
 
     Raises ValueError for a variable that does not exist, NotRecordedError without lowered variables.
     """
-    import pandas as pd
-
     count = len(variables(source).eq_class)
     if not 0 <= variable < count:
         raise ValueError(f"variable {variable} does not exist: this report has variables 0 to {count - 1}")
+    return source.kept.recent(("variable parts", variable, where), lambda: _parts(source, variable, where))
+
+
+def _parts(source: ReportSource, variable: int, where: Where) -> Table:
     target = target_of(source)
     if where.kind == "all":
         tiles = tiles_of_replica(target, where.number)
@@ -53,12 +54,13 @@ def parts_table(source: ReportSource, variable: int, where: Where = Where()) -> 
     tile, name, address, size = np.concatenate(parts, axis=1) if parts else np.empty((4, 0), dtype=np.int64)
     order = np.lexsort((address, tile))
     names = lowered_names(source)
-    return pd.DataFrame(
-        {
-            "Tile": tile[order],
-            "IPU": tile[order] // target.tiles_per_ipu,
-            "Part": [names[each] if 0 <= each < len(names) else "" for each in name[order].tolist()],
-            "Address": address[order],
-            "Bytes": size[order],
-        }
+    return Table(
+        "variable_parts",
+        [
+            Figure("tile", "id", tile[order]),
+            Figure("ipu", "id", tile[order] // target.tiles_per_ipu),
+            Figure("name", "text", [names[each] if 0 <= each < len(names) else "" for each in name[order].tolist()]),
+            Figure("address", "id", address[order]),
+            Figure("size_bytes", "bytes", size[order]),
+        ],
     )

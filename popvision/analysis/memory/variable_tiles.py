@@ -9,14 +9,13 @@ import numpy as np
 
 from popvision.analysis.memory.lowered import lowered_names, variables
 from popvision.analysis.memory.lowered_sums import allocation_sums
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import LOWERED_VARIABLES, NotRecordedError
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from popvision.analysis.report.source import ReportSource
 
 
@@ -54,14 +53,12 @@ def _gather(source: ReportSource, chosen: Int64Array, tiles: range) -> Int64Arra
     return sums
 
 
-def variable_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
-    """Variables on chosen tiles or IPUs, most bytes first: Variable, Id (-1 where an allocation has no variable: then
-    its own name), Live ("always" or "at times"), then "Bytes, <column>" per column.
+def variable_table(source: ReportSource, columns: TileColumns) -> Table:
+    """Variables on chosen tiles or IPUs, most bytes first: name, variable (its id; -1 for an allocation without one,
+    which comes under its own name), live ("always" or "at times"), then size_bytes per column.
 
     Raises NotRecordedError without lowered variables of one of the tiles.
     """
-    import pandas as pd
-
     sums = [allocation_sums(source, tiles.tolist()) for tiles in columns.tiles]
     names, lowered = variables(source).name, lowered_names(source)
     keys = np.unique(np.concatenate([np.stack([s.eq_class, s.variable, s.name]) for s in sums], axis=1), axis=1)
@@ -74,9 +71,13 @@ def variable_table(source: ReportSource, columns: TileColumns) -> pd.DataFrame:
         table[row, at] = each.bytes
     order = np.lexsort((np.arange(keys.shape[1]), -table.sum(axis=0)))
     eq_class, variable, name = keys[:, order].tolist()
-    found: dict[str, object] = {
-        "Variable": [names[v] if v >= 0 else lowered[n] for v, n in zip(variable, name, strict=True)],
-        "Id": np.asarray(variable, dtype=np.int64),
-        "Live": ["always" if c < 0 else "at times" for c in eq_class],
-    }
-    return pd.DataFrame(found | {f"Bytes, {label}": table[i, order] for i, label in enumerate(columns.labels)})
+    sizes = [Figure("size_bytes", "bytes", table[i, order], place) for i, place in enumerate(columns.labels)]
+    return Table(
+        "variables_on_tiles",
+        [
+            Figure("name", "text", [names[v] if v >= 0 else lowered[n] for v, n in zip(variable, name, strict=True)]),
+            Figure("variable", "id", np.asarray(variable, dtype=np.int64)),
+            Figure("live", "text", ["always" if c < 0 else "at times" for c in eq_class]),
+            *sizes,
+        ],
+    )

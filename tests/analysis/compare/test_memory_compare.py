@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from popvision.analysis.compare.matching import match_compute_sets, match_vertex_types
 from popvision.analysis.compare.memory import by_position, columns_of_target, details_pair, joined, joined_tiles
 from popvision.analysis.memory.tile_contents import compute_set_table, vertex_table
-from popvision.analysis.memory.tile_ranking import FIGURES, histogram, tile_ranking
+from popvision.analysis.memory.tile_ranking import histogram, tile_ranking
 from popvision.analysis.memory.usage import memory_by_tile
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import target_of
@@ -34,12 +35,12 @@ def test_a_report_with_itself_has_no_differences(pair: tuple[ReportSource, Repor
     source, _ = pair
     columns = tile_columns(target_of(source), [1, 4])
     for table, match in ((vertex_table, match_vertex_types), (compute_set_table, match_compute_sets)):
-        frame = table(source, columns)
-        figures = [name for name in frame.columns if ", " in name]
-        both = joined(frame, frame, match(source, source), "Id", figures)
-        assert len(both) == len(frame)
+        whole = table(source, columns)
+        id_figure = whole.figures[1].id
+        both = viewer_frame(joined(whole, whole, match(source, source), id_figure, whole.placed_ids()))
+        assert len(both) == len(whole)
         assert set(both["In"]) <= {"both"}
-        assert both["Id"].tolist() == frame["Id"].tolist()
+        assert both["Id"].tolist() == whole[id_figure].tolist()
         for name in both.columns:
             if name.endswith("_source"):
                 other = both[name.removesuffix("_source") + "_target"]
@@ -54,12 +55,12 @@ def test_rows_of_one_report_alone_are_kept(pair: tuple[ReportSource, ReportSourc
     mine = vertex_table(source, tile_columns(target_of(source)))
     theirs = vertex_table(target, tile_columns(target_of(target)))
     match = match_vertex_types(source, target)
-    alone = joined(mine.iloc[:1], theirs, match, "Id", ["State, all tiles"])
+    alone = viewer_frame(joined(mine.take(slice(1)), theirs, match, "vertex_type", ["state_bytes"]))
     assert alone["In"].tolist() == ["both", "target"]
     missing = alone.iloc[1]
-    assert (missing["Id"], missing["Vertex type"]) == (-1, theirs["Vertex type"].iloc[1])
+    assert (missing["Id"], missing["Vertex type"]) == (-1, theirs["name"][1])
     assert np.isnan(missing["State, all tiles_source"])
-    assert missing["State, all tiles_target"] == theirs.set_index("Vertex type")["State, all tiles"].iloc[1]
+    assert missing["State, all tiles_target"] == theirs["state_bytes"][1]
 
 
 def test_details_of_both_reports(pair: tuple[ReportSource, ReportSource]) -> None:
@@ -78,7 +79,7 @@ def test_details_of_both_reports(pair: tuple[ReportSource, ReportSource]) -> Non
 
 def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) -> None:
     source, target = pair
-    both = joined_tiles(tile_ranking(source), tile_ranking(target), FIGURES).set_index("Tile")
+    both = viewer_frame(joined_tiles(tile_ranking(source), tile_ranking(target))).set_index("Tile")
     mine, theirs = memory_by_tile(source, 0), memory_by_tile(target, 0)
     for tile in range(6):
         assert both.loc[tile, "Including gaps_source"] == mine.including_gaps[tile]
@@ -91,7 +92,7 @@ def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) ->
 
 def test_ranks_of_tiles(pair: tuple[ReportSource, ReportSource]) -> None:
     source, _ = pair
-    memory, table = memory_by_tile(source, 0), tile_ranking(source)
+    memory, table = memory_by_tile(source, 0), viewer_frame(tile_ranking(source))
     used = memory.including_gaps.tolist()
     assert table["Tile"].tolist() == sorted(range(6), key=lambda tile: (-used[tile], tile))
     for row in table.to_dict("records"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
 from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile, variable_table
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
@@ -87,7 +88,7 @@ def test_equal_rows_are_added(rows: list[tuple[int, int, int, int]], far: int) -
 
 def test_variables_of_several_tiles_side_by_side(opened: tuple[Case, ReportSource]) -> None:
     case, source = opened
-    table = variable_table(source, tile_columns(target_of(source), [1, 6]))
+    table = viewer_frame(variable_table(source, tile_columns(target_of(source), [1, 6])))
     found = table.set_index("Id")
     for variable in {a.variable for a in case.allocations if a.tile in (1, 6)}:
         for tile in (1, 6):

@@ -16,6 +16,7 @@ from popvision.analysis.memory.tile_contents import compute_set_table, exchange_
 from popvision.analysis.memory.tile_details import TileDetails, tile_details
 from popvision.analysis.memory.usage import breakdown, memory_by_tile
 from popvision.analysis.memory.variable_tiles import variable_bytes_by_tile
+from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
@@ -115,7 +116,7 @@ def test_gaps_and_shared_addresses(opened: tuple[Case, ReportSource]) -> None:
 
 def test_lowered_table_says_what_lies_where(opened: tuple[Case, ReportSource]) -> None:
     case, source = opened
-    table = lowered_table(source, 1)
+    table = viewer_frame(lowered_table(source, 1))
     mine = sorted((a for a in case.allocations if a.tile == 1), key=lambda a: (a.address, a.variable))
     assert table["Variable"].tolist() == [f"v{a.variable}" for a in mine]
     assert table["Name"].tolist() == [f"v{a.variable}#0" for a in mine]
@@ -146,19 +147,19 @@ def test_a_variable_across_tiles(opened: tuple[Case, ReportSource]) -> None:
 def test_contents_of_tiles(opened: tuple[Case, ReportSource]) -> None:
     _, source = opened
     # counts are tile + compute set + ipu: Mul has 0+1+2 and 1+2+3, Add one more on each tile.
-    vertices = vertex_table(source, columns_of(source))
+    vertices = viewer_frame(vertex_table(source, columns_of(source)))
     assert vertices["Vertex type"].tolist() == ["Add", "Mul"] or vertices["Vertex type"].tolist() == ["Mul", "Add"]
     by_name = vertices.set_index("Vertex type")
     assert by_name.loc["Mul", ["Instances, all tiles", "State, all tiles"]].tolist() == [9, 144]
     assert by_name.loc["Add", ["Instances, all tiles", "State, all tiles"]].tolist() == [15, 180]
     assert by_name.loc["Mul", "Code, all tiles"] == 500  # five of six tiles hold one
     assert by_name["Code, all tiles"].isna().tolist().count(True) == 1
-    sets = compute_set_table(source, columns_of(source, 0, 5)).set_index("Compute set")
+    sets = viewer_frame(compute_set_table(source, columns_of(source, 0, 5))).set_index("Compute set")
     assert sets.loc["add", ["Vertices, tile 0", "Vertices, tile 5", "State, tile 5"]].tolist() == [1, 4, 48]
     assert sets.loc["mul", ["Vertices, tile 0", "Vertices, tile 5", "Programs"]].tolist() == [0, 3, 1]
-    exchange = exchange_table(source, columns_of(source, 5))
+    exchange = viewer_frame(exchange_table(source, columns_of(source, 5)))
     assert exchange.loc[0].tolist() == ["mul/Exchange", "DoExchange", 2, 19, 48, 52]
-    whole = exchange_table(source, columns_of(source)).loc[0]
+    whole = viewer_frame(exchange_table(source, columns_of(source))).loc[0]
     assert whole["Code, all tiles"] == 7 * 6 + (0 + 1 + 2 + 10 + 11 + 12)
 
 
@@ -166,10 +167,10 @@ def test_exchanges_too_large_to_keep_are_read_each_time(
     opened: tuple[Case, ReportSource], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, source = opened
-    kept = exchange_table(source, columns_of(source, 1, 5))
+    kept = viewer_frame(exchange_table(source, columns_of(source, 1, 5)))
     monkeypatch.setattr(exchanges_on_tiles, "MOST_BYTES", 0)
     again = ReportSource(source.folder)
-    assert exchange_table(again, columns_of(again, 1, 5)).equals(kept)
+    assert viewer_frame(exchange_table(again, columns_of(again, 1, 5))).equals(kept)
     assert (kept["Sent, tile 1"] == kept["Received, tile 1"] + 4).all()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from popvision.analysis.liveness.curve import Where
 from popvision.analysis.memory.variable_parts import parts_table
+from popvision.analysis.report.figure_titles import viewer_frame
 from tests.analysis.memory.memory_case import make_case, write_case
 
 
@@ -24,7 +25,7 @@ def test_every_allocation_of_the_place_once(tmp_path: Path, seed: int) -> None:
         for variable in range(len(case.classes)):
             mine = [a for a in case.allocations if a.variable == variable and a.tile in tiles]
             expected = sorted((a.tile, a.tile // 3, f"v{variable}#0", a.address, a.bytes) for a in mine)
-            found = parts_table(source, variable, where)
+            found = viewer_frame(parts_table(source, variable, where))
             assert [tuple(row) for row in found.itertuples(index=False)] == expected
     with pytest.raises(ValueError, match="does not exist"):
         parts_table(source, 99)

@@ -17,9 +17,10 @@ from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import columns, make_case
 from tests.reports import write_tiny
 from webapp.app import create_app
+from webapp.components.figure_columns import figure_frame
 from webapp.graph_analyser.memory import routes
 from webapp.graph_analyser.memory.columns import table_columns
-from webapp.graph_analyser.memory.frames import TABLES, details_frame, table_frame, tiles_frame, variables_frame
+from webapp.graph_analyser.memory.frames import TABLES, all_variables, details_frame, table_of, tiles_table
 from webapp.graph_analyser.memory.peak_tab import peak_frame
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import MemoryState
@@ -134,13 +135,14 @@ def test_what_cannot_be_answered_is_one_sentence(
 def test_a_report_with_itself_differs_nowhere(library: Library, tab: str, query: dict[str, str]) -> None:
     key = key_of(library, "plain")
     source = library.report(key)
-    frame = table_frame(tab, source, source, query | {"vs": key})
+    table = table_of(tab, source, source, query | {"vs": key})
+    frame = figure_frame(table)
     found = [name for name in frame.columns if name.endswith("_diff")]
     assert found
     assert (frame[found].fillna(0) == 0).all(axis=None)
     assert set(frame["In"]) <= {"both"}
-    assert len(frame) == len(table_frame(tab, source, None, query))
-    fields = {column.field for column in table_columns(list(frame.columns), True)}
+    assert len(frame) == len(table_of(tab, source, None, query))
+    fields = {column.field for column in table_columns(table)}
     assert fields <= set(frame.columns)
 
 
@@ -148,7 +150,7 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
     plain, planted = key_of(library, "plain"), key_of(library, "planted")
     for key, other, sign in ((plain, planted, 1), (planted, plain, -1)):
         source, target = library.report(key), library.report(other)
-        tiles = tiles_frame(source, target, {"vs": other})
+        tiles = figure_frame(tiles_table(source, target, {"vs": other}))
         changed = tiles[tiles["Including gaps_diff"] != 0]
         assert changed[["Tile", "Including gaps_diff", "Excluding gaps_diff"]].to_numpy().tolist() == [
             [2, sign * 1024, sign * 1024]
@@ -158,7 +160,8 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
         changed = details[details["all tiles of replica 0_diff"] != 0]["all tiles of replica 0_diff"]
         assert set(changed.index) == {"including", "excluding", "excluding/region", "excluding/type"}
         assert set(changed) == {sign * 1024}
-        assert (variables_frame(source, target, {"vs": other})["Bytes_diff"] == 0).all()
+        variables = figure_frame(all_variables(source, target, {"vs": other}))
+        assert (variables["Bytes_diff"] == 0).all()
         peak = peak_frame(source, target, {"vs": other, "tile": "2"})
         changed = peak[peak["Bytes_diff"] != 0].set_index("What")["Bytes_diff"].to_dict()
         assert set(changed.values()) == {1024, -1024}
@@ -167,10 +170,11 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
 
 def test_several_tiles_have_their_difference_to_the_first(library: Library) -> None:
     source = library.report(key_of(library, "plain"))
-    frame = table_frame("vertices", source, None, {"tiles": "0,2"})
+    table = table_of("vertices", source, None, {"tiles": "0,2"})
+    frame = figure_frame(table)
     change = frame["Instances, tile 2"] - frame["Instances, tile 0"]
     assert frame["Instances, tile 2_change"].tolist() == change.tolist()
-    titles = [column.title for column in table_columns(list(frame.columns), False) if column.group == "Instances"]
+    titles = [column.title for column in table_columns(table) if column.group == "Instances"]
     assert titles == ["tile 0", "tile 2", "2 − 0"]
 
 

@@ -11,6 +11,7 @@ from popvision.analysis.liveness.curve import Where
 from popvision.analysis.liveness.table import curve_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.variable_parts import parts_table
+from popvision.analysis.report.figure import Table
 from webapp.comparison import KEY
 from webapp.components.difference import add_difference
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, parse_where
@@ -61,7 +62,7 @@ def steps_frame(source: ReportSource, target: ReportSource | None, query: Mappin
     return add_difference(pair, "Not always live", "Total")
 
 
-def parts_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def parts_frame(source: ReportSource, query: Mapping[str, str]) -> Table:
     """The allocations of the variable that the query names, at its place."""
     chosen = whole_numbers(query.get("variable", ""), 1)
     return parts_table(source, chosen[0] if chosen else -1, _where(source, query))

@@ -12,11 +12,13 @@ from popvision.analysis.liveness.curve import Where, curve
 from popvision.analysis.liveness.steps import cycles_table, flops_table, program_at, program_label, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import variables
+from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from webapp.comparison import KEY
 from webapp.components import Column, data_table, empty_hint, help_text, long_table
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.compared_tabs import pair_tab
 from webapp.graph_analyser.liveness.frames import query_of
@@ -137,12 +139,13 @@ def _total(label: str, value: int, signed: bool = False) -> Component:
     return html.Span([html.Span(label, className="range-label"), html.B(text)], title=exact, className="total")
 
 
-_PARTS = (
-    Column("Tile", "Tile", "integer", width=85),
-    Column("Part", "Part", flex=2, help="Name of the lowered variable"),
-    Column("Address", "Address", "integer", width=110, help="Byte offset in the memory of the tile"),
-    Column("Bytes", "Bytes", "bytes", width=105),
-)
+_PARTS: Layout = {
+    "tile": {"width": 85},
+    "name": {"flex": 2},
+    "address": {"width": 110},
+    "size_bytes": {"width": 105},
+    "ipu": {"hide": True},
+}
 
 
 def _with_parts(tab: str, table: Component) -> Component:
@@ -161,11 +164,12 @@ def parts(source: ReportSource, key: str, state: LivenessState) -> Any:
             return empty_hint(f"Variable {state.variable} does not exist in this report.")
         curve(source, state.where)
         query = query_of(replace(state, indices=())) | {"variable": str(state.variable)}
+        columns = figure_columns(parts_table(source, state.variable, state.where), _PARTS)
     except (NotRecordedError, ValueError) as problem:
         return empty_hint(str(problem))
     place = where_text(state.where, target_of(source).num_replicas)
     title = html.Div([html.B(name[state.variable]), f" on {place}"], className="live-parts-title")
-    return html.Div([title, long_table("liveness-parts", key, query, _PARTS)], className="tab-column")
+    return html.Div([title, long_table("liveness-parts", key, query, columns)], className="tab-column")
 
 
 def _with_total(totals: list[Component], note: str, table: Component) -> Component:

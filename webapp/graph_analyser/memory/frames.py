@@ -17,11 +17,12 @@ from popvision.analysis.compare.matching import (
     match_vertex_types,
 )
 from popvision.analysis.compare.memory import columns_of_target, details_pair, joined, joined_tiles, replica_of_target
-from popvision.analysis.memory.lowered import lowered_table, variables
+from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.memory.tile_details import tile_details
-from popvision.analysis.memory.tile_ranking import FIGURES, tile_ranking
+from popvision.analysis.memory.tile_ranking import tile_ranking
 from popvision.analysis.memory.variable_tiles import variable_table
+from popvision.analysis.report.figure import Table, with_changes
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Match = Callable[[ReportSource, ReportSource], Matching]
-Table = Callable[[ReportSource, TileColumns], "pd.DataFrame"]
+Read = Callable[[ReportSource, TileColumns], Table]
 
-#: Tab -> (table, how its rows are matched, column of the id).
-TABLES: dict[str, tuple[Table, Match, str]] = {
-    "compute_sets": (compute_set_table, match_compute_sets, "Id"),
-    "vertices": (vertex_table, match_vertex_types, "Id"),
-    "exchanges": (exchange_table, match_programs, "Program"),
-    "sizes": (variable_table, match_variables, "Id"),
+#: Tab -> (table, how its rows are matched, figure that identifies a row).
+TABLES: dict[str, tuple[Read, Match, str]] = {
+    "compute_sets": (compute_set_table, match_compute_sets, "compute_set"),
+    "vertices": (vertex_table, match_vertex_types, "vertex_type"),
+    "exchanges": (exchange_table, match_programs, "program"),
+    "sizes": (variable_table, match_variables, "variable"),
 }
 
 #: Names under which the rows are registered.
@@ -51,42 +52,21 @@ ROWS = {
 }
 
 
-def figures_of(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """(figure, label of its column) of the "<figure>, <label>" columns of a frame, in order."""
-    return [(name.split(", ", 1)[0], name.split(", ", 1)[1]) for name in frame.columns if ", " in name]
-
-
-def table_frame(tab: str, source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of a tab. With `vs` in the query every figure has `_source`, `_target`, `_diff` and `_rel`; else those of
-    the second and later columns have `_change`, the difference to the first."""
-    table, match, id_column = TABLES[tab]
+def table_of(tab: str, source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
+    """The table of a tab. With a target it compares two reports; else columns of the second and later tiles or IPUs
+    have their difference to the first."""
+    read, match, id_figure = TABLES[tab]
     columns = columns_of(source, query)
-    mine = table(source, columns)
+    mine = read(source, columns)
     if target is None:
-        return _with_changes(mine)
+        return with_changes(mine)
     theirs, there = columns_of_target(target, *_chosen(query))
-    other = mine.iloc[:0] if theirs is None else table(target, theirs)
-    if theirs is not None:
-        renamed = {
-            f"{figure}, {label}": f"{figure}, {columns.labels[there[theirs.labels.index(label)]]}"
-            for figure, label in figures_of(other)
-        }
-        other = other.rename(columns=renamed).reindex(columns=mine.columns)
-    figures = [name for name in mine.columns if ", " in name]
-    return add_difference(joined(mine, other, match(source, target), id_column, figures), *figures)
-
-
-def _with_changes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Differences of later columns to the first column of the same figure."""
-    first: dict[str, str] = {}
-    added = {}
-    for figure, label in figures_of(frame):
-        name = f"{figure}, {label}"
-        if figure in first:
-            added[f"{name}_change"] = frame[name] - frame[first[figure]]
-        else:
-            first[figure] = name
-    return frame.assign(**added) if added else frame
+    if theirs is None:
+        other = mine.take(slice(0))
+    else:
+        places = [columns.labels[position] for position in there]
+        other = read(target, theirs).at_places(dict(zip(theirs.labels, places, strict=True)))
+    return joined(mine, other, match(source, target), id_figure, mine.placed_ids())
 
 
 def details_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
@@ -110,44 +90,24 @@ def details_frame(source: ReportSource, target: ReportSource | None, query: Mapp
     return add_difference(frame, *pair.columns)
 
 
-def tiles_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
+def tiles_table(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     """All tiles of a replica, most memory first."""
     _, _, replica = _chosen(query)
     mine = tile_ranking(source, replica)
-    if target is None:
-        return mine
-    other = tile_ranking(target, replica_of_target(target, replica))
-    return add_difference(joined_tiles(mine, other, FIGURES), *FIGURES)
+    return mine if target is None else joined_tiles(mine, tile_ranking(target, replica_of_target(target, replica)))
 
 
-def lowered_frame(source: ReportSource, query: Mapping[str, str]) -> pd.DataFrame:
+def lowered(source: ReportSource, query: Mapping[str, str]) -> Table:
     """Allocations of the tile that the query names."""
     return lowered_table(source, number_of(query, "tile"))
 
 
-def variables_frame(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
-    """Variables before lowering, largest first: Variable, Id, Bytes (of one replica), Live; or of both reports."""
-    mine = _variables(source)
+def all_variables(source: ReportSource, target: ReportSource | None, _query: Mapping[str, str]) -> Table:
+    """Variables before lowering, largest first; or of both reports."""
+    mine = variables_table(source)
     if target is None:
         return mine
-    both = joined(mine, _variables(target), match_variables(source, target), "Id", ["Bytes"])
-    return add_difference(both, "Bytes")
-
-
-def _variables(source: ReportSource) -> pd.DataFrame:
-    import pandas as pd
-
-    known = variables(source)
-    replicas = target_of(source).num_replicas
-    frame = pd.DataFrame(
-        {
-            "Variable": known.name,
-            "Id": range(len(known.name)),
-            "Bytes": known.bytes // replicas,
-            "Live": ["always" if each else "at times" for each in known.always_live.tolist()],
-        }
-    )
-    return frame.sort_values(["Bytes", "Id"], ascending=[False, True])
+    return joined(mine, variables_table(target), match_variables(source, target), "variable", ["size_bytes"])
 
 
 def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:

@@ -28,11 +28,11 @@ from webapp.components import (
 )
 from webapp.graph_analyser.memory.frames import (
     ROWS,
+    all_variables,
     details_frame,
-    lowered_frame,
-    table_frame,
-    tiles_frame,
-    variables_frame,
+    lowered,
+    table_of,
+    tiles_table,
 )
 from webapp.graph_analyser.memory.headline import memory_headline
 from webapp.graph_analyser.memory.peak_tab import peak_frame
@@ -145,11 +145,12 @@ def register(app: Dash, library: Library) -> None:
     for rows, choose in _CHOOSE.items():
         register_row_choice(app, "mem", ClientsideFunction("memory", choose), rows)
     for tab, rows in ROWS.items():
-        register_pair_rows(app, library, rows, partial(table_frame, tab))
-    frames = {"details": details_frame, "variables": variables_frame, "tiles": tiles_frame, "peak": peak_frame}
-    for name, frame in frames.items():
-        register_pair_rows(app, library, f"memory-{name}", frame)
-    register_rows(app, library, "memory-lowered", lowered_frame)
+        register_pair_rows(app, library, rows, partial(table_of, tab))
+    register_pair_rows(app, library, "memory-details", details_frame)
+    register_pair_rows(app, library, "memory-variables", all_variables)
+    register_pair_rows(app, library, "memory-tiles", tiles_table)
+    register_pair_rows(app, library, "memory-peak", peak_frame)
+    register_rows(app, library, "memory-lowered", lowered)
     register_memory_routes(app, library)
 
 

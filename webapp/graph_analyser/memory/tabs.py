@@ -11,7 +11,7 @@ from webapp.components import empty_hint, long_table
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.memory.columns import table_columns
 from webapp.graph_analyser.memory.details_tree import compared_tree, details_tree
-from webapp.graph_analyser.memory.frames import ROWS, columns_of, table_frame
+from webapp.graph_analyser.memory.frames import ROWS, columns_of, table_of
 from webapp.graph_analyser.memory.peak_tab import peak_line, peak_tab
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.memory.tiles_tab import tiles_tab
@@ -57,11 +57,10 @@ def _details(page: MemoryPage) -> Component:
 
 def _table(page: MemoryPage) -> Component:
     tab = page.state.tab
-    frame = table_frame(tab, page.source, page.target, page.query)
-    if frame.empty:
+    shown = table_of(tab, page.source, page.target, page.query)
+    if not len(shown):
         return empty_hint(f"No {tab.replace('_', ' ')} here.")
-    columns = table_columns(list(frame.columns), page.target is not None)
-    table = long_table(ROWS[tab], page.key, page.query, columns, selectable=tab in _NEXT)
+    table = long_table(ROWS[tab], page.key, page.query, table_columns(shown), selectable=tab in _NEXT)
     if tab not in _NEXT:
         return table
     view, text = _NEXT[tab]

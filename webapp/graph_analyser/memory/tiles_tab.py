@@ -8,43 +8,27 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.memory import replica_of_target
-from popvision.analysis.memory.tile_ranking import FIGURES, Histogram, histogram
+from popvision.analysis.memory.tile_ranking import Histogram, histogram
 from popvision.analysis.memory.usage import MemoryByTile, memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from webapp.components import Column, figure, help_text, long_table
+from webapp.components import figure, help_text, long_table
 from webapp.components.attributes import attributes
-from webapp.components.difference import difference_columns
+from webapp.components.figure_columns import figure_columns
+from webapp.graph_analyser.memory.frames import tiles_table
 from webapp.graph_analyser.memory.state import MemoryPage
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.page import save_plot
 from webapp.theme import tokens
 
-_HELP = {
-    "Including gaps": "Highest used address",
-    "Gaps": "Unused bytes below the highest used address",
-    "Not always live": "The tile's own maximum over liveness indices",
-    "Live at its peak": "Always live + not always live at the tile's own peak",
-    "Beyond its memory": "Including gaps - memory of a tile, where it does not fit",
-}
+_LAYOUT = {"rank": {"width": 75}, "tile": {"width": 75}, "ipu": {"width": 65}, "physical_tile": {"width": 85}}
 
 
 def tiles_tab(page: MemoryPage, theme: str) -> Component:
     """Raises NotRecordedError without a graph profile."""
     memory = memory_by_tile(page.source, page.state.replica)
-    columns = [
-        Column("Rank", "Rank", "integer", help="By memory including gaps; equals share the first place", width=75),
-        Column("Tile", "Tile", "integer", width=75),
-        Column("IPU", "IPU", "integer", width=65),
-        Column("Physical", "Physical", "integer", help="Physical id within the IPU, -1 = not known", width=85),
-    ]
-    for name in FIGURES:
-        help_ = _HELP.get(name, "")
-        if page.target is not None:
-            columns += difference_columns(name, name, "bytes", help=help_)
-        else:
-            columns.append(Column(name, name, "bytes", help=help_, width=125))
+    columns = figure_columns(tiles_table(page.source, page.target, page.query), _LAYOUT)
     query = {name: value for name, value in page.query.items() if name in ("replica", "vs")}
     table = long_table("memory-tiles", page.key, query, columns, selectable=True)
     plot: Any = figure("mem-bins", _draw(page, memory, theme), theme, image_name="tiles-by-memory")

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.memory.lowered import lowered_tile, variables
-from webapp.components import Column, help_text, icon, long_table, popover, segments
+from popvision.analysis.memory.lowered import lowered_table, lowered_tile
+from webapp.components import help_text, icon, long_table, popover, segments
 from webapp.components.attributes import attributes
-from webapp.components.difference import difference_columns
+from webapp.components.figure_columns import Layout, figure_columns
 from webapp.graph_analyser.memory.columns import table_columns
-from webapp.graph_analyser.memory.frames import ROWS, table_frame
+from webapp.graph_analyser.memory.frames import ROWS, all_variables, table_of
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
+
+_VARIABLES = {"name": {"flex": 4}, "variable": {"width": 80}, "size_bytes": {"width": 140}, "live": {"width": 110}}
+
+_ALLOCATIONS: Layout = {
+    "address": {"width": 110},
+    "size_bytes": {"width": 100},
+    "name": {"flex": 3},
+    "variable_name": {"flex": 2},
+    "category": {"width": 160},
+    "region": {"width": 120},
+    "live": {"width": 140},
+    "indices": {"width": 90},
+    "shared": {"width": 85},
+    "id": {"width": 85},
+    "variable": {"hide": True},
+}
 
 
 def variables_tab(page: MemoryPage) -> Component:
@@ -51,14 +65,7 @@ def lifetime_link(page: MemoryPage) -> Component:
 
 
 def _all(page: MemoryPage) -> Component:
-    help_ = "Over all tiles of one replica"
-    columns = [Column("Variable", "Variable", flex=4), Column("Id", "Id", "integer", width=80)]
-    if page.target is None:
-        variables(page.source)
-        columns += [Column("Bytes", "Bytes", "bytes", help=help_, width=140), Column("Live", "Live", width=110)]
-    else:
-        columns += [*difference_columns("Bytes", "Bytes", "bytes", help=help_), Column("Live", "Live", width=90)]
-        columns.append(Column("In", "In", width=90, help="The report that has the variable"))
+    columns = figure_columns(all_variables(page.source, page.target, page.query), _VARIABLES)
     hint = "Select rows to draw them across tiles (graph type Variables); select a tile to see its addresses. "
     table = long_table("memory-variables", page.key, page.query, columns, selectable=True)
     return html.Div(
@@ -72,10 +79,8 @@ def _all(page: MemoryPage) -> Component:
 
 def _sizes(page: MemoryPage, bar: list[Component]) -> Component:
     bar += [html.Span("Bytes of each variable there; select a row for its", className="tab-note"), lifetime_link(page)]
-    names = list(table_frame("sizes", page.source, page.target, page.query).columns)
-    return long_table(
-        ROWS["sizes"], page.key, page.query, table_columns(names, page.target is not None), selectable=True
-    )
+    shown = table_of("sizes", page.source, page.target, page.query)
+    return long_table(ROWS["sizes"], page.key, page.query, table_columns(shown), selectable=True)
 
 
 def _map(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
@@ -93,22 +98,10 @@ def _map(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
 
 
 def _by_address(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
-    lowered_tile(page.source, tile)
     which = " in the source" if page.target is not None else ""
     note = f"What lies on tile {tile:,}{which}, by address; select a row for its"
     bar += [html.Span(note, className="tab-note"), lifetime_link(page)]
-    columns: list[Any] = [
-        Column("Address", "Address", "integer", help="Byte offset within the tile's memory", width=110),
-        Column("Bytes", "Bytes", "bytes", width=100),
-        Column("Name", "Name", flex=3),
-        Column("Variable", "Variable", flex=2),
-        Column("Category", "Category", width=160),
-        Column("Region", "Region", width=120),
-        Column("Live", "Live (indices)", width=140, help="Liveness indices at which it is live, last included"),
-        Column("Indices", "Indices", "integer", width=90, help="How many liveness indices it is live at"),
-        Column("Shared", "Shared", width=85, help="yes = another allocation uses one of its addresses at another time"),
-        Column("Id", "Id", "integer", width=85),
-    ]
+    columns = figure_columns(lowered_table(page.source, tile), _ALLOCATIONS)
     return long_table("memory-lowered", page.key, {"tile": str(tile)}, columns, selectable=True)
 
 

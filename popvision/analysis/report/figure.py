@@ -1,0 +1,130 @@
+"""Figures: the columns of every table that analysis answers with.
+
+A figure carries its id and its unit, so that nobody reads a heading to know either. Headings, help and names in exports
+stand under the id in `figure_titles`.
+
+    Table("vertices_on_tiles", [
+        Figure("name", "text", ["MatMul", "Add"]),
+        Figure("state_bytes", "bytes", [640, 32], place="tile 5"),
+    ])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from popvision.arrays import AnyArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: "id" numbers something (a tile, a program, a liveness index), "count" counts; "mean_..." may be a fraction; "share"
+#: is a part of a whole, 0 to 1; "ratio" one figure divided by another.
+Unit: TypeAlias = Literal[
+    "text",
+    "id",
+    "count",
+    "mean_count",
+    "bytes",
+    "cycles",
+    "mean_cycles",
+    "flops",
+    "share",
+    "ratio",
+    "bytes_per_cycle",
+    "microseconds",
+]
+
+#: Where values come from: a public formula, constants fitted to published figures, a default for an unknown codelet,
+#: or what the report itself says.
+Provenance: TypeAlias = Literal["exact", "fitted", "guess", "report"]
+
+#: A table of two reports has a figure twice; one with several places has the change of later places to the first.
+Side: TypeAlias = Literal["", "source", "target", "change"]
+
+Values: TypeAlias = "Sequence[Any] | AnyArray | pd.api.extensions.ExtensionArray | pd.Series[Any]"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One column of a table: a value per row, missing ones as NA or NaN.
+
+    `place` is what the values are about where a table has several columns of one figure: "tile 5", "IPU 1", a liveness
+    index."""
+
+    id: str
+    unit: Unit
+    values: Values
+    place: str = ""
+    side: Side = ""
+    provenance: Provenance = "report"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures of equal length, in the order of an export. `id` names the table in `figure_titles.TITLES`.
+
+    Raises ValueError for figures that differ in length."""
+
+    id: str
+    figures: Sequence[Figure]
+
+    def __post_init__(self) -> None:
+        lengths = {len(figure.values) for figure in self.figures}
+        if len(lengths) > 1:
+            raise ValueError(f"table {self.id} has figures of {' and '.join(map(str, sorted(lengths)))} rows")
+
+    def __len__(self) -> int:
+        return len(self.figures[0].values) if self.figures else 0
+
+    def __iter__(self) -> Iterator[Figure]:
+        return iter(self.figures)
+
+    def __contains__(self, id: object) -> bool:
+        return any(figure.id == id for figure in self.figures)
+
+    def column(self, id: str, place: str | None = None, side: Side = "") -> Figure:
+        """The first figure of this id and side, at `place` if it is given. Raises KeyError where there is none."""
+        for figure in self.figures:
+            if (figure.id, figure.side) == (id, side) and place in (None, figure.place):
+                return figure
+        raise KeyError(f"table {self.id} has no figure {id!r}" + ("" if place is None else f" at {place!r}"))
+
+    def __getitem__(self, id: str) -> Any:
+        """Values of a figure that the table has once."""
+        return self.column(id).values
+
+    def at_places(self, names: dict[str, str]) -> Table:
+        """The same figures with their places renamed."""
+        return Table(self.id, [replace(each, place=names.get(each.place, each.place)) for each in self.figures])
+
+    def placed_ids(self) -> list[str]:
+        """Ids of the figures that have places, in order."""
+        return list(dict.fromkeys(figure.id for figure in self.figures if figure.place))
+
+    def take(self, rows: slice) -> Table:
+        """Some of the rows."""
+        return Table(self.id, [replace(each, values=each.values[rows]) for each in self.figures])
+
+
+def with_changes(table: Table) -> Table:
+    """The table with the change of each later place to the first place of the same figure."""
+    first: dict[str, Figure] = {}
+    changes = []
+    for figure in table:
+        if not figure.place:
+            continue
+        if figure.id in first:
+            change = _minus(figure.values, first[figure.id].values)
+            changes.append(replace(figure, values=change, side="change"))
+        else:
+            first[figure.id] = figure
+    return Table(table.id, [*table.figures, *changes])
+
+
+def _minus(values: Any, before: Any) -> Any:
+    return values - before if hasattr(values, "dtype") else np.asarray(values) - np.asarray(before)

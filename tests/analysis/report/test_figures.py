@@ -1,0 +1,106 @@
+"""Every figure of every table is in the catalogue, and every entry of the catalogue is a figure of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from popvision.analysis.compare.matching import match_vertex_types
+from popvision.analysis.compare.memory import joined
+from popvision.analysis.memory.lowered import lowered_table, variables_table
+from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
+from popvision.analysis.memory.tile_ranking import tile_ranking
+from popvision.analysis.memory.variable_parts import parts_table
+from popvision.analysis.memory.variable_tiles import variable_table
+from popvision.analysis.report.figure import Figure, Table, with_changes
+from popvision.analysis.report.figure_titles import (
+    TITLES,
+    UnknownFigureError,
+    field_of,
+    figure_title,
+    opened_frame,
+    viewer_frame,
+)
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tile_columns import tile_columns
+from popvision.analysis.report.tiles import target_of
+from tests.analysis.memory.memory_case import make_case, write_case
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> ReportSource:
+    return write_case(tmp_path_factory.mktemp("figures"), make_case(12))
+
+
+def every_table(source: ReportSource) -> list[Table]:
+    """All tables of analysis, of the pages that compare two reports as well."""
+    columns = tile_columns(target_of(source), [0, 1])
+    vertices = vertex_table(source, columns)
+    return [
+        vertices,
+        joined(vertices, vertices, match_vertex_types(source, source), "vertex_type", vertices.placed_ids()),
+        compute_set_table(source, columns),
+        exchange_table(source, columns),
+        variable_table(source, columns),
+        variables_table(source),
+        lowered_table(source, 1),
+        parts_table(source, 0),
+        tile_ranking(source),
+    ]
+
+
+def test_every_figure_has_a_title_and_a_column_of_its_own(source: ReportSource) -> None:
+    for table in every_table(source):
+        assert len({field_of(table, figure) for figure in table}) == len(table.figures), table.id
+        assert list(viewer_frame(table)) == [field_of(table, figure) for figure in table]
+
+
+def test_the_catalogue_lists_no_figure_that_no_table_has(source: ReportSource) -> None:
+    found: dict[str, set[str]] = {}
+    for table in every_table(source):
+        found.setdefault(table.id, {"in_report"}).update(figure.id for figure in table)
+    unused = {table: set(entries) - found.get(table, set()) for table, entries in TITLES.items()}
+    assert {table: names for table, names in unused.items() if names} == {}
+
+
+def test_a_figure_that_is_not_listed_is_an_error() -> None:
+    table = Table("vertices_on_tiles", [Figure("instances", "count", [1]), Figure("heat", "bytes", [2])])
+    for show in (viewer_frame, opened_frame):
+        with pytest.raises(UnknownFigureError, match="'heat' of table 'vertices_on_tiles'"):
+            show(table)
+    with pytest.raises(UnknownFigureError, match="'instances' of table 'none'"):
+        figure_title("none", "instances")
+
+
+def test_figures_of_different_length_are_no_table() -> None:
+    with pytest.raises(ValueError, match="2 and 3 rows"):
+        Table("variables", [Figure("name", "text", ["a", "b"]), Figure("size_bytes", "bytes", [1, 2, 3])])
+
+
+def test_changes_are_to_the_first_place_of_the_same_figure() -> None:
+    table = Table(
+        "vertices_on_tiles",
+        [
+            Figure("instances", "count", np.array([5, 1]), "tile 0"),
+            Figure("state_bytes", "bytes", np.array([50, 10]), "tile 0"),
+            Figure("instances", "count", np.array([7, 1]), "tile 3"),
+            Figure("state_bytes", "bytes", np.array([20, 10]), "tile 3"),
+        ],
+    )
+    frame = viewer_frame(with_changes(table))
+    assert list(frame)[4:] == ["Instances, tile 3_change", "State, tile 3_change"]
+    assert frame["Instances, tile 3_change"].tolist() == [2, 0]
+    assert frame["State, tile 3_change"].tolist() == [-30, 0]
+    assert table.column("state_bytes", "tile 3").values.tolist() == [20, 10]
+    with pytest.raises(KeyError, match=r"no figure 'state_bytes' at 'tile 9'"):
+        table.column("state_bytes", "tile 9")
+
+
+def test_a_frame_of_opened_names_figures_by_id(source: ReportSource, tmp_path: Path) -> None:
+    frame = opened_frame(vertex_table(source, tile_columns(target_of(source), [1])))
+    names = ["name", "vertex_type", "kind", "instance_bytes", "instances", "state_bytes", "code_bytes"]
+    assert list(frame) == names
+    with pytest.raises(ValueError, match="several places"):
+        opened_frame(vertex_table(source, tile_columns(target_of(source), [0, 1])))

@@ -1,0 +1,99 @@
+"""Columns of a page's table from the figures of an analysis table: headings and help come from the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from popvision.analysis.report.figure import Figure, Table, Unit
+from popvision.analysis.report.figure_titles import field_of, figure_title, placed, viewer_frame
+from webapp.components.difference import SIGNED_KINDS, add_difference, difference_columns
+from webapp.components.table import Column
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Unit -> kind of a column.
+KINDS: dict[Unit, str] = {
+    "text": "text",
+    "id": "integer",
+    "count": "integer",
+    "mean_count": "decimal",
+    "bytes": "bytes",
+    "cycles": "cycles",
+    "mean_cycles": "decimal",
+    "flops": "integer",
+    "share": "percent",
+    "ratio": "decimal",
+    "bytes_per_cycle": "decimal",
+    "microseconds": "decimal",
+}
+
+#: Width of a column by unit, where a page says nothing else.
+_WIDTHS: dict[Unit, int] = {"text": 130, "id": 90, "count": 90, "bytes": 110}
+
+#: Width of a column below a heading that it shares.
+_NARROW = 105
+
+#: What a page says of the column of a figure: `width`, `flex`, `sort`, `hide`.
+Layout = Mapping[str, Mapping[str, Any]]
+
+
+def figure_columns(table: Table, layout: Layout | None = None) -> list[Column]:
+    """A column for each figure, by id in the order of `layout` where it names any, then in the table's.
+
+    Figures with several places stand below one heading; figures of two reports come as source, target, difference and
+    change. Raises UnknownFigureError for a figure that the catalogue lacks."""
+    layout = layout or {}
+    ids = [*layout, *dict.fromkeys(figure.id for figure in table)]
+    order = {id: at for at, id in reversed(list(enumerate(ids)))}
+    columns: list[Column] = []
+    for figure in sorted(table, key=lambda each: order[each.id]):
+        if figure.side == "source":
+            columns += _compared(table, figure)
+        elif figure.side != "target":
+            columns.append(_column(table, figure, layout.get(figure.id, {})))
+    return columns
+
+
+def figure_frame(table: Table) -> DataFrame:
+    """The rows that go with `figure_columns`: of two reports also differences and relative changes."""
+    compared = [field_of(table, figure).removesuffix("_source") for figure in table if figure.side == "source"]
+    return add_difference(viewer_frame(table), *compared)
+
+
+def _places(table: Table, id: str) -> list[str]:
+    return list(dict.fromkeys(figure.place for figure in table if figure.id == id))
+
+
+def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
+    entry = figure_title(table.id, figure.id)
+    field, kind = field_of(table, figure), KINDS[figure.unit]
+    if not figure.place or "{place}" in entry.title:
+        options = {"width": _WIDTHS.get(figure.unit, 120)} | dict(layout)
+        if "flex" in options:
+            options.pop("width")
+        return Column(field, placed(entry.title, figure.place), kind, help=entry.hint, **options)
+    places = _places(table, figure.id)
+    if figure.side == "change":
+        return _change(field, entry.title, kind, figure.place, places[0])
+    if len(places) == 1:
+        return Column(field, f"{entry.title} on {figure.place}", kind, help=entry.hint, width=170)
+    return Column(field, figure.place, kind, help=entry.hint, width=_NARROW, group=entry.title)
+
+
+def _change(field: str, title: str, kind: str, place: str, first: str) -> Column:
+    heading = f"{_number(place)} − {_number(first)}"
+    text = f"{title} on {place} less that on {first}"
+    return Column(field, heading, SIGNED_KINDS[kind], help=text, width=_NARROW, group=title)
+
+
+def _number(place: str) -> str:
+    return place.removeprefix("tile ").removeprefix("IPU ")
+
+
+def _compared(table: Table, figure: Figure) -> list[Column]:
+    entry = figure_title(table.id, figure.id)
+    title = placed(entry.title, figure.place) if len(_places(table, figure.id)) > 1 else placed(entry.title, "")
+    field = field_of(table, figure).removesuffix("_source")
+    return difference_columns(field, entry.title, KINDS[figure.unit], group=title, help=entry.hint)
