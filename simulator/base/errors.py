@@ -1,19 +1,47 @@
 """Poplar's exceptions, under Poplar's names.
 
     poplar_error (RuntimeError)
-      graph_program_compilation_error  graph_object_creation_error  graph_object_load_error  no_environment
-      unknown_vertex_type  unknown_field  control_program_error  type_error  index_error (also IndexError)
-      no_size_specified  graph_connection_error  graph_cycle_error  graph_recursion_error  graph_replication_error
-      profiling_disabled  missing_profile_data  missing_graph_profile  missing_perf_estimate  invalid_tile_mapping
-      tensor_creation_error  tensor_io_state_error  tensor_metadata_error  stream_connection_error  overflow_error
-      memory_elem_constraints_error  stream_memory_allocation_error  invalid_machine_model  invalid_option
-      symbol_error  file_load_error  parse_error
-      link_error -> graph_memory_allocation_error
-      runtime_error -> application_runtime_error
-                       system_runtime_error -> recoverable_runtime_error, unrecoverable_runtime_error,
-                                               unknown_runtime_error
+     ├─ graph_program_compilation_error     a codelet's source does not compile
+     ├─ graph_object_creation_error         an object cannot be made, or is of another graph
+     ├─ graph_object_load_error             a codelet's class or object file cannot be used
+     ├─ no_environment                      (not raised here)
+     ├─ unknown_vertex_type
+     ├─ unknown_field                       a vertex has no such field
+     ├─ control_program_error               a program is made of what cannot run
+     ├─ type_error                          another element type, or no numbers
+     ├─ index_error (IndexError)            outside a tensor, a field or a dimension
+     ├─ no_size_specified                   a vector field has no size yet
+     ├─ graph_connection_error              a field is not connected, twice, or to what it cannot take
+     ├─ graph_cycle_error                   a vertex reads what another of its compute set writes
+     ├─ graph_recursion_error               a function calls itself
+     ├─ graph_replication_error             a replication factor, or values by replica, do not fit
+     ├─ profiling_disabled                  no execution was recorded
+     ├─ missing_profile_data                (not raised here)
+     ├─ missing_graph_profile               the options keep no graph profile
+     ├─ missing_perf_estimate               a vertex type cannot estimate its cycles
+     ├─ invalid_tile_mapping                no such tile, or elements without one
+     ├─ tensor_creation_error               a shape or a number of values does not fit
+     ├─ tensor_io_state_error               (not raised here)
+     ├─ tensor_metadata_error               QUARTER without metadata, or with what is none
+     ├─ stream_connection_error             a stream exists twice, or is not connected
+     ├─ overflow_error                      a number does not fit an integer type
+     ├─ memory_elem_constraints_error       a memory constraint of a codelet cannot be kept
+     ├─ stream_memory_allocation_error      the host has no room for streams or remote buffers
+     ├─ invalid_machine_model               a target that cannot be
+     ├─ invalid_option                      an unknown option, or a value that it does not take
+     ├─ symbol_error                        a module has no such external variable
+     ├─ file_load_error                     a file is missing or of another format
+     ├─ parse_error                         text or a message that does not fit together
+     ├─ link_error                          a symbol is not defined, or defined twice
+     │   └─ graph_memory_allocation_error   the program does not fit into tile memory
+     └─ runtime_error                       a run stopped; `errors` says where
+         ├─ application_runtime_error       the program's own error
+         └─ system_runtime_error            the machine's
+             ├─ recoverable_runtime_error   a reset repairs it
+             ├─ unrecoverable_runtime_error
+             └─ unknown_runtime_error
 
-Every message is one sentence that names the thing, its value and the way out.
+Every message is one sentence that names the object, its value and the way out.
 """
 
 from __future__ import annotations
@@ -161,7 +189,7 @@ class ErrorCode(Enum):
 @dataclass(frozen=True)
 class ErrorLocation:
     """Where an error happens: a tile of the device, with the lowered program of this id or the code of the vertices
-    called `vertex`. It holds for the executable that gave it (`owner`) only."""
+    called `vertex`. Valid only for the executable that gave it (`owner`)."""
 
     tile: int
     program: int = -1
@@ -218,9 +246,9 @@ class unrecoverable_runtime_error(system_runtime_error): ...
 class unknown_runtime_error(system_runtime_error): ...
 
 
-#: Errors of the machine that a reset of this kind repairs. Poplar's pages name the classes and the actions, not which
-#: error is which: our choice.
-_REPAIRED = {
+#: The reset that repairs an error of the machine. Poplar's pages name the classes and the actions; which error needs
+#: which action is our choice.
+_REPAIRED_BY = {
     ErrorCode.EXCHANGE_ERROR: RecoveryAction.IPU_RESET,
     ErrorCode.MEMORY_ERROR: RecoveryAction.IPU_RESET,
     ErrorCode.IPUSOFTERR: RecoveryAction.IPU_RESET,
@@ -230,8 +258,8 @@ _REPAIRED = {
 
 
 def raised_for(code: ErrorCode) -> Callable[[str, Sequence[ErrorInfo]], runtime_error]:
-    """How a run that stops at this error says so: (message, errors) -> exception."""
-    action = _REPAIRED.get(code)
+    """The exception of a run that stops at this error, as (message, errors) -> exception."""
+    action = _REPAIRED_BY.get(code)
     if action is not None:
         return lambda message, errors: recoverable_runtime_error(message, action, errors)
     if code is ErrorCode.IPU_MEMORY_FAILURE:

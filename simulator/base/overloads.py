@@ -1,4 +1,4 @@
-"""Choosing among the overloads of one C++ name by the types of the arguments, positional or by Poplar's names."""
+"""Choose among the overloads of a C++ name by the types of the arguments, given by position or by Poplar's names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ REQUIRED = object()
 
 
 class Parameter(NamedTuple):
-    """One parameter: `accepts` tells this overload from the others, None = anything, so that the method itself can
-    refuse it with a better sentence."""
+    """One parameter. `accepts` tells this overload from the others; None = anything, so that the method can refuse a
+    value with a better sentence."""
 
     name: str
     accepts: Callable[[Any], bool] | None = None

@@ -64,7 +64,7 @@ class QuarterMetadata:
         return (_FORMAT_BIT if self._format is self.Format.F143 else 0) | (self._scale & _SCALE_BITS)
 
     def set(self, other: QuarterMetadata) -> None:
-        """Become equal to `other`: where C++ writes through a reference."""
+        """Become equal to `other`, where C++ writes through a reference."""
         self._format, self._scale = other._format, other._scale
 
     def __eq__(self, other: object) -> bool:
@@ -107,7 +107,7 @@ def encoded(values: npt.ArrayLike, metadata: QuarterMetadata, nan_on_overflow: b
     overflow = code > 127
     code = np.where(overflow, 127, code)
     code = np.where(np.isnan(numbers) | (overflow & nan_on_overflow), NAN_BYTE, code | np.where(numbers < 0, 0x80, 0))
-    # A negative number that rounds to zero becomes the one zero there is.
+    # A negative number that rounds to zero becomes zero: there is no negative zero.
     code = np.where((code == NAN_BYTE) & ~np.isnan(numbers) & ~(overflow & nan_on_overflow), 0, code)
     return np.asarray(code, np.uint8)
 

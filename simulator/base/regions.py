@@ -1,4 +1,4 @@
-"""Pure functions over regions: (starts, lengths) arrays of runs of elements, in an order that means something.
+"""Regions, (starts, lengths) arrays of runs of elements in a meaningful order, and pure functions over them.
 
 A list of regions spells a flattened tensor: the elements of region 0 in ascending order, then those of region 1, ...
 A region is a run of consecutive elements of the element space (`simulator.graph.store`).
@@ -36,7 +36,8 @@ def merged(starts: Int64Array, lengths: Int64Array) -> Regions:
 
 
 def distinct(values: Int64Array) -> Int64Array:
-    """The different values, ascending. NumPy's `unique` hashes, which takes fifty times as long on millions."""
+    """The different values, ascending: by sorting, as the hashing of NumPy's `unique` takes fifty times as long on
+    millions of values."""
     ordered = np.sort(values, axis=None)
     return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
 
@@ -68,7 +69,7 @@ def of_strided(start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> 
     starts = np.array([start], np.int64)
     for n, s in dims:
         starts = (starts[:, None] + np.arange(n, dtype=np.int64) * s).reshape(-1)
-    # One run can go on where the last of the outer loop stopped, so there may be still fewer regions.
+    # A run may continue the one before it, so merging can still save regions.
     return merged(starts, np.full(len(starts), run, np.int64))
 
 
@@ -121,7 +122,7 @@ def split_by_table(
     of = np.repeat(np.arange(len(starts)), count)
     row = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count) + first[of]
     low = np.maximum(starts[of], np.where(row > 0, table_ends[row - 1], 0))
-    # Row 0 has no row before it: its interval begins at element 0 or before the region anyway.
+    # A first piece begins where its region begins; that also holds for row 0, which has no row before it.
     low = np.where(row == first[of], starts[of], low)
     high = np.minimum(starts[of] + lengths[of], table_ends[row])
     return low, high - low, row

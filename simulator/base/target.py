@@ -10,9 +10,14 @@ from typing import Any, overload
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base.errors import graph_replication_error, invalid_machine_model, invalid_option
-from simulator.base.target_units import ConvolutionGetters, ExchangeBlockGetters, limits_of
-from simulator.base.types import FLOAT, HALF, QUARTER, Type
+from simulator.base.errors import (
+    graph_replication_error,
+    invalid_machine_model,
+    invalid_option,
+    invalid_tile_mapping,
+    poplar_error,
+)
+from simulator.base.types import FLOAT, HALF, QUARTER, Type, limits_of
 from simulator.machine import physical_tiles
 from simulator.machine.memory_map import element_offsets
 from simulator.machine.targets import CHIPS, MK2, Chip
@@ -37,8 +42,9 @@ class IpuLinkTopology(Enum):
 
 
 @dataclass(frozen=True)
-class Target(ConvolutionGetters, ExchangeBlockGetters):
-    """A machine: chip constants and what a model or an override changed of them. Sizes in bytes, delays in cycles."""
+class Target:
+    """A machine: the constants of a chip with the changes of a model or an override. Sizes in bytes,
+    delays in cycles."""
 
     type: TargetType
     chip: Chip = MK2
@@ -54,7 +60,7 @@ class Target(ConvolutionGetters, ExchangeBlockGetters):
     global_sync_cycles: int = MK2.global_sync_cycles
     no_relative_sync_delay: bool = False
     compile_ipu_code: bool = False  #: code and stack have sizes (always on hardware)
-    overrides: tuple[str, ...] = ()  #: what the variables of what-if questions changed, one sentence each
+    overrides: tuple[str, ...] = ()  #: what POPVISION_TARGET and POPVISION_TILES changed, one sentence each
     #: for each tile of this (virtual) target, its tile on the device; None = the same
     device_tiles: tuple[int, ...] | None = None
 
@@ -96,8 +102,8 @@ class Target(ConvolutionGetters, ExchangeBlockGetters):
         return replace(self, num_ipus=numIPUs, tiles_per_ipu=tilesPerIPU)
 
     def of_replica(self, replicas: int) -> Target:
-        """The share of one of `replicas` equal parts: so many IPUs fewer. Raises graph_replication_error where the
-        IPUs cannot be shared out evenly."""
+        """The target of one of `replicas` equal parts. Raises graph_replication_error where the IPUs cannot be shared
+        out evenly."""
         if isinstance(replicas, bool) or not isinstance(replicas, int | np.integer) or replicas < 1:
             raise graph_replication_error(f"A replication factor is a whole number from 1 on, not {replicas!r}.")
         if self.num_ipus % replicas:
@@ -205,6 +211,100 @@ class Target(ConvolutionGetters, ExchangeBlockGetters):
         """The lowest value of a type; of QUARTER that of format F152 with scale 0."""
         return limits_of(type_)[0]
 
+    # ---- convolution units -------------------------------------------------------------------------------------
+
+    def getFp8ConvUnitInputLoadElemsPerCycle(self) -> int:
+        """One load of the data path per cycle."""
+        return self.chip.data_path_bits // 8
+
+    def getFp16ConvUnitInputLoadElemsPerCycle(self) -> int:
+        """One load of the data path per cycle."""
+        return self.chip.data_path_bits // 16
+
+    def getFp32ConvUnitInputLoadElemsPerCycle(self) -> int:
+        return self.chip.data_path_bits // 32
+
+    def getFp16InFp16OutConvUnitsPerTile(self) -> int:
+        return self.chip.conv_units_half
+
+    def getFp16InFp32OutConvUnitsPerTile(self) -> int:
+        return self.chip.conv_units_half
+
+    def getFp32InFp32OutConvUnitsPerTile(self) -> int:
+        return self.chip.conv_units_float
+
+    def getConvUnitCoeffLoadBytesPerCycle(self) -> int:
+        return self.chip.coeff_load_bytes_per_cycle
+
+    def getWeightsPerConvUnit(self, type_: Type) -> int:
+        """Input channels that one convolution unit holds: 16 for half, 8 for float. Raises `poplar_error` for
+        others."""
+        if _input_type(type_) is QUARTER:
+            raise _not_known("The number of 8-bit weights of a convolution unit", self.chip)
+        return 16 if type_ is HALF else 8
+
+    def getNumConvUnits(self, input_type: Type, partial_type: Type) -> int:
+        """For an input type and a type of partial sums; 0 where there are none, as for QUARTER before "ipu21"."""
+        if input_type is QUARTER:
+            return self.getFp8InFp16OutConvUnitsPerTile()
+        return self.chip.conv_units_half if input_type is HALF else self.chip.conv_units_float
+
+    def getFp8InFp16OutConvUnitsPerTile(self) -> int:
+        """0 for chips before "ipu21", which have no 8-bit arithmetic; `poplar_error` for that one."""
+        if self.chip.name != "ipu21":
+            return 0
+        raise _not_known("The number of 8-bit convolution units per tile", self.chip)
+
+    def getConvUnitInputLoadElemsPerCycle(self, type_: Type) -> int:
+        """Elements of an input type (QUARTER, HALF or FLOAT) that one load brings."""
+        return self.chip.data_path_bits // (8 * _input_type(type_).size)
+
+    def getConvUnitMaxPipelineDepth(self, type_: Type) -> int:
+        """Raises `poplar_error`: no figure is public."""
+        raise _not_known(f"The pipeline depth of the convolution units for {_input_type(type_)}", self.chip)
+
+    def getFp8ConvUnitMaxPipelineDepth(self) -> int:
+        """Raises `poplar_error`: no figure is public."""
+        return self.getConvUnitMaxPipelineDepth(QUARTER)
+
+    def getFp16ConvUnitMaxPipelineDepth(self) -> int:
+        """Raises `poplar_error`: no figure is public."""
+        return self.getConvUnitMaxPipelineDepth(HALF)
+
+    def getFp32ConvUnitMaxPipelineDepth(self) -> int:
+        """Raises `poplar_error`: no figure is public."""
+        return self.getConvUnitMaxPipelineDepth(FLOAT)
+
+    # ---- exchange blocks ---------------------------------------------------------------------------------------
+
+    # They connect tiles with the outside. Which tiles share one is not public: contexts are runs of tiles in order of
+    # their ids, a guess.
+
+    def getNumTilesPerXBContext(self) -> int:
+        return self.chip.tiles_per_xb_context
+
+    def getNumContextsPerXB(self) -> int:
+        return self.chip.host_contexts_per_xb
+
+    def getTileHostExchangeXB(self, tile: int) -> int:
+        """The exchange block, within its IPU, of a tile."""
+        return self.getTileHostExchangeContext(tile) // self.chip.host_contexts_per_xb
+
+    def getTileHostExchangeContext(self, tile: int) -> int:
+        """The exchange block context, within its IPU, of a tile; `invalid_tile_mapping` where there is no such tile."""
+        return self._of_ipu(tile) // self.chip.tiles_per_xb_context
+
+    def getTileHostExchangeContextPosition(self, tile: int) -> int:
+        """The place of a tile within its context."""
+        return self._of_ipu(tile) % self.chip.tiles_per_xb_context
+
+    def _of_ipu(self, tile: int) -> int:
+        if not 0 <= tile < self.getNumTiles():
+            raise invalid_tile_mapping(f"Tile {tile} is not one of the target's {self.getNumTiles()} tiles.")
+        return tile % self.tiles_per_ipu
+
+    # ---- kinds of targets --------------------------------------------------------------------------------------
+
     @staticmethod
     def createCPUTarget(accurateHalf: bool = False, numIPUs: int = 1) -> Target:
         """The host itself, divided like so many IPUs of one tile. Half is always accurate here."""
@@ -305,3 +405,14 @@ def chip_of_system(name: str) -> Chip:
         if part in words:
             return CHIPS[chip]
     raise invalid_machine_model(f"'{name}' is not a system type; use {', '.join(CHIPS)}, or a name such as IPU-POD16.")
+
+
+def _not_known(what: str, chip: Chip) -> poplar_error:
+    """The error of getters whose figure nobody has published."""
+    return poplar_error(f"{what} of a {chip.title} is not known: no figure is public.")
+
+
+def _input_type(type_: Type) -> Type:
+    if type_ not in (QUARTER, HALF, FLOAT):
+        raise poplar_error(f"Convolution units read quarter, half and float, not {type_}.")
+    return type_

@@ -15,6 +15,8 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.errors import overflow_error, type_error
+from simulator.base.quarter import QuarterMetadata
+from simulator.base.quarter import largest as largest_quarter
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +144,21 @@ def integer_limits(type_: Type) -> tuple[int, int] | None:
     return int(info.min), int(info.max)
 
 
+def limits_of(type_: Type) -> tuple[float, float]:
+    """The lowest and the largest value of a type."""
+    if type_ is QUARTER:
+        top = largest_quarter(QuarterMetadata(QuarterMetadata.Format.F152, 0))
+        return -top, top
+    if type_.dtype.kind == "b":
+        return 0.0, 1.0
+    info = np.finfo(type_.dtype) if type_.dtype.kind == "f" else np.iinfo(type_.dtype)
+    return float(info.min), float(info.max)
+
+
 #: The largest finite half.
 HALF_MAX = 65504.0
 
-#: What C++ spells as the largest unsigned where a limit is asked for: none.
+#: "No limit": the largest unsigned number, as in C++.
 NO_LIMIT = 2**32 - 1
 
 

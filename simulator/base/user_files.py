@@ -1,4 +1,4 @@
-"""Which source files are the user's own: those outside the simulator, its neighbours, installed packages and Python."""
+"""Tell the user's source files from those of this project, installed packages and Python."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _INSTALLED = tuple(
 
 @cache
 def is_users(file: str) -> bool:
-    """Whether a frame of this file is the user's. Code without a file (`<string>`, a prompt) is; frozen modules of
-    Python are not."""
+    """Whether a file is the user's own. Code without a file (`<string>`, a prompt) counts as such; frozen modules of
+    Python do not."""
     if file.startswith("<"):
         return not file.startswith("<frozen")
     return not file.startswith(_OWN) and not file.startswith(_INSTALLED) and "/site-packages/" not in file

@@ -1,5 +1,5 @@
-"""How vertices point at their vectors, by Poplar's names: for codelets (`VectorLayout`) and for those who look at
-vertices (`layout`)."""
+"""Layouts of the vectors of vertices: those that codelets declare (`VectorLayout`), and as performance estimators see
+them (`layout`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class VectorListLayout(Enum):
 
 
 class layout:
-    """The layouts that `FieldData` answers with."""
+    """The layouts that `FieldData` returns."""
 
     class Vector(Enum):
         NotAVector = ""
@@ -55,6 +55,6 @@ class layout:
         return a.name
 
 
-#: Most elements that the count in a vertex's state can say; layouts that are not here keep no count of known width.
+#: The largest count that a vertex's state can hold; layouts that are not listed have no count of known width.
 #: Widths: span = two 32-bit words, short_span = 12 bits of count beside a 20-bit pointer (docs/sources.md).
 LARGEST_COUNT = {"span": 0xFFFFFFFF, "short_span": 0xFFF}

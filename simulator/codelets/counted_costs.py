@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base import notices
+from simulator.base import text_output
 from simulator.codelets.count_run import Figures, count_vertex
 from simulator.codelets.counted_functions import NotCountableError, TooLongError
 from simulator.graph.introspection import value_at, vector_sizes
@@ -60,7 +60,7 @@ def costs_by_counting(
             with _counting:
                 return _counted(kind, fields, count, block, elements, moved, kept)
         except NotCountableError as reason:
-            notices.once(
+            text_output.once(
                 f"codelet {name}",
                 f"the cycles of codelet {name} cannot be counted: it {reason}. They are guessed from the "
                 f"elements it moves; {better} for a better figure.",

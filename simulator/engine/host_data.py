@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TextIO, overload
 
 from simulator.base.errors import stream_connection_error
-from simulator.base.output_streams import checked_stream
 from simulator.base.quarter import QuarterMetadata
+from simulator.base.text_output import checked_stream
 from simulator.engine.state import EngineState
 from simulator.runtime.host.host_buffers import memory_between
 from simulator.runtime.host.quarter_ends import is_metadata

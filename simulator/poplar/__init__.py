@@ -55,6 +55,7 @@ from simulator.base.options.flags import OptionFlags
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.target import IpuLinkConfiguration, IpuLinkTopology, Target, TargetType
 from simulator.base.type_conversion import (
+    TypeTraits,
     convertFromDeviceType,
     convertToDeviceType,
     copyDeviceHalfToDouble,
@@ -62,7 +63,6 @@ from simulator.base.type_conversion import (
     copyDoubleToDeviceHalf,
     copyFloatToDeviceHalf,
 )
-from simulator.base.type_traits import TypeTraits
 from simulator.base.types import (
     BOOL,
     CHAR,

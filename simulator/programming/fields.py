@@ -15,7 +15,7 @@ from simulator.base.errors import (
     unknown_field,
 )
 from simulator.base.overloads import Overloads, Parameter, instance_of
-from simulator.base.target_units import limits_of
+from simulator.base.types import limits_of
 from simulator.base.vertex_layouts import LARGEST_COUNT
 from simulator.graph.field_links import FieldLink
 from simulator.graph.objects import FieldRef

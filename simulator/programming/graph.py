@@ -15,7 +15,7 @@ import numpy.typing as npt
 from simulator.arrays import Int64Array
 from simulator.base.errors import graph_object_creation_error
 from simulator.base.target import Target
-from simulator.base.type_traits import TypeTraits
+from simulator.base.type_conversion import TypeTraits
 from simulator.base.types import (
     CodeletFileType,
     FunctionBufferMappingType,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simulator.base.errors import graph_object_creation_error, invalid_option, stream_connection_error
-from simulator.base.notices import no_effect
 from simulator.base.options.flags import spelled
 from simulator.base.options.option import integer
+from simulator.base.text_output import no_effect
 from simulator.base.types import FunctionBufferMappingType, ReplicatedStreamMode, Type
 from simulator.graph.debug_context import Context, as_context, record
 from simulator.graph.objects import DataStream, Function, FunctionBuffer, HostFunction, RemoteBuffer

@@ -13,7 +13,7 @@ import numpy as np
 from simulator.base.errors import graph_object_creation_error, tensor_creation_error, type_error
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.quarter import QuarterMetadata, encoded
-from simulator.base.type_traits import TypeTraits
+from simulator.base.type_conversion import TypeTraits
 from simulator.base.types import (
     QUARTER_METADATA,
     UNSIGNED_INT,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.formats.profile.reader import ProfileReader
-from simulator.base import notices
+from simulator.base import text_output
 from simulator.codelets import counting
 from simulator.codelets.vertex import (
     InOut,
@@ -223,7 +223,7 @@ TOO_LONG = "it takes too many steps even on few elements"
 def test_what_cannot_be_counted_is_said_and_guessed(
     cls: type[Vertex], reason: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notices, "_said", set())
+    monkeypatch.setattr(text_output, "_printed", set())
     costs = costs_of(cls, {"x": [10, 30]})
     assert costs.cycles.tolist() == [20 + 2 * 10, 20 + 2 * 30]
     assert (costs.provenance, costs.flops) == ("guess", None)

@@ -9,8 +9,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simulator.base.errors import invalid_option
-from simulator.base.notices import no_effect
 from simulator.base.options.option import Option, OptionValues
+from simulator.base.text_output import no_effect
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

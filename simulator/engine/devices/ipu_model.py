@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any
 
 from simulator.base.errors import invalid_machine_model, invalid_option
-from simulator.base.notices import no_effect
 from simulator.base.target import Target, TargetType
+from simulator.base.text_output import no_effect
 from simulator.engine.devices.device import Device
 from simulator.engine.devices.what_if import overridden
 from simulator.machine.targets import CHIPS, Chip
