@@ -80,7 +80,7 @@ ABSENT: dict[str, Callable[[pva.Report], object]] = {
     "does not say which target": lambda r: r.compilation.target,
     "memory_by_tile .* no column excluding_gaps": lambda r: r.compilation.tiles[0].memory.total.excludingGaps,
     "memory_by_tile .* no column always_live": lambda r: r.compilation.tiles[0].memory.alwaysLiveBytes,
-    "which region": lambda r: r.compilation.tiles[0].memory.category.variable.interleaved,
+    "no memory by region": lambda r: r.compilation.tiles[0].memory.category.variable.interleaved,
     "no column active_cycles_to_min": lambda r: r.execution.steps[0].ipus[0].activeCycles.cyclesTo.min,
     "steps_by_ipu .* no column data_in": lambda r: r.execution.steps[0].ipus[0].dataIn,
     "how many vertices": lambda r: r.compilation.graph.numVertices,
