@@ -450,7 +450,7 @@ COMMANDS = [
     (["view", "good", "--port", "80000"], 2, "80000 is not in the range"),
     (["run", "gone.py"], 2, "'gone.py' does not exist"),
     (["run", "--target", "ipu9", "traced.py"], 2, "'ipu9' is not one of 'ipu1', 'ipu2', 'ipu21'"),
-    (["run", "-d", "traced.py", "traced.py"], 1, "traced.py is a file; give -d another path"),
+    (["run", "-d", "traced.py", "traced.py"], 1, "traced.py is a file; give another path with -d"),
     (["frobnicate"], 2, "No such command 'frobnicate'"),
 ]
 
