@@ -1,4 +1,4 @@
-"""A tool: what it is called, what it takes, what it answers."""
+"""A tool: its name, its arguments and the function that answers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from popvision.agents.shelf import Shelf
+from popvision.agents.catalogue import Catalogue
 from popvision.answers.page import Page
 from popvision.formats.errors import FormatError
 
-_KINDS: dict[str, tuple[type, ...]] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
     "number": (int, float),
     "string": (str,),
@@ -20,7 +20,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Argument:
-    """`kind` is a JSON type; `choices` the values it may have; `low` and `high` bound numbers."""
+    """`kind` is a JSON type, `choices` the allowed values, `low` and `high` the bounds of numbers."""
 
     name: str
     kind: str
@@ -29,24 +29,24 @@ class Argument:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    needed: bool = False
+    required: bool = False
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
-        found: dict[str, Any] = {"type": self.kind, "description": self.about}
+        schema: dict[str, Any] = {"type": self.kind, "description": self.about}
         if self.choices:
-            found["enum"] = list(self.choices)
+            schema["enum"] = list(self.choices)
         if self.default is not None:
-            found["default"] = self.default
+            schema["default"] = self.default
         for key, value in (("minimum", self.low), ("maximum", self.high)):
             if value is not None:
-                found[key] = value
-        return found
+                schema[key] = value
+        return schema
 
-    def checked(self, value: Any) -> Any:
-        """The value. Raises FormatError when it is of another kind or out of bounds."""
-        good = isinstance(value, _KINDS[self.kind]) and (self.kind == "boolean" or not isinstance(value, bool))
-        if not good:
+    def validated(self, value: Any) -> Any:
+        """The value. Raises FormatError when it has another type or is out of bounds."""
+        is_of_kind = isinstance(value, _TYPES[self.kind]) and (self.kind == "boolean" or not isinstance(value, bool))
+        if not is_of_kind:
             raise FormatError(f"{self.name} must be of type {self.kind}, not {type(value).__name__}.")
         if self.choices and value not in self.choices:
             raise FormatError(f"{self.name} must be one of {', '.join(self.choices)}, not {str(value)[:60]!r}.")
@@ -59,60 +59,59 @@ class Argument:
 
 @dataclass(frozen=True)
 class Tool:
-    """`answer(shelf, arguments, page)` gives a dict; one with "rows" comes in pages. `of` says whose name the argument
-    "report" is: "report", "trace", or "" for tools that are about none."""
+    """`answer(catalogue, arguments, page)` gives a dict; one with "rows" comes in pages. `subject` is what the argument
+    "report" names: a "report", a "trace", or "" for tools without that argument."""
 
     name: str
     about: str
-    answer: Callable[[Shelf, dict[str, Any], Page], dict[str, Any]]
+    answer: Callable[[Catalogue, dict[str, Any], Page], dict[str, Any]]
     arguments: tuple[Argument, ...] = ()
-    of: str = "report"
+    subject: str = "report"
 
     def all_arguments(self) -> tuple[Argument, ...]:
-        """With the name of the report and the page."""
+        """Its own arguments, with the name of the report and the page."""
         first = (
-            (Argument("report", "string", f"Name of the {self.of}, as list_reports gives it; not needed for one.", ""),)
-            if self.of
+            (Argument("report", "string", f"Name of the {self.subject}, from list_reports.", ""),)
+            if self.subject
             else ()
         )
         return first + self.arguments + PAGE
 
     def schema(self) -> dict[str, Any]:
         """The tool as tools/list gives it."""
-        every = self.all_arguments()
+        arguments = self.all_arguments()
         return {
             "name": self.name,
             "description": self.about,
             "inputSchema": {
                 "type": "object",
-                "properties": {each.name: each.schema() for each in every},
-                "required": [each.name for each in every if each.needed],
+                "properties": {each.name: each.schema() for each in arguments},
+                "required": [each.name for each in arguments if each.required],
                 "additionalProperties": False,
             },
             "annotations": {"readOnlyHint": True, "openWorldHint": False},
         }
 
-    def checked(self, given: Any) -> dict[str, Any]:
-        """All arguments, defaults filled in. Raises FormatError, one sentence, for one that is not good."""
+    def validated(self, given: Any) -> dict[str, Any]:
+        """All arguments, defaults filled in. Raises FormatError, one sentence, for an invalid one."""
         if given is None:
             given = {}
         if not isinstance(given, dict):
             raise FormatError(f"the arguments of {self.name} must be an object.")
         known = {each.name: each for each in self.all_arguments()}
-        strange = [str(name)[:60] for name in given if name not in known]
-        if strange:
-            raise FormatError(f"{self.name} has no argument {strange[0]!r}; it has {', '.join(known) or 'none'}.")
-        missing = [each.name for each in known.values() if each.needed and given.get(each.name) is None]
+        unknown = [str(name)[:60] for name in given if name not in known]
+        if unknown:
+            raise FormatError(f"{self.name} has no argument {unknown[0]!r}; it has {', '.join(known) or 'none'}.")
+        missing = [each.name for each in known.values() if each.required and given.get(each.name) is None]
         if missing:
             raise FormatError(f"{self.name} needs the argument {missing[0]}.")
         return {
-            name: each.default if given.get(name) is None else each.checked(given[name]) for name, each in known.items()
+            name: each.default if given.get(name) is None else each.validated(given[name])
+            for name, each in known.items()
         }
 
 
 PAGE = (
-    Argument("limit", "integer", "Rows at most; an answer also ends at 40,000 bytes.", 50, low=1, high=500),
-    Argument(
-        "cursor", "string", "next_cursor of the page before, with the same arguments; leave out for the first.", ""
-    ),
+    Argument("limit", "integer", "The most rows; an answer also ends at 40,000 bytes.", 50, low=1, high=500),
+    Argument("cursor", "string", "next_cursor of the previous page, with the same arguments; omit for the first.", ""),
 )

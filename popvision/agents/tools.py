@@ -1,14 +1,14 @@
-"""The tools, in the order in which an agent would reach for them."""
+"""All tools, the most general first."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from popvision.agents.shelf import Shelf
+from popvision.agents.catalogue import Catalogue
 from popvision.agents.tool import Argument, Tool
 from popvision.answers.liveness import SHOWN, liveness_answer
 from popvision.answers.operations import operations_answer
-from popvision.answers.page import Page, named, page_of
+from popvision.answers.page import Page, page_of, with_name
 from popvision.answers.tree import ORDERS, tree_answer
 from popvision.formats.errors import FormatError
 from popvision.opened.operation_questions import OPERATION_ORDERS
@@ -16,8 +16,8 @@ from popvision.opened.report import OpenedReport
 from popvision.query import VIEWS, Limits, run_query
 from popvision.query.view import Column
 
-_NAME = Argument("name", "string", "Only rows whose name contains this, case aside.", "")
-_IPU = Argument("ipu", "integer", "Figures of this IPU; all of them by default.", low=0, high=1e6)
+_NAME = Argument("name", "string", "Only rows whose name contains this text (any case).", "")
+_IPU = Argument("ipu", "integer", "Figures of this IPU; all IPUs by default.", low=0, high=1e6)
 _TILE = Argument("tile", "integer", "A tile, counted over all IPUs.", low=0, high=1e9)
 
 
@@ -25,63 +25,66 @@ def _rows(table: Any, page: Page, **facts: Any) -> dict[str, Any]:
     return {"provenance": table.attrs.get("provenance", "")} | facts | page_of(table, page)
 
 
-def _list(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    every = [{"name": name, "kind": "report"} for name in shelf.reports]
-    every += [{"name": name, "kind": "trace"} for name in shelf.traces]
-    rows = every[page.offset : page.offset + page.limit]
-    end = page.offset + len(rows)
-    return {"total": len(every), "offset": page.offset, "next_offset": end if end < len(every) else None, "rows": rows}
+def _list(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    rows = [{"name": name, "kind": "report"} for name in catalogue.reports]
+    rows += [{"name": name, "kind": "trace"} for name in catalogue.traces]
+    return _page(rows, page)
 
 
-def _summary(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    report = shelf.report(given["report"])
+def _page(rows: list[dict[str, Any]], page: Page) -> dict[str, Any]:
+    shown = rows[page.offset : page.offset + page.limit]
+    end = page.offset + len(shown)
+    return {"total": len(rows), "offset": page.offset, "next_offset": end if end < len(rows) else None, "rows": shown}
+
+
+def _summary(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    report = catalogue.report(given["report"])
     return _rows(report.summary(), page, target=report.target(), facts=report.facts())
 
 
-def _tree(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
+def _tree(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     chosen = {key: given[key] for key in ("root", "depth", "name", "type", "ipu", "order")}
-    return tree_answer(shelf.report(given["report"]), page, **chosen)
+    return tree_answer(catalogue.report(given["report"]), page, **chosen)
 
 
-def _operations(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
+def _operations(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     chosen = {key: given[key] for key in ("layer", "level", "under", "by", "ipu", "name")}
-    return operations_answer(shelf.report(given["report"]), page, **chosen)
+    return operations_answer(catalogue.report(given["report"]), page, **chosen)
 
 
-def _liveness(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
+def _liveness(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     chosen = {key: given[key] for key in ("show", "index", "ipu", "tile", "name")}
-    return liveness_answer(shelf.report(given["report"]), page, **chosen)
+    return liveness_answer(catalogue.report(given["report"]), page, **chosen)
 
 
-def _explain(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    table = shelf.report(given["report"]).explain(given["program"], given["tile"])
+def _explain(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    table = catalogue.report(given["report"]).explain(given["program"], given["tile"])
     return _rows(table, page, program=given["program"])
 
 
-def _tiles(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    report = shelf.report(given["report"])
+def _tiles(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    report = catalogue.report(given["report"])
     if given["tile"] is not None:
-        return _rows(named(report.tile_variables(given["tile"]), given["name"]), page, tile=given["tile"])
-    table = report.tiles()
-    ordered = table.sort_values([given["by"], "tile"], ascending=[False, True])
-    ordered.attrs = table.attrs
-    return _rows(ordered, page, by=given["by"])
+        return _rows(with_name(report.tile_variables(given["tile"]), given["name"]), page, tile=given["tile"])
+    return _rows(_largest_first(report.tiles(), given["by"]), page, by=given["by"])
 
 
-def _exchanges(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    report = shelf.report(given["report"])
+def _exchanges(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    report = catalogue.report(given["report"])
     if given["program"] is not None:
-        return _rows(_by(report.messages(given["program"]), "message_bytes"), page, program=given["program"])
-    return _rows(_by(named(report.exchanges(), given["name"], ("name", "type")), "total_received_bytes"), page)
+        return _rows(_largest_first(report.messages(given["program"]), "message_bytes"), page, program=given["program"])
+    return _rows(
+        _largest_first(with_name(report.exchanges(), given["name"], ("name", "type")), "total_received_bytes"), page
+    )
 
 
-def _by(table: Any, column: str) -> Any:
+def _largest_first(table: Any, column: str) -> Any:
     ordered = table.sort_values(column, ascending=False, kind="stable")
     ordered.attrs = table.attrs
     return ordered
 
 
-def _views(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
+def _views(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     rows = [
         {
             "view": each.name,
@@ -91,31 +94,29 @@ def _views(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
         }
         for each in VIEWS.values()
     ]
-    shown = rows[page.offset : page.offset + page.limit]
-    end = page.offset + len(shown)
-    return {"total": len(rows), "offset": page.offset, "next_offset": end if end < len(rows) else None, "rows": shown}
+    return _page(rows, page)
 
 
 def _meaning(column: Column) -> str:
     return f"{column.about} [{column.unit}]" if column.unit else column.about
 
 
-def _query(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    report: OpenedReport = shelf.report(given["report"])
+def _query(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    report: OpenedReport = catalogue.report(given["report"])
     limits = Limits(seconds=given["seconds"], rows=page.limit, skip=page.offset, text=4 << 20, heap=1 << 30)
-    found = run_query(report.source, given["sql"], limits)
-    end = page.offset + len(found.rows)
+    answer = run_query(report.source, given["sql"], limits)
+    end = page.offset + len(answer.rows)
     return {
-        "columns": found.columns,
+        "columns": answer.columns,
         "offset": page.offset,
-        "next_offset": end if found.more else None,
-        "rows": [list(row) for row in found.rows],
+        "next_offset": end if answer.more else None,
+        "rows": [list(row) for row in answer.rows],
     }
 
 
-def _trace(shelf: Shelf, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    trace = shelf.trace(given["report"])
-    table = named(_by(trace.statistics(), "self_us"), given["name"], ("label", "channel"))
+def _trace(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    trace = catalogue.trace(given["report"])
+    table = with_name(_largest_first(trace.statistics(), "self_us"), given["name"], ("label", "channel"))
     return _rows(table, page, duration_us=trace.duration_us)
 
 
@@ -131,35 +132,41 @@ _TILE_ORDERS = (
 TOOLS = {
     each.name: each
     for each in (
-        Tool("list_reports", "The reports and host traces that can be asked about, by name.", _list, of=""),
+        Tool("list_reports", "Names of the reports and host traces on offer.", _list, subject=""),
         Tool(
             "summary",
-            "The figures to ask for first: total device cycles (tile clock cycles, modelled) and seconds, fullest tile "
-            "against its capacity (bytes), peak live bytes, shares of tile time by phase (0 to 1), longest program.",
+            "The main figures: total device cycles (tile clock cycles, modelled) and seconds, fullest tile and its "
+            "capacity (bytes), peak live bytes, shares of tile time by phase (0 to 1), longest program.",
             _summary,
         ),
         Tool(
             "tree",
-            "Lowered programs as a tree with cycles over all recorded runs (self = own steps, total = with all below "
-            "and called), bytes moved, most live bytes and code bytes.",
+            "Lowered programs as a tree with cycles over all recorded runs (self = own steps; total = with programs "
+            "below and called), bytes moved, peak live bytes and code bytes.",
             _tree,
             (
-                Argument("root", "integer", "Only the tree below this program id."),
-                Argument("depth", "integer", "No deeper than this.", low=0, high=10_000),
+                Argument("root", "integer", "Only the subtree of this program id."),
+                Argument("depth", "integer", "Only programs down to this depth.", low=0, high=10_000),
                 _NAME,
-                Argument("type", "string", "Only this type, for example OnTileExecute or DoExchange.", ""),
+                Argument("type", "string", "Only this program type, for example OnTileExecute or DoExchange.", ""),
                 _IPU,
-                Argument("order", "string", "As it stands, or largest first by a figure.", "tree", choices=ORDERS),
+                Argument(
+                    "order",
+                    "string",
+                    "Order of rows: tree, or a figure, largest first.",
+                    "tree",
+                    choices=ORDERS,
+                ),
             ),
         ),
         Tool(
             "operations",
             "Calls of a software layer (for example poplin::matMul) with cycles, code bytes, floating point operations "
-            "(flops), exchanged bytes and memory bytes; percentages are of the whole. Needs debug information.",
+            "(flops), exchanged bytes and memory bytes; percentages are of report totals. Needs debug information.",
             _operations,
             (
                 Argument("layer", "string", "Software layer; PopLibs by default.", ""),
-                Argument("level", "integer", "Group by so many parts of the name; 0 = each.", 0, low=0, high=100),
+                Argument("level", "integer", "Group by this many parts of the name; 0 = none.", 0, low=0, high=100),
                 Argument("under", "string", "Only operations whose names begin with these parts.", ""),
                 Argument("by", "string", "Column to sort by.", "total_cycles", choices=tuple(OPERATION_ORDERS)),
                 _IPU,
@@ -169,10 +176,10 @@ TOOLS = {
         Tool(
             "liveness",
             "Live memory in bytes over the static order of the program: its peaks, and the variables live at the "
-            "highest peak, at one liveness index, or always; or the curve itself. Of a replica, an IPU or a tile.",
+            "highest peak, at one liveness index, or always; or the curve. Covers a replica, an IPU or a tile.",
             _liveness,
             (
-                Argument("show", "string", "What the rows are.", "peak", choices=SHOWN),
+                Argument("show", "string", "What the rows list.", "peak", choices=SHOWN),
                 Argument("index", "integer", "Liveness index, with show = index.", low=0, high=1e12),
                 _IPU,
                 _TILE,
@@ -181,14 +188,14 @@ TOOLS = {
         ),
         Tool(
             "explain",
-            "Where a figure comes from: its terms (cycles or bytes) with formula, publication and provenance (exact, "
-            "fitted, guess); of one program's cycles, or of the report's cycles and memory.",
+            "The terms of a figure (cycles or bytes) with formula, publication and provenance (exact, fitted, guess), "
+            "for one program, or for the total cycles and memory of the report.",
             _explain,
             (Argument("program", "integer", "Program id.", low=0, high=1e12), _TILE),
         ),
         Tool(
             "tiles",
-            "Memory of each tile in bytes, fullest first; or with `tile`, what that tile holds by category and name.",
+            "Memory of each tile in bytes, fullest first; with `tile`, the contents of that tile by category and name.",
             _tiles,
             (
                 _TILE,
@@ -199,19 +206,19 @@ TOOLS = {
         Tool(
             "exchanges",
             "Programs that move data: bytes received and sent per execution and over all runs, messages, bandwidth in "
-            "bytes per cycle (achieved and possible); or with `program`, who sends how many bytes to whom.",
+            "bytes per cycle (achieved and possible); with `program`, its messages from tile to tile in bytes.",
             _exchanges,
             (Argument("program", "integer", "Program id.", low=0, high=1e12), _NAME),
         ),
-        Tool("views", "Views that `query` can select from: columns with meaning and [unit].", _views, of=""),
+        Tool("views", "Views for `query`: columns with meaning and [unit].", _views, subject=""),
         Tool(
             "query",
-            "One read-only SQLite SELECT over the views of `views` and the tables of profile.pop. Add ORDER BY where "
-            "pages must not overlap.",
+            "One read-only SQLite SELECT over the views of `views` and the tables of profile.pop. Add ORDER BY so "
+            "that pages do not overlap.",
             _query,
             (
-                Argument("sql", "string", "The SELECT.", needed=True),
-                Argument("seconds", "number", "Time allowed.", 10.0, low=0.1, high=60),
+                Argument("sql", "string", "The SELECT.", required=True),
+                Argument("seconds", "number", "The most seconds.", 10.0, low=0.1, high=60),
             ),
         ),
         Tool(
@@ -219,14 +226,14 @@ TOOLS = {
             "A host trace by label: count, total and self time and percentiles, microseconds of the host's clock.",
             _trace,
             (_NAME,),
-            of="trace",
+            subject="trace",
         ),
     )
 }
 
 
 def find_tool(name: Any) -> Tool:
-    """The tool of that name. Raises FormatError for another."""
+    """The tool of that name. Raises FormatError for an unknown name."""
     if name not in TOOLS:
         raise FormatError(f"there is no tool {str(name)[:60]!r}; the tools are {', '.join(TOOLS)}.")
     return TOOLS[name]

@@ -1,4 +1,4 @@
-"""Where a figure comes from."""
+"""The terms of a figure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def explanation(source: ReportSource, program: int | None, tile: int | None) -> ProgramExplanation | list[Derivation]:
-    """Of a program, or of the report's cycles and memory. Raises FormatError for a program or tile that is not
-    there."""
+    """The derivations of a program, or of the report's cycles and memory. Raises FormatError for an unknown program or
+    tile."""
     if program is None:
         return explain_report(source)
     try:
@@ -27,16 +27,16 @@ def explanation(source: ReportSource, program: int | None, tile: int | None) -> 
 
 
 def explain_answer(source: ReportSource, program: int | None = None, tile: int | None = None) -> dict[str, Any]:
-    """provenance and derivations: figure, value, unit, sum of the terms, complete (whether they give all of it), terms
-    (text, value, sign, provenance, source) and notes; of a program also program, type, name, tile, phase."""
-    found = explanation(source, program, tile)
-    derivations = found if isinstance(found, list) else found.derivations
-    facts: dict[str, Any] = {} if isinstance(found, list) else asdict(found)
+    """provenance and derivations: figure, value, unit, sum of the terms, complete (the sum is the figure), terms (text,
+    value, sign, provenance, source) and notes; for a program also program, type, name, tile, executions."""
+    explained = explanation(source, program, tile)
+    derivations = explained if isinstance(explained, list) else explained.derivations
+    facts: dict[str, Any] = {} if isinstance(explained, list) else asdict(explained)
     facts["derivations"] = [asdict(each) | {"sum": each.sum, "complete": each.complete} for each in derivations]
     return {"provenance": provenance_text(source)} | facts
 
 
 def provenance_text(source: ReportSource) -> str:
-    """Who made the report; also what was assumed in its place (what-if)."""
+    """The producer of the report, and the constants that a what-if changed."""
     what_if = source.reader.meta.get("whatIf")
     return provenance_line(source) + (f"\nWhat-if: {what_if}" if what_if else "")

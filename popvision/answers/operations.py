@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from popvision.answers.page import Page, named, page_of
+from popvision.answers.page import Page, page_of, with_name
 
 if TYPE_CHECKING:
     from popvision.opened.report import OpenedReport
@@ -21,9 +21,9 @@ def operations_answer(
     ipu: int | None = None,
     name: str = "",
 ) -> dict[str, Any]:
-    """`layer`, `layers` (all that the report names) and rows, largest `by` first: see `OpenedReport.operations`.
+    """`layer`, `layers` (all layers of the report) and rows, largest `by` first; see `OpenedReport.operations`.
 
-    Raises NotRecordedError without debug information, FormatError for a layer, IPU or column that is not there."""
+    Raises NotRecordedError without debug information, FormatError for an unknown layer, IPU or column."""
     from popvision.analysis.operations.owners import layers
 
     table = report.operations(layer, level=level, under=under, by=by, ipu=ipu)
@@ -38,4 +38,4 @@ def operations_answer(
         "ipu": ipu,
         "missing": facts["missing"],
     }
-    return answer | page_of(named(table, name), page)
+    return answer | page_of(with_name(table, name), page)

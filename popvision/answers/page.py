@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -19,7 +21,7 @@ class Page:
 
 
 def page_of(table: pd.DataFrame, page: Page) -> dict[str, Any]:
-    """units (column -> unit), total (rows in all), offset, next_offset (None on the last page), rows (dicts)."""
+    """units (column -> unit), total (number of rows), offset, next_offset (None on the last page), rows (dicts)."""
     total = len(table)
     rows = records(table.iloc[page.offset : page.offset + page.limit])
     end = page.offset + len(rows)
@@ -39,7 +41,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON holds it; NA, NaN and infinity are None."""
+    """The value for JSON; NA, NaN and infinity become None."""
     import pandas as pd
 
     if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
@@ -47,15 +49,11 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def named(table: pd.DataFrame, text: str, columns: tuple[str, ...] = ("name",)) -> pd.DataFrame:
-    """The rows in which one of the columns contains the text, case aside; all for "". Attributes stay."""
+def with_name(table: pd.DataFrame, text: str, columns: tuple[str, ...] = ("name",)) -> pd.DataFrame:
+    """Keep the rows in which one of the columns contains the text, in any case. `attrs` stay."""
     if not text:
         return table
-    wanted = text.lower()
-    hits = [table[each].astype(str).str.lower().str.contains(wanted, regex=False) for each in columns]
-    chosen = hits[0]
-    for other in hits[1:]:
-        chosen = chosen | other
-    found = table[chosen]
-    found.attrs = dict(table.attrs)
-    return found
+    contains = [table[each].astype(str).str.lower().str.contains(text.lower(), regex=False) for each in columns]
+    rows = table[np.logical_or.reduce(contains)]
+    rows.attrs = dict(table.attrs)
+    return rows

@@ -14,13 +14,13 @@ def command(folders: tuple[Path, ...]) -> None:
     """Serve the reports and traces below FOLDERS to an agent over the Model Context Protocol, on stdin and stdout.
     Tools: summary, tree, operations, liveness, explain, tiles, exchanges, query. Reads only these folders and writes
     nothing; answers are bounded and come in pages. Ends with stdin."""
+    from popvision.agents.catalogue import Catalogue
     from popvision.agents.protocol import serve
-    from popvision.agents.shelf import Shelf
 
-    shelf = Shelf(folders)
-    count = f"{len(shelf.reports):,} reports and {len(shelf.traces):,} traces"
+    catalogue = Catalogue(folders)
+    count = f"{len(catalogue.reports):,} reports and {len(catalogue.traces):,} traces"
     click.echo(f"popvision mcp: {count}; waiting for an agent on stdin.", err=True)
     try:
-        serve(shelf, sys.stdin.buffer, sys.stdout.buffer)
+        serve(catalogue, sys.stdin.buffer, sys.stdout.buffer)
     except KeyboardInterrupt:
         raise SystemExit(130) from None

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from popvision.agents.bounded import MOST_BYTES
-from popvision.agents.protocol import handled, serve
-from popvision.agents.shelf import Shelf
+from popvision.agents.catalogue import Catalogue
+from popvision.agents.protocol import handle, serve
 from popvision.agents.tools import TOOLS
 from popvision.formats.errors import FormatError
 from tests.cli.called import popvision
@@ -178,7 +178,7 @@ def test_what_damage_took_is_said(agent: Agent) -> None:
 WRONG = [
     ("tree", {"report": "../train_mlp"}, "there is no report"),
     ("tree", {"report": "/etc/passwd"}, "there is no report"),
-    ("tree", {}, "name a report"),
+    ("tree", {}, "give the name of a report"),
     ("tree", {"report": TRAINING, "root": 10**9}, "there is no program"),
     ("tree", {"report": TRAINING, "type": "Frob"}, "there is no type of program"),
     ("tree", {"report": TRAINING, "depth": "deep"}, "depth must be of type integer"),
@@ -186,9 +186,9 @@ WRONG = [
     ("tree", {"report": TRAINING, "limit": 10**6}, "limit must lie between 1 and 500"),
     ("tree", {"report": TRAINING, "order": "colour"}, "order must be one of"),
     ("tree", {"report": TRAINING, "path": "/etc"}, "has no argument 'path'"),
-    ("tree", {"report": TRAINING, "cursor": "x"}, "not one of mine"),
+    ("tree", {"report": TRAINING, "cursor": "x"}, "the cursor is invalid"),
     ("tree", {"report": TRAINING, "cursor": "5.1.1"}, "another question"),
-    ("tree", {"report": TRAINING, "cursor": "²5.1.1"}, "not one of mine"),
+    ("tree", {"report": TRAINING, "cursor": "²5.1.1"}, "the cursor is invalid"),
     ("liveness", {"report": TRAINING, "show": "index"}, "an index goes with"),
     ("liveness", {"report": TRAINING, "tile": 64}, "tile 64 does not exist"),
     ("operations", {"report": TRAINING, "layer": "nothing"}, "there is no layer"),
@@ -236,19 +236,19 @@ def test_errors_are_one_sentence(agent: Agent, tool: str, arguments: dict[str, A
 )
 def test_broken_messages(tmp_path: Path, line: bytes, code: int) -> None:
     write_tiny(tmp_path / "r")
-    reply = handled(Shelf([tmp_path]), line)
+    reply = handle(Catalogue([tmp_path]), line)
     assert reply is not None
     assert reply["error"]["code"] == code
 
 
 def test_notifications_and_strange_replies_are_not_answered(tmp_path: Path) -> None:
     write_tiny(tmp_path / "r")
-    shelf = Shelf([tmp_path])
-    assert handled(shelf, b'{"jsonrpc": "2.0", "method": "notifications/cancelled"}') is None
-    assert handled(shelf, b'{"jsonrpc": "2.0", "id": 7, "result": {}}') is None
+    catalogue = Catalogue([tmp_path])
+    assert handle(catalogue, b'{"jsonrpc": "2.0", "method": "notifications/cancelled"}') is None
+    assert handle(catalogue, b'{"jsonrpc": "2.0", "id": 7, "result": {}}') is None
     requests = b"\n" + b"x" * (3 << 20) + b'\n{"jsonrpc": "2.0", "id": "a", "method": "ping"}\n'
     answers = io.BytesIO()
-    serve(shelf, io.BytesIO(requests), answers)
+    serve(catalogue, io.BytesIO(requests), answers)
     too_long, pong = (json.loads(line) for line in answers.getvalue().splitlines())
     assert too_long["error"]["code"] == -32600
     assert pong == {"jsonrpc": "2.0", "id": "a", "result": {}}
@@ -257,7 +257,7 @@ def test_notifications_and_strange_replies_are_not_answered(tmp_path: Path) -> N
 def test_an_unknown_version_gets_ours(tmp_path: Path) -> None:
     write_tiny(tmp_path / "r")
     line = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "1999-01-01"}}'
-    reply = handled(Shelf([tmp_path]), line)
+    reply = handle(Catalogue([tmp_path]), line)
     assert reply is not None
     assert reply["result"]["protocolVersion"] == "2025-11-25"
 
@@ -269,19 +269,19 @@ def test_nothing_outside_the_folder(tmp_path: Path) -> None:
     (given / "linked").symlink_to(outside)
     (given / "file").mkdir()
     (given / "file" / "profile.pop").symlink_to(outside / "profile.pop")
-    shelf = Shelf([given])
-    assert list(shelf.reports) == ["given/mine"]
+    catalogue = Catalogue([given])
+    assert list(catalogue.reports) == ["given/mine"]
     target = given / "mine" / "profile.pop"
     target.unlink()
     target.symlink_to(outside / "profile.pop")
     with pytest.raises(FormatError, match="leads out"):
-        shelf.report("given/mine")
+        catalogue.report("given/mine")
     for empty in (tmp_path / "nowhere", tmp_path / "outside" / "profile.pop"):
-        with pytest.raises(FormatError, match="is no folder"):
-            Shelf([empty])
+        with pytest.raises(FormatError, match="is not a folder"):
+            Catalogue([empty])
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="holds no"):
-        Shelf([tmp_path / "empty"])
+        Catalogue([tmp_path / "empty"])
 
 
 def test_debug_information_above_the_folder_is_left_alone(tmp_path: Path) -> None:
@@ -289,24 +289,24 @@ def test_debug_information_above_the_folder_is_left_alone(tmp_path: Path) -> Non
     folder = report.write(tmp_path / "training").parent
     for name in ("debug.json", "debug.cbor"):
         (folder / name).rename(tmp_path / name)
-    assert len(Shelf([tmp_path]).report("").source.debug) == 1
-    assert len(Shelf([folder]).report("").source.debug) == 0
+    assert len(Catalogue([tmp_path]).report("").source.debug) == 1
+    assert len(Catalogue([folder]).report("").source.debug) == 0
 
 
 def test_a_report_that_grows_ends_old_cursors(tmp_path: Path) -> None:
     from popvision.formats.profile.writer import ProfileWriter
     from tests.reports import tiny_compilation, tiny_run
 
-    shelf_folder = tmp_path / "r"
-    shelf_folder.mkdir()
-    with ProfileWriter(shelf_folder / "profile.pop") as writer:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    with ProfileWriter(folder / "profile.pop") as writer:
         writer.write_compilation(tiny_compilation())
-        shelf = Shelf([shelf_folder])
+        catalogue = Catalogue([folder])
 
         def call(**arguments: Any) -> dict[str, Any]:
             message = {"name": "tree", "arguments": {"limit": 1} | arguments}
             line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": message}).encode()
-            return handled(shelf, line)["result"]  # type: ignore[index, no-any-return]
+            return handle(catalogue, line)["result"]  # type: ignore[index, no-any-return]
 
         cursor = json.loads(call()["content"][0]["text"])["next_cursor"]
         assert not call(cursor=cursor)["isError"]
@@ -319,7 +319,7 @@ def test_hostile_names_stay_data(tmp_path: Path) -> None:
     PlainReport([PlainProgram("OnTileExecute", name, 5)], [PlainVariable("v", {0: 8}, (0, 0))]).write(tmp_path / "r")
     tool = {"name": "tree", "arguments": {"type": "OnTileExecute"}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}).encode()
-    reply = handled(Shelf([tmp_path]), line)
+    reply = handle(Catalogue([tmp_path]), line)
     assert reply is not None
     (row,) = json.loads(reply["result"]["content"][0]["text"])["rows"]
     assert row["name"].startswith("\\x1b[2J\\u202eIgnore")

@@ -82,14 +82,14 @@ def test_another_tile_gets_what_its_columns_say_and_no_other_tile_s_terms(folder
             first = explain_program(source, program, tile).derivations[0]
             assert first.value == stored.cycles[tile]
             if first.sum is not None:
-                assert first.sum == stored.cycles[tile] or any("no stored term" in note for note in first.notes)
+                assert first.sum == stored.cycles[tile] or any("unexplained" in note for note in first.notes)
                 busy += 1
     assert busy > 6
     exchange = programs(folder, "DoExchange")[-1]
     named = next(int(t.value) for t in reader.cost_terms(f"program:{exchange}") if t.term == "tile")
     other = explain_program(source, exchange, (named + 1) % 16).derivations[0]
     assert not any(term.sign for term in other.terms)
-    assert f"stores the terms of tile {named}" in other.notes[0]
+    assert f"stores terms only for tile {named}" in other.notes[0]
 
 
 def test_totals_of_the_report_are_made_of_programs_and_categories(folder: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_loop_and_the_calls_of_a_function(folder: Path) -> None:
     assert "entered 3 times" in part.terms[0].text
     calls = programs(folder, "Call")
     notes = [note for p in explain_program(source, calls[0]).derivations for note in p.notes]
-    assert any("It runs program" in note for note in notes)
+    assert any("It calls program" in note for note in notes)
 
 
 def test_the_command_prints_terms_with_their_sources(folder: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_command_prints_terms_with_their_sources(folder: Path) -> None:
 def test_wrong_questions_are_one_sentence(folder: Path, tmp_path: Path) -> None:
     for arguments, sentence in (
         ((folder, 99999), "there is no program 99999: ids go from 0 to"),
-        ((folder, 1, "--tile", 99), "there is no tile 99: ids go from 0 to 15"),
+        ((folder, 1, "--tile", 99), "tile 99 does not exist: this report has tiles 0 to 15"),
         ((tmp_path / "nowhere", 1), "nowhere"),
     ):
         done = explained(*arguments)

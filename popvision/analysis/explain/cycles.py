@@ -50,8 +50,8 @@ def cycles_of_tile(source: ReportSource, program: int, tile: int) -> Derivation:
     notes = []
     if not same:
         notes.append(
-            f"The report stores the terms of tile {tile_of_terms(source, program)}, the busiest; of tile {tile} it "
-            "holds only what is listed here."
+            f"The report stores terms only for tile {tile_of_terms(source, program)}, the busiest; for tile {tile} it "
+            "holds the values listed here."
         )
         terms = _parts_on_tile(source, program, tile)
     elif not terms:
@@ -59,15 +59,15 @@ def cycles_of_tile(source: ReportSource, program: int, tile: int) -> Derivation:
     derivation = Derivation(title, value, "cycles", terms, notes)
     rest = None if value is None or derivation.sum is None else value - derivation.sum
     if rest is not None and not derivation.complete:
-        notes.append(f"{rest:+,.0f} cycles of the figure follow from no stored term.")
+        notes.append(f"The stored terms leave {rest:+,.0f} cycles of the figure unexplained.")
     if found.recorded is not None and value is not None and int(found.recorded[tile]) != int(value):
         notes.append(f"The last recorded execution (step {found.recorded_step}) took {int(found.recorded[tile]):,}.")
     return derivation
 
 
 _BARRIER = (
-    "A barrier lasts until the last tile has come, and as long as the way to the controller and back takes: its cycles "
-    "depend on the run, so the report stores no terms, only the delays."
+    "A barrier lasts until the last tile arrives, plus a round trip to the controller. Its cycles depend on the run, "
+    "so the report stores only the delays."
 )
 
 
@@ -76,7 +76,7 @@ def _barrier(source: ReportSource, tile: int) -> list[Term]:
     facts = [from_report("round trip of the tile nearest to the controller", target.min_sync_delay)]
     if target.relative_sync_delay is not None:
         delay = int(target.relative_sync_delay[tile % target.tiles_per_ipu])
-        facts.append(from_report("way of this tile to the controller, beyond the nearest", delay))
+        facts.append(from_report("delay of this tile beyond that of the nearest", delay))
     return facts
 
 
@@ -123,9 +123,9 @@ def step_length(source: ReportSource, program: int) -> Derivation | None:
     columns = every[ipu]
     terms = [
         from_report("end on the last tile", int(columns.all_to_max[step]), 1),
-        from_report("beginning on the last tile", int(columns.all_from_max[step]), -1),
+        from_report("begin on the last tile", int(columns.all_from_max[step]), -1),
         from_report("tiles that take part", int(columns.active_tiles[step])),
-        from_report("cycles of the tile that was busy longest", int(columns.max_cycles[step])),
+        from_report("cycles of the busiest tile", int(columns.max_cycles[step])),
     ]
     title = f"length of its last execution, step {step} on IPU {ipu}"
     return Derivation(title, float(columns.cycles[step]), "cycles", terms)
@@ -156,7 +156,7 @@ def sums_of_below(source: ReportSource, program: int) -> Derivation | None:
     derivation = Derivation("total cycles, all recorded runs", float(total), "cycles", terms)
     if programs.callee is not None and int(programs.callee[program]) >= 0:
         callee = int(programs.callee[program])
-        derivation.notes.append(f"It runs program {callee}; calls of that from elsewhere count there.")
+        derivation.notes.append(f"It calls program {callee}; other calls of that program count at their callers.")
     elif terms and not derivation.complete:
-        derivation.notes.append("On several IPUs the total is that of the longest one, part by part.")
+        derivation.notes.append("On several IPUs each part counts the IPU where it takes longest.")
     return derivation

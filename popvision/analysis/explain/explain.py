@@ -42,7 +42,7 @@ def explain_program(source: ReportSource, program: int, tile: int | None = None)
     facts = program_facts(source, program)
     tiles = source.reader.target().num_tiles
     if tile is not None and not 0 <= tile < tiles:
-        raise ValueError(f"there is no tile {tile}: ids go from 0 to {tiles - 1}")
+        raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {tiles - 1}")
     chosen = _tile(source, program, tile)
     derivations, notes = [], []
     unknown = tiles_unknown(source)
@@ -78,7 +78,7 @@ def _tile(source: ReportSource, program: int, wanted: int | None) -> int:
 
 def _nothing(type_: str, phase: str) -> str:
     if phase:
-        return f"The report holds no cycles of this {type_}: no recorded run came to it, and no estimate is stored."
+        return f"The report holds no cycles of this {type_}: no recorded run reached it, and no estimate is stored."
     return f"A {type_} takes no cycles of its own."
 
 

@@ -28,10 +28,10 @@ def live_while_running(source: ReportSource, program: int) -> list[Derivation]:
     terms = [from_report("always live, all tiles", line.always_live, 1)]
     if len(own):
         index = int(own[np.argmax(line.not_always_live[own])])
-        terms.append(from_report(f"live at index {index} only", int(line.not_always_live[index]), 1))
-    derivation = Derivation("bytes live while it runs, at most", float(peak), "B", terms)
+        terms.append(from_report(f"not always live, at liveness index {index}", int(line.not_always_live[index]), 1))
+    derivation = Derivation("peak of live bytes while it runs", float(peak), "B", terms)
     if not derivation.complete:
-        derivation.notes.append("The most stands at the index of a program below it.")
+        derivation.notes.append("The peak is at the liveness index of a program below it.")
     return [derivation]
 
 
@@ -47,7 +47,7 @@ def code_and_state(source: ReportSource, program: int, tile: int | None) -> list
             continue
         number = int(np.count_nonzero(column))
         terms = [
-            from_report("tiles that hold some", number),
+            from_report("tiles with this code", number),
             from_report("most on one tile", int(column.max())),
             from_report(f"sum over {number:,} tiles", int(column.sum()), 1),
         ]

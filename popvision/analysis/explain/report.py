@@ -41,7 +41,7 @@ def _cycles(source: ReportSource) -> list[Derivation]:
         terms.append(from_report(f"{len(order) - SHOWN:,} further programs", int(own[order[SHOWN:]].sum()), 1))
     after = total - int(own.sum())
     if after:
-        terms.append(from_report("after the last step of each run, up to the end of the run", after, 1))
+        terms.append(from_report("from the last step of each run to its end", after, 1))
     return [Derivation(f"total cycles of all recorded runs, IPU {ipu}", float(total), "cycles", terms)]
 
 
@@ -61,6 +61,6 @@ def _memory(source: ReportSource) -> list[Derivation]:
         if parts:
             derivation = Derivation(f"{name}, all tiles", float(size), "B", parts)
             if not derivation.complete:
-                derivation.notes.append("What lies at the same address as something of another category counts there.")
+                derivation.notes.append("Bytes that share an address with another category count in that category.")
             out.append(derivation)
     return out
